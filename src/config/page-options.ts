@@ -66,7 +66,7 @@ export const pageOptions = {
   groupBy: setting(text, {
     variable: 'PIPESPAN_PAGES_GROUP_BY',
     description:
-      'Name of one of your attributes (`attributes.rules`), by which the pages of costs and trends add up, and which regressions show: by the literal values of rules that need no more than a project and a class of branches.',
+      'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
     example: 'team',
   }),
   hide: setting(patterns, {

@@ -3,6 +3,7 @@ import type { ExportedSpan } from './pipelines/exported-span.ts'
 import type { ExportQueueStatus } from './exports/queue-shape.ts'
 import type { FixFirst } from './overview/fix-first-shape.ts'
 import type { Flow } from './overview/flow.ts'
+import type { OwnValues } from './access/own-filter.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
 import type { Setup } from './sources/setup-shape.ts'
@@ -180,6 +181,8 @@ export interface PagesParts extends PagesSources {
   readonly hour: { readonly read: () => Promise<LastHour> }
   readonly runners: () => Promise<RunnersView>
   readonly fixFirst: () => Promise<FixFirst>
+  /** Which known projects have which value of the operator's attribute. */
+  readonly ownValues: () => Promise<OwnValues>
 }
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'
@@ -198,7 +201,7 @@ export interface PagesSettings {
   readonly traceLink?: string | undefined
   /** The unit of prices. */
   readonly costUnit?: string | undefined
-  /** The operator's attribute by which costs are grouped, and its value in a project (full path) for a class of branches. */
+  /** The operator's attribute by which figures are grouped and pages are filtered, and its value in a project (full path) for a class of branches. */
   readonly groupBy?:
     { readonly name: string; readonly valueOf: (project: string, branch: string) => string | undefined } | undefined
   /** Whether there is a price table. */
@@ -213,9 +216,9 @@ export interface PagesSettings {
   readonly readsAudit?: boolean | undefined
   /** Whether programs may ask by MCP. */
   readonly servesMcp?: boolean | undefined
-  /** Whether a project is hidden; undefined: none is. */
   /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */
   readonly people?: PeopleOptions | undefined
+  /** Whether a project is hidden; undefined: none is. */
   readonly isHidden?: ((path: string) => boolean) | undefined
 }
 

@@ -32,7 +32,8 @@ import { spanOf } from './layout/trend-spans.ts'
 import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
 import { timelinePage } from './changes/timeline.ts'
 import { trendsPage } from './trends/trends.ts'
-import { wholeNumber, type Ids } from './layout/address.ts'
+import { ofValue } from './access/own-values.ts'
+import { given, wholeNumber, type Ids } from './layout/address.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
@@ -59,6 +60,12 @@ function at<Path extends string>(
 }
 
 export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
+  /** A page that can be filtered by the operator's attribute: `parts` have the projects of the value only. */
+  const filtered = (path: string, page: (context: RequestContext, parts: PagesParts) => Promise<Page>): Address =>
+    at(path, async context => {
+      const { parts: own, filter } = await ofValue(parts, given(context.query, 'own'))
+      return page({ ...context, own: filter }, own)
+    })
   return [
     at('/', async context => {
       const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
@@ -68,7 +75,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       ])
       return overviewPage(overview, timeline, context)
     }),
-    at('/pipelines', async context => pipelinesPage(parts, context)),
+    filtered('/pipelines', async (context, parts) => pipelinesPage(parts, context)),
     at('/pipelines/:projectId/:pipelineId', async (context, asked) => {
       const detail = await pipelineDetail(parts, settings, asked)
       return detail && pipelinePage(detail, parts, context)
@@ -95,25 +102,30 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       async (context, asked) => jobLogPage(parts, settings, asked, context),
       true,
     ),
-    at('/trends', async context => {
+    filtered('/trends', async (context, parts) => {
       const trends = await trendsOf(parts, settings, askedTrends(context.query), context.now)
       const { project, job, span } = trends
       if (project === undefined || job !== undefined) return trendsPage(trends, undefined, context)
       const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
       return trendsPage(trends, await timelineOf(parts, settings, asked, context.now), context)
     }),
-    at('/trends/regressions', async context => regressionsPage(parts, settings, context)),
-    at('/cost', async context => {
+    filtered('/trends/regressions', async (context, parts) => regressionsPage(parts, settings, context)),
+    filtered('/cost', async (context, parts) => {
       const { query } = context
       const of = query.get('project') ?? ''
-      const asked = { span: spanOf(query.get('span')), projectId: wholeNumber(of), group: isGroup(of) ? of : undefined }
+      const asked = {
+        span: spanOf(query.get('span')),
+        projectId: wholeNumber(of),
+        group: isGroup(of) ? of : undefined,
+        own: given(query, 'own'),
+      }
       return costPage(await costsView(parts, settings, asked), context)
     }),
-    at('/tests', async context => flakyTestsPage(parts, settings, context)),
-    at('/tests/costly', async context => costlyTestsPage(parts, settings, context)),
+    filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
+    filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     at('/runners', async context => runnersPage(await parts.runners(), context)),
-    at('/changes', async context => changesPage(parts, context)),
-    at('/environments', async context => environmentsPage(parts, context)),
+    filtered('/changes', async (context, parts) => changesPage(parts, context)),
+    filtered('/environments', async (context, parts) => environmentsPage(parts, context)),
     at(
       '/environments/behind/:projectId',
       async (context, asked) => {
@@ -122,7 +134,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       },
       true,
     ),
-    at('/timeline', async context => {
+    filtered('/timeline', async (context, parts) => {
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
       return timelinePage(timeline, settings, await parts.views.projects(maxProjects), context)
     }),

@@ -87,6 +87,8 @@ describe.each([
     expect(await store.tests.flakyDays({ project, since })).toEqual(days)
     expect(await store.tests.flakyDays({ project, since: first })).toEqual(days.slice(1))
     expect(await store.tests.flakyDays({ project: 'acme/none', since })).toEqual([])
+    expect(await store.tests.flakyDays({ project: new Set(['acme/none', project, 'acme/web']), since })).toEqual(days)
+    expect(await store.tests.flakyDays({ project: new Set(), since })).toEqual([])
     expect(await store.tests.flakyDays({ project, since, isCounted: () => false })).toEqual([])
     expect(await store.tests.flakyDays({ since, isCounted: path => path === project })).toEqual(days)
   })

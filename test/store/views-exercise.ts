@@ -94,6 +94,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await found({ project: 'acme/' })).toEqual([3, 2, 1])
       expect(await found({ project: 'acme/', source: 'push', text: 'prices' })).toEqual([3])
       expect(await found({ project: 'acm/' })).toEqual([])
+      const several = new Set(['acme/shop', 'acme/other', 'acme/one'])
+      expect(await found({ project: several, source: 'push', text: 'prices' })).toEqual([3])
+      expect(await found({ project: several })).toEqual([3, 2, 1])
+      expect(await found({ project: new Set(['acme/other']) })).toEqual([])
+      expect(await found({ project: new Set() })).toEqual([])
+      expect(await store.views.countRuns({ project: several, status: 'failed' })).toBe(2)
       expect(await store.views.countRuns({ project: 'acme/', status: 'failed' })).toBe(2)
       expect(await found({ since: at(2), until: at(3) })).toEqual([2])
       expect(await found({ text: 'prices round' })).toEqual([3])
@@ -266,6 +272,10 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const ofGroup = await store.views.trends.series({}, { ...query, group: 'acme/' })
       expect(ofGroup.reduce((sum, { runs }) => sum + runs, 0)).toBe(2)
       expect(await store.views.trends.series({}, { ...query, group: 'other/' })).toEqual([])
+      const several = { ...query, group: new Set(['acme/other', 'acme/shop', 'acme/web']) }
+      expect(await store.views.trends.places(several, 5)).toEqual(places)
+      expect(await store.views.trends.series({}, several)).toEqual(ofGroup)
+      expect(await store.views.trends.series({}, { ...query, group: new Set() })).toEqual([])
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
     })
 
@@ -306,6 +316,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       for (const [group, lines] of [
         ['acme/', 1],
         ['acme/shop/', 0],
+        [new Set(['acme/shop', 'acme/other', 'acme/web']), 1],
+        [new Set<string>(), 0],
       ] as const)
         expect(await store.views.costs.lines('total', { ...query, group }, 1)).toHaveLength(lines)
       expect(await shown('place')).toEqual([[3, 'acme/shop', 'other', 255_000, 18]])

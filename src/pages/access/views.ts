@@ -2,6 +2,7 @@
 // tools over its own sources.
 import { apiRoutes } from '../api/api.ts'
 import { chooser } from '../../lib/chooser.ts'
+import { createOwnValues } from './own-values.ts'
 import { createFixFirst } from '../overview/fix-first-view.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { createRunnersView } from '../runners/runners-view.ts'
@@ -63,6 +64,7 @@ export function createViews(
       clocks: createPlatformClocks(shown.views, all.clockOffset, all.now),
       usuals: createUsuals(() => shown.views.trends, all.now),
       runners,
+      ownValues: createOwnValues(shown, settings.groupBy),
       fixFirst: createFixFirst({ ...shown, runners }, settings),
     }
     return { parts, site: siteOf(parts, settings), routes: apiRoutes(parts, settings), isWhole }

@@ -38,6 +38,7 @@ const instant = z
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
 const text = (description: string) => z.string().optional().describe(description)
+const own = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
 export const overviewQuery = z.object({
   limit: z.coerce
     .number()
@@ -49,6 +50,7 @@ export const overviewQuery = z.object({
 })
 export const filters = z.object({
   project: text('Full path; a group with a slash at its end.'),
+  own,
   ref: text('Exact branch or tag.'),
   status: text(`One of ${knownStatuses.join(', ')}.`),
   source: text('What started it, such as `push`.'),
@@ -75,6 +77,7 @@ export const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
   group,
+  own,
   job: text('Exact name of a job of the `project`.'),
   branch: z.enum(branchClasses).optional().describe('Branch class.'),
   source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
@@ -100,6 +103,7 @@ export const logQuery = instanceQuery.extend({
 })
 export const regressionQuery = z.object({
   project: projectId,
+  own,
   job: text('Exact name of a job; empty: pipelines only.'),
 })
 const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
@@ -112,10 +116,12 @@ export const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
   group,
+  own,
 })
 export const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d').describe('Period.'),
   project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
+  own,
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 export const behindQuery = z.object({
@@ -125,6 +131,7 @@ export const behindQuery = z.object({
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
   project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
+  own,
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
@@ -133,6 +140,7 @@ export const tokensQuery = z.object({ sort: sortBy(rotationKeys) })
 export const timelineQuery = z.object({
   span: z.enum(spanNames).default('7d'),
   project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
+  own,
   kind: z
     .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
     .optional()

@@ -1,5 +1,6 @@
 // The JSON API: one table of routes. Both the routes and their OpenAPI description are made from it.
 import { get, type ApiRoute } from './api-route.ts'
+import { answerOf } from '../access/own-values.ts'
 import { auditView, auditShape } from '../sources/audit.ts'
 import { fixFirstShape } from '../overview/fix-first-shape.ts'
 import { environmentsOf, environmentsShape } from '../environments/environment-figures.ts'
@@ -72,7 +73,7 @@ export function apiRoutes(
       '/pipelines',
       'Pipelines, newest first, filtered and paginated.',
       { query: filters, answer: pipelineListShape },
-      async ({ limit, ...asked }) => pipelineList(parts, asked, limit),
+      async ({ limit, ...asked }) => answerOf(parts, asked.own, async own => pipelineList(own, asked, limit)),
     ),
     get(
       '/pipelines/:projectId/:pipelineId',
@@ -103,13 +104,16 @@ export function apiRoutes(
       'Durations, queue times and failures over time, for all projects, one project or one job, compared with the previous period.',
       { query: trendQuery, answer: trendsShape },
       async ({ project: projectId, name: pipelineName, ...rest }) =>
-        trendsOf(parts, settings, { ...rest, projectId, pipelineName }, parts.now()),
+        answerOf(parts, rest.own, async own =>
+          trendsOf(own, settings, { ...rest, projectId, pipelineName }, own.now()),
+        ),
     ),
     get(
       '/trends/regressions',
       'Pipelines and jobs that became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one.',
       { query: regressionQuery, answer: regressionsShape },
-      async ({ project: projectId, job }) => ({ regressions: await regressionsOf(parts, { projectId, job }) }),
+      async ({ project: projectId, job, own: value }) =>
+        answerOf(parts, value, async own => ({ regressions: await regressionsOf(own, { projectId, job }) })),
     ),
     get(
       '/trends/regressions/preview/:projectId',
@@ -122,19 +126,20 @@ export function apiRoutes(
       '/cost',
       'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; and by exact branch and runner, over the pipelines that are stored.',
       { query: costQuery, answer: costsShape },
-      async ({ span, project: projectId, group }) => costsView(parts, settings, { span, projectId, group }),
+      async ({ project: projectId, ...rest }) =>
+        answerOf(parts, rest.own, async own => costsView(own, settings, { ...rest, projectId })),
     ),
     get(
       '/tests',
       'Flaky tests, most expensive first, for all projects or one.',
       { query: testQuery, answer: flakyTestsShape },
-      async asked => flakyTests(parts, asked, parts.now()),
+      async asked => answerOf(parts, asked.own, async own => flakyTests(own, asked, own.now())),
     ),
     get(
       '/tests/costly',
       'The most failing and the slowest tests, most expensive first, for all projects or one.',
       { query: testQuery, answer: costlyTestsShape },
-      async asked => costlyTests(parts, asked, parts.now()),
+      async asked => answerOf(parts, asked.own, async own => costlyTests(own, asked, own.now())),
     ),
     get(
       '/runners',
@@ -146,7 +151,7 @@ export function apiRoutes(
       '/environments',
       'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
       { query: scopedQuery, answer: environmentsShape },
-      async asked => environmentsOf(parts, asked, parts.now()),
+      async asked => answerOf(parts, asked.own, async own => environmentsOf(own, asked, own.now())),
     ),
     get(
       '/environments/behind/:projectId',
@@ -158,13 +163,16 @@ export function apiRoutes(
       '/changes',
       'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
       { query: changesQuery, answer: changesShape },
-      async asked => changesOf(parts, asked, parts.now()),
+      async asked => answerOf(parts, asked.own, async own => changesOf(own, asked, own.now())),
     ),
     get(
       '/timeline',
       'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
       { query: timelineQuery, answer: timelineShape },
-      async ({ kind = [], ...asked }) => timelineOf(parts, settings, { ...asked, kinds: [kind].flat() }, parts.now()),
+      async ({ kind = [], ...asked }) =>
+        answerOf(parts, asked.own, async own =>
+          timelineOf(own, settings, { ...asked, kinds: [kind].flat() }, own.now()),
+        ),
     ),
     get(
       '/sources',

@@ -9,10 +9,10 @@ import { stackedBars } from '../charts/stacked-bars.ts'
 import type { ChangesShown } from './change-figures.ts'
 import type { RequestContext } from '../layout/frame.ts'
 
-export function changeCharts({ days, span, project }: ChangesShown, { base, now }: RequestContext): Html {
+export function changeCharts({ days, span, project, own }: ChangesShown, { base, now }: RequestContext): Html {
   const until = Math.ceil((now + 1) / day) * day
   const frame = { since: until - Math.max(7 * day, spans[span].length), until, step: day }
-  const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project })
+  const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project, own })
   return html`<div class="charts">
     <div class="card">
       ${stackedBars({

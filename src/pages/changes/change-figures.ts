@@ -4,7 +4,7 @@ import { day } from '../../store/ports/trends.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
 import { median } from '../layout/median.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
-import { millis, ms, span, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, span, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { ChangeMeasure } from '../../model/change-figures.ts'
 import { changeStates, type ChangeView } from '../../model/change.ts'
@@ -66,6 +66,7 @@ export const changesShape = z.object({
   span,
   since: millis,
   project: z.string().optional(),
+  own: ownShape,
   total: z.object({ open, ...timesShape.shape }),
   projects: z.array(projectShape).describe('Most merges first.'),
   days: z
@@ -105,7 +106,7 @@ const maxCounted = 5_000
 
 export async function changesOf(
   { changes }: Pick<PagesSources, 'changes'>,
-  { span: asked, project, limit, sort }: AskedChanges,
+  { span: asked, project, own, limit, sort }: AskedChanges,
   now: Millis,
 ): Promise<ChangesShown> {
   const since = now - spans[asked].length
@@ -128,7 +129,7 @@ export async function changesOf(
     timeToMerge: median(own.map(({ took }) => took)),
   }))
   return {
-    ...{ span: asked, since, project },
+    ...{ span: asked, since, project, own },
     total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
     projects: ordered(projectKeys, projects.slice(0, limit), sort),
     days: days.sort((a, b) => a.at - b.at),

@@ -5,7 +5,7 @@ import { runCard } from '../pipelines/run-card.ts'
 import { pipelineTitle } from '../pipelines/run-rows.ts'
 import { shownKinds, type ShownKind } from '../../model/shown-event.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
-import { millis, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { millis, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spanOf, spans, type Span } from '../layout/trend-spans.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -20,6 +20,8 @@ interface AskedTimeline {
   readonly span: Span
   /** Full path; undefined: all projects. */
   readonly project?: string | undefined
+  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  readonly own?: string | undefined
   /** Empty: all. */
   readonly kinds: readonly TimelineKind[]
   readonly limit: number
@@ -58,6 +60,7 @@ export const timelineShape = z.object({
   since: millis,
   until: millis.describe('A little later than now, because it is rounded up.'),
   project: z.string().optional(),
+  own: ownShape,
   kinds: z.array(kindShape).describe('The requested kinds that may be shown.'),
   items: z.array(itemShape).describe('Newest first.'),
   isCut: z.boolean().describe('True if older ones of the period are left out.'),
@@ -84,7 +87,7 @@ export async function timelineOf(
   asked: AskedTimeline,
   now: Millis,
 ): Promise<Timeline> {
-  const { span, project, limit } = asked
+  const { span, project, own, limit } = asked
   const { since, until } = frameOf(span, now)
   const kinds = offered(settings).filter(kind => asked.kinds.length === 0 || asked.kinds.includes(kind))
   // One more than shown, to know whether there are more.
@@ -106,7 +109,7 @@ export async function timelineOf(
       title: pipelineTitle(card),
     }))
   return {
-    ...{ span, since, until, project, kinds, pipelines },
+    ...{ span, since, until, project, own, kinds, pipelines },
     items: ordered(timelineKeys, items.slice(0, limit), asked.sort),
     isCut: items.length > limit,
   }
@@ -131,6 +134,7 @@ export function askedTimeline(query: URLSearchParams): AskedTimeline {
   return {
     span: spanOf(query.get('span')) ?? '7d',
     project: given(query, 'project'),
+    own: given(query, 'own'),
     kinds: timelineKinds.filter(kind => query.getAll('kind').includes(kind)),
     ...{ limit: 100, pipelines: 100, sort: query.get('sort') },
   }

@@ -1,6 +1,6 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
 import { hasFailed } from '../../model/status.ts'
-import { periodChoice, projectField, unknownScope } from '../layout/scope-heading.ts'
+import { ofOwn, ownField, periodChoice, projectField, unknownOwn, unknownScope } from '../layout/scope-heading.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -33,7 +33,8 @@ export function timelinePage(
   projects: readonly string[],
   context: RequestContext,
 ): Page {
-  const { items, span, project } = timeline
+  const { items, span, project, own } = timeline
+  const of = [project, ofOwn(own, context)].filter(Boolean).join(', ')
   return {
     title: 'Timeline',
     content: html`<div class="page-head">
@@ -41,7 +42,7 @@ export function timelinePage(
         ${periodChoice(spanNames, span, one => timelineAddress(context.base, timeline, { span: one, kinds: context.query.getAll('kind') }))}
       </div>
       ${filters(timeline, offered(settings), projects, context)} ${unknownScope(project, projects)}
-      ${card(project ?? 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
+      ${unknownOwn(context.own)} ${card(of || 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
       ${card(
         'What happened',
         items.length === 0
@@ -81,7 +82,7 @@ function filters(
   { span, project, kinds }: Timeline,
   may: readonly TimelineKind[],
   projects: readonly string[],
-  { base }: RequestContext,
+  { base, own }: RequestContext,
 ): Html {
   const isAll = kinds.length === may.length
   return html`<form
@@ -92,7 +93,7 @@ function filters(
     aria-label="Filter the timeline"
   >
     <input type="hidden" name="span" value="${span}" />
-    ${projectField(project, projects, 'wide')}
+    ${projectField(project, projects, 'wide')} ${ownField(own)}
     <fieldset>
       <legend>Kinds</legend>
       ${may.map(
@@ -112,11 +113,12 @@ function filters(
 /** The address of the same timeline with changes. */
 function timelineAddress(
   base: string,
-  { span, project }: Pick<Timeline, 'span' | 'project'>,
+  { span, project, own }: Pick<Timeline, 'span' | 'project' | 'own'>,
   changes: { readonly span?: string; readonly kinds?: readonly string[] },
 ): string {
   const query = new URLSearchParams({ span: changes.span ?? span })
   if (project !== undefined) query.set('project', project)
+  if (own !== undefined) query.set('own', own)
   for (const kind of changes.kinds ?? []) query.append('kind', kind)
   return `${base}/timeline?${query.toString()}`
 }

@@ -10,17 +10,19 @@ const day = 24 * 3_600_000
 interface RunsFilter {
   /** Full path. */
   readonly project?: string | undefined
+  /** A value of the operator's attribute. */
+  readonly own?: string | undefined
   readonly job?: string | undefined
 }
 
 /** The list of pipelines of the step that begins at `at`. */
 export function runsLink(base: string, at: Millis, { step }: Pick<Frame, 'step'>, filter: RunsFilter = {}): string {
-  const { project, job } = filter
+  const { project, own, job } = filter
   const text = (one: Millis): string =>
     utc(one)
       .slice(0, step < day ? 16 : 10)
       .replace(' ', 'T')
   // The end is inclusive.
   const until = text(at + step - minute)
-  return addressWith(`${base}/pipelines`, { project, job, since: text(at), until })
+  return addressWith(`${base}/pipelines`, { project, own, job, since: text(at), until })
 }

@@ -11,7 +11,7 @@ import type { Costs } from './cost-figures.ts'
 import type { RequestContext } from '../layout/frame.ts'
 
 /** What each day cost, or took if there are no prices, by what it was for. */
-export function costChart({ unit, since, until, days, project, group }: Costs, { base }: RequestContext): Html {
+export function costChart({ unit, since, until, days, project, group, own }: Costs, { base }: RequestContext): Html {
   const frame = { since, until, step: day }
   const valueOf = ({ cost, totalMs }: CostSum): number => (unit === undefined ? totalMs : cost)
   const usefulOf = (line: CostLine): number =>
@@ -37,7 +37,7 @@ export function costChart({ unit, since, until, days, project, group }: Costs, {
             shown: (cost: number) => amount({ cost, totalMs: 0 }, unit),
             nice: (cost: number) => niceMax(Math.max(0.01, cost)),
           }),
-      href: ({ at }) => runsLink(base, at, frame, { project: project?.name ?? group }),
+      href: ({ at }) => runsLink(base, at, frame, { project: project?.name ?? group, own }),
     })}
   </div>`
 }

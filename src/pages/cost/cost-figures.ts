@@ -2,7 +2,7 @@
 // branch and runner, over the stored pipelines.
 import { z } from 'zod'
 import { day, type TrendExtent } from '../../store/ports/trends.ts'
-import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
 import { groupedCosts, subgroupCosts } from './cost-groups.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
@@ -16,6 +16,8 @@ interface AskedCosts {
   readonly projectId?: number | undefined
   /** A path that ends with a slash. */
   readonly group?: string | undefined
+  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  readonly own?: string | undefined
 }
 
 const costSumShape = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
@@ -62,6 +64,7 @@ export const costsShape = z.object({
   until: millis,
   project: z.object({ id: z.number(), name: z.string() }).optional(),
   group: z.string().optional().describe('The group whose projects are counted.'),
+  own: ownShape,
   unit: z.string().optional().describe('Currency unit; absent without a price table.'),
   total: costLineShape.optional(),
   before: costLineShape
@@ -94,7 +97,7 @@ const maxPlaces = 20_000
 export async function costsView(
   { views, now }: Pick<PagesParts, 'views' | 'now'>,
   { costUnit, hasPrices, groupBy }: Pick<PagesSettings, 'costUnit' | 'hasPrices' | 'groupBy'>,
-  { span: asked, projectId, group }: AskedCosts,
+  { span: asked, projectId, group, own }: AskedCosts,
 ): Promise<Costs> {
   const extent = await views.trends.extent(projectId === undefined ? {} : { projectId })
   const span = asked === undefined || asked === '24h' ? openingDays(extent, now()) : asked
@@ -121,7 +124,7 @@ export async function costsView(
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {
-    ...{ span, since, until, group },
+    ...{ span, since, until, group, own },
     ...(projectId !== undefined && total !== undefined && { project: { id: projectId, name: total.project } }),
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),

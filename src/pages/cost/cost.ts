@@ -1,6 +1,6 @@
 // The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
 import { addressWith } from '../layout/address.ts'
-import { periodChoice } from '../layout/scope-heading.ts'
+import { ofOwn, ownLink, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
 import { amount, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
 import { costChart } from './cost-chart.ts'
@@ -16,26 +16,27 @@ import { spanNames, spans, type Span } from '../layout/trend-spans.ts'
 
 export function costPage(costs: Costs, context: RequestContext): Page {
   const { base } = context
-  const { project, total, span, group } = costs
-  const of = project?.name ?? group
+  const { project, total, span, group, own } = costs
+  const of = [project?.name ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
   return {
-    title: `Cost: ${of ?? 'All projects'}`,
+    title: `Cost: ${of || 'All projects'}`,
     content: html`
-      ${of !== undefined && crumbs(html`<a href="${linkTo(base, span)}">Cost</a>`)}
+      ${of !== '' && crumbs(html`<a href="${linkTo(base, span)}">Cost</a>`)}
       <div class="page-head">
-        <h1>${of === undefined ? 'Cost' : html`Cost of ${of}`}</h1>
+        <h1>${of === '' ? 'Cost' : html`Cost of ${of}`}</h1>
         ${periodChoice(
           spanNames.filter(one => one !== '24h'),
           span,
-          one => linkTo(base, one, project?.id ?? group),
+          one => linkTo(base, one, project?.id ?? group, own),
         )}
       </div>
+      ${unknownOwn(context.own)}
       ${
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${totals(costs, total)} ${wastedCard(costs, total)} ${costChart(costs, context)}
               ${costs.groups !== undefined && groupsCard(costs, costs.groups, context)}
-              ${costs.subgroups.length > 0 && costTable(costs, 'Groups', costs.subgroups, context, ({ name }) => html`<a href="${linkTo(base, span, name)}">${pathText(name)}</a>`)}
+              ${costs.subgroups.length > 0 && costTable(costs, 'Groups', costs.subgroups, context, ({ name }) => html`<a href="${linkTo(base, span, name, own)}">${pathText(name)}</a>`)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
@@ -52,13 +53,13 @@ export function costPage(costs: Costs, context: RequestContext): Page {
   }
 }
 
-/** `project`: an id, or a group with a slash at its end. */
-function linkTo(base: string, span: Span, project?: number | string): string {
-  return addressWith(`${base}/cost`, { span, project })
+/** `project`: an id, or a group with a slash at its end. `own`: a value of the operator's attribute. */
+function linkTo(base: string, span: Span, project?: number | string, own?: string): string {
+  return addressWith(`${base}/cost`, { span, project, own })
 }
 
 function groupsCard(costs: Costs, { by, lines }: NonNullable<Costs['groups']>, context: RequestContext): Html {
-  const nameOf = ({ name }: CostLine): Content => (name === '' ? html`<span class="dim">none</span>` : name)
+  const nameOf = ({ name }: CostLine): Content => ownLink(name, linkTo(context.base, costs.span, costs.group, name))
   return card(`By ${by}`, costLines(costs, `By ${by}`, lines, context, nameOf, by))
 }
 

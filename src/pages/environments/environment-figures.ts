@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { incidentShape, incidentsOf } from './incident-figures.ts'
 import { keysOverTime, keysOverTimeShape } from './key-days.ts'
 import { median } from '../layout/median.ts'
-import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { DeploymentView, IsProduction } from '../../model/deployment.ts'
@@ -70,6 +70,7 @@ export const environmentsShape = z.object({
   span: spanShape,
   since: millis,
   project: z.string().optional(),
+  own: ownShape,
   environments: z.array(environmentShape),
   incidents: z.array(incidentShape).describe('By project.'),
   overTime: keysOverTimeShape,
@@ -82,7 +83,7 @@ const maxCounted = 5_000
 
 export async function environmentsOf(
   { deployments, incidents: known, isProduction }: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction'>,
-  { span, project, limit }: AskedEnvironments,
+  { span, project, own, limit }: AskedEnvironments,
   now: Millis,
 ): Promise<Environments> {
   const since = now - spans[span].length
@@ -112,6 +113,7 @@ export async function environmentsOf(
     span,
     since,
     project,
+    own,
     environments,
     incidents,
     overTime: keysOverTime({ made, opened, isProduction }, span, now),

@@ -41,8 +41,7 @@ export async function environmentsPage(
       `Deployment metrics: the last ${spans[asked.span].name}`,
       environments.length === 0
         ? empty('Nothing was deployed.')
-        : html`${keyCharts(found.overTime, found.project, context)} ${keysTable(environments, found, context)}
-          ${definitions}`,
+        : html`${keyCharts(found.overTime, found, context)} ${keysTable(environments, found, context)} ${definitions}`,
     )}
     ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, context)} ${aboutIncidents}`)}
     ${card(

@@ -6,14 +6,19 @@ import { lineChart } from '../charts/line-chart.ts'
 import { runsLink } from '../charts/runs-link.ts'
 import { stackedBars } from '../charts/stacked-bars.ts'
 import type { KeysOverTime } from './key-days.ts'
+import type { Scope } from '../layout/scope-heading.ts'
 import { table, type RequestContext } from '../layout/frame.ts'
 
-/** Empty without deployments. `project`: full path; undefined: all. */
-export function keyCharts(keys: KeysOverTime, project: string | undefined, { base }: RequestContext): Content {
+/** Empty without deployments. */
+export function keyCharts(
+  keys: KeysOverTime,
+  { project, own }: Pick<Scope, 'project' | 'own'>,
+  { base }: RequestContext,
+): Content {
   const { of, steps, incidents, ...frame } = keys
   if (steps.length === 0) return ''
   const to = of === 'production' ? 'Deployments to production' : 'Deployments'
-  const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project })
+  const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project, own })
   const moments = incidents.map(one => ({
     ...{ at: one.at, isBad: true, description: `incident ${one.project}#${one.iid} opened` },
   }))

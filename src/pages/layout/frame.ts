@@ -5,6 +5,7 @@ import { html, type Content, type Html } from './html.ts'
 import { navigation } from './navigation.ts'
 import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { OwnFilter } from '../access/own-filter.ts'
 
 /** What a page knows about the request. */
 export interface RequestContext {
@@ -16,6 +17,8 @@ export interface RequestContext {
   readonly now: Millis
   /** The token that every form that changes something must contain. */
   readonly form: string
+  /** The filter by the operator's attribute, on the pages that have it; undefined without an attribute. */
+  readonly own?: OwnFilter | undefined
   /** Whether the page of audit events is in the navigation. */
   readonly audit?: boolean | undefined
   /** What the reader may change: everything, only what is about their projects, or nothing. */

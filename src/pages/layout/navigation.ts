@@ -1,4 +1,5 @@
 // The links to all pages, in three groups: what happens now, what happened over time, and the daemon itself.
+import { addressWith, given } from './address.ts'
 import { html, type Html } from './html.ts'
 import { isGroup } from '../../store/ports/project-scope.ts'
 
@@ -33,7 +34,7 @@ const groups = [
   },
 ] as const
 
-/** The pages that show the projects of a group: it is kept from one to the other. */
+/** The pages that show the projects of a group, or of a value of the operator's attribute: it is kept from one to the other. */
 const scoped = new Set(['/pipelines', '/environments', '/trends', '/cost', '/tests', '/changes', '/timeline'])
 
 export interface NavigationOptions {
@@ -47,8 +48,10 @@ export interface NavigationOptions {
 
 export function navigation({ base, address, audit }: NavigationOptions): Html {
   const [path = '/', query = ''] = address.split('?', 2)
-  const scope = new URLSearchParams(query).get('project') ?? ''
-  const kept = isGroup(scope) ? `?${new URLSearchParams({ project: scope }).toString()}` : ''
+  const asked = new URLSearchParams(query)
+  const scope = given(asked, 'project')
+  const project = scope !== undefined && isGroup(scope) ? scope : undefined
+  const kept = addressWith('', { project, own: given(asked, 'own') })
   const isHere = (to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`))
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {

@@ -1,15 +1,19 @@
 // The heading of pages with figures: a choice of the period and of the project.
 import { addressWith, given } from './address.ts'
 import { alternatives, type RequestContext } from './frame.ts'
+import { choice } from './choice.ts'
 import { html, type Content, type Html } from './html.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
+import type { OwnFilter } from '../access/own-filter.ts'
 import type { PagesSources } from '../ports.ts'
 
 export interface Scope {
   readonly span: Span
   /** Full path of a project, or of a group with a slash at its end; undefined: all projects. */
   readonly project?: string | undefined
+  /** A value of the operator's attribute; undefined: all projects. */
+  readonly own?: string | undefined
 }
 
 /** How many projects are suggested in a form. */
@@ -17,11 +21,11 @@ export const maxProjects = 500
 
 /** The scope in a query. Default: 30 days of all projects. */
 export function askedScope(query: URLSearchParams): Scope {
-  return { span: spanOf(query.get('span')) ?? '30d', project: given(query, 'project') }
+  return { span: spanOf(query.get('span')) ?? '30d', project: given(query, 'project'), own: given(query, 'own') }
 }
 
-export function scopeAddress(path: string, { span, project }: Scope): string {
-  return addressWith(path, { span, project })
+export function scopeAddress(path: string, { span, project, own }: Scope): string {
+  return addressWith(path, { span, project, own })
 }
 
 /** `names`: the periods to choose from. */
@@ -57,6 +61,32 @@ export function unknownScope(project: string | undefined, projects: readonly str
   </p>`
 }
 
+/** A field of a form for a value of the operator's attribute; empty without an attribute. */
+export function ownField(own: OwnFilter | undefined): Content {
+  if (own?.name === undefined) return ''
+  return html`<label class="own">${own.name}${choice('own', own.values, own.value, plainWords(own.values))}</label>`
+}
+
+/** Values are shown as they are. */
+function plainWords(values: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(values.map(value => [value, value]))
+}
+
+/** Says that no known project has the value of the operator's attribute. */
+export function unknownOwn(own: OwnFilter | undefined): Content {
+  return own?.unknown === undefined ? '' : html`<p class="notice hint" role="status">${own.unknown}</p>`
+}
+
+/** A value of the operator's attribute, as a title names it; undefined without a value. */
+export function ofOwn(value: string | undefined, { own }: Pick<RequestContext, 'own'>): string | undefined {
+  return value === undefined ? undefined : `${own?.name ?? 'own'} ${value}`
+}
+
+/** The first cell of a row of the sums by the operator's attribute. `href`: the same page for this value. */
+export function ownLink(value: string, href: string): Content {
+  return value === '' ? html`<span class="dim">none</span>` : html`<a href="${href}">${value}</a>`
+}
+
 interface Heading {
   readonly title: string
   /** The page's, such as `/environments`. */
@@ -69,22 +99,22 @@ interface Heading {
 
 export async function scopeHeading(
   { title, path, names = spanNames, aside = '' }: Heading,
-  { span, project }: Scope,
+  { span, project, own: value }: Scope,
   { views }: Pick<PagesSources, 'views'>,
-  { base }: RequestContext,
+  { base, own }: RequestContext,
 ): Promise<Html> {
   const projects = await views.projects(maxProjects)
   const here = base + path
   return html`<div class="page-head">
       <h1>${title}</h1>
-      ${aside} ${periodChoice(names, span, one => scopeAddress(here, { span: one, project }))}
+      ${aside} ${periodChoice(names, span, one => scopeAddress(here, { span: one, project, own: value }))}
     </div>
     <form class="filters of-one card" method="get" action="${here}" role="search" aria-label="Choose a project">
       <input type="hidden" name="span" value="${span}" />
-      ${projectField(project, projects, 'wide')}
+      ${projectField(project, projects, 'wide')} ${ownField(own)}
       <span class="buttons"
         ><button>Show</button><a class="button plain" href="${scopeAddress(here, { span })}">All projects</a></span
       >
     </form>
-    ${unknownScope(project, projects)}`
+    ${unknownScope(project, projects)} ${unknownOwn(own)}`
 }

@@ -6,6 +6,10 @@ import type { Span } from './trend-spans.ts'
 export const millis = z.number().describe('Unix time in milliseconds.')
 export const ms = z.number().describe('Milliseconds.')
 export const counts = z.record(z.string(), z.number())
+export const own = z
+  .string()
+  .optional()
+  .describe('The value of the attribute of PIPESPAN_PAGES_GROUP_BY whose projects are counted.')
 /** The name of a period. */
 export const span = z.string<Span>()
 

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { bounded, leftOutShape, maxCharacters } from './bounded.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import { reasonOf } from '../../lib/fault.ts'
+import { UnknownValue } from '../access/own-values.ts'
 import { tools } from './tools.ts'
 import type { ApiRoute } from '../api/api-route.ts'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
@@ -78,6 +79,7 @@ const reader = { as: 'admitted', by: 'bearer', form: '' } as const
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {
   const found = await route.handle({ ...asked, ...tool.fixed } as never, reader)
   if (found instanceof NotShown) return refusal(`${found.reason} Ask the operator of Pipespan for it.`)
+  if (found instanceof UnknownValue) return refusal(found.reason)
   if (found === undefined)
     return refusal('Nothing with these ids is stored, or it is hidden. Find ids with find_pipelines.')
   const selected = tool.select === undefined ? found : tool.select(found as never, asked as never)

@@ -1,5 +1,5 @@
 // The page that lists pipelines, with its filters and pagination.
-import { maxProjects, projectField, unknownScope } from '../layout/scope-heading.ts'
+import { maxProjects, ownField, projectField, unknownOwn, unknownScope } from '../layout/scope-heading.ts'
 import { z } from 'zod'
 import { alternatives, card, type Page, type RequestContext } from '../layout/frame.ts'
 import { longest, maxSorted, runSortOf, runSorts, type RunSort } from './longest.ts'
@@ -37,6 +37,7 @@ const pageSize = 30
 
 export const filterNames = [
   'project',
+  'own',
   'ref',
   'status',
   'source',
@@ -126,7 +127,8 @@ export async function pipelinesPage(parts: Parts, context: RequestContext): Prom
     live: filters.after === undefined,
     content: html`
       <h1>Pipelines</h1>
-      ${filterForm(filters, projects, context)} ${misread(filters, projects)} ${sortChoice(filters, context.base)}
+      ${filterForm(filters, projects, context)} ${misread(filters, projects)} ${unknownOwn(context.own)}
+      ${sortChoice(filters, context.base)}
       <section id="list" data-region>
         ${card(sortNames[runSortOf(filters.sort) ?? 'newest'], runRows(pipelines, context, whenEmpty), { aside: howMany(list, filters) })}
         ${
@@ -245,7 +247,7 @@ function cursorOf(text: string | undefined): RunCursor | undefined {
   return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
 }
 
-function filterForm(filters: Filters, projects: readonly string[], { base }: RequestContext): Html {
+function filterForm(filters: Filters, projects: readonly string[], { base, own }: RequestContext): Html {
   return html`<form
     class="filters card"
     method="get"
@@ -257,7 +259,7 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Req
       >Search<input type="search" name="text" value="${filters.text}" placeholder="project, #id, commit, user, title …"
     /></label>
     ${filters.sort !== undefined && html`<input type="hidden" name="sort" value="${filters.sort}" />`}
-    ${projectField(filters.project, projects)}
+    ${projectField(filters.project, projects)} ${ownField(own)}
     <label>Status${choice('status', knownStatuses, filters.status)}</label>
     <label>Branch or tag<input name="ref" value="${filters.ref}" autocomplete="off" /></label>
     <label>Job<input name="job" value="${filters.job}" autocomplete="off" placeholder="exact name" /></label>

@@ -14,7 +14,7 @@ export function flakyChart(days: readonly FlakyDay[], asked: AskedTests, { base,
   if (days.length === 0) return ''
   const until = Math.ceil((now + 1) / day) * day
   const frame = { since: until - Math.max(7 * day, spans[asked.span].length), until, step: day }
-  const href = ({ at }: FlakyDay): string => runsLink(base, at, frame, { project: asked.project })
+  const href = ({ at }: FlakyDay): string => runsLink(base, at, frame, { project: asked.project, own: asked.own })
   return html`<div class="card">
     ${stackedBars({
       ...{ frame, width: fullWidth, label: 'Flaky tests found by day', steps: days, shown: number },

@@ -2,7 +2,7 @@
 import { day } from '../../store/ports/trends.ts'
 import { given } from '../layout/address.ts'
 import { z } from 'zod'
-import { millis, ms, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
@@ -16,6 +16,8 @@ export interface AskedTests {
   readonly span: TestSpanName
   /** Full path; undefined: all projects. */
   readonly project?: string | undefined
+  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  readonly own?: string | undefined
   /** Rows of each list. */
   readonly limit: number
 }
@@ -37,7 +39,7 @@ const figuresShape = z.array(
     ),
   }) satisfies z.ZodType<TestFigures>,
 )
-const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional() }
+const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional(), own: ownShape }
 
 /** Most expensive first. */
 export const flakyTestsShape = z.object({
@@ -76,8 +78,8 @@ export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis
   return { ...of, failed, slow }
 }
 
-function questions({ tests }: Sources, { span, project, limit }: AskedTests, now: Millis) {
-  const of = { span, project, since: now - spans[span].length }
+function questions({ tests }: Sources, { span, project, own, limit }: AskedTests, now: Millis) {
+  const of = { span, project, own, since: now - spans[span].length }
   const figures = async (question: TestQuestion): Promise<readonly TestFigures[]> =>
     tests.figures(question, { project, since: of.since, limit })
   return { of, figures }
@@ -86,5 +88,5 @@ function questions({ tests }: Sources, { span, project, limit }: AskedTests, now
 /** The question in a query. Default: 30 days of all projects. */
 export function askedTests(query: URLSearchParams, limit: number): AskedTests {
   const span = testSpanNames.find(name => name === query.get('span')) ?? '30d'
-  return { span, project: given(query, 'project'), limit }
+  return { span, project: given(query, 'project'), own: given(query, 'own'), limit }
 }

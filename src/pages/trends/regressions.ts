@@ -5,7 +5,8 @@ import { html, type Content, type Html } from '../layout/html.ts'
 import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
 import { groupIn } from './trend-filters.ts'
 import { regressionTable } from './regression-list.ts'
-import { wholeNumber } from '../layout/address.ts'
+import { ofOwn, unknownOwn } from '../layout/scope-heading.ts'
+import { given, wholeNumber } from '../layout/address.ts'
 import type { PagesParts, PagesSettings, PreviewRule } from '../ports.ts'
 
 const shownFor = 30 * 86_400_000
@@ -18,6 +19,7 @@ export async function regressionsPage(
   const { query, now, base } = context
   const projectId = wholeNumber(query.get('project') ?? '')
   const group = groupIn(query)
+  const own = given(query, 'own')
   const configured = settings.regressions ?? defaultRegressions
   const rule = previewRule(query, configured.rule)
   const [flagged, preview, projects] = await Promise.all([
@@ -27,13 +29,15 @@ export async function regressionsPage(
   ])
   const names = projects.map(one => ({ id: one.projectId, name: one.project }))
   const project = names.find(({ id }) => id === projectId)?.name ?? preview?.project
+  const of = [project ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
   return {
     title: 'Regressions',
     content: html`
       ${crumbs(html`<a href="${base}/trends">Trends</a>`, ...(project === undefined ? [] : [html`<a href="${base}/trends?project=${projectId}">${project}</a>`]))}
       <div class="page-head">
-        <h1>Regressions${(project ?? group) !== undefined && html` of ${project ?? group}`}</h1>
+        <h1>Regressions${of !== '' && html` of ${of}`}</h1>
       </div>
+      ${unknownOwn(context.own)}
       <p class="dim">
         Slower or less reliable in the last 30 days, or still. Each is listed once, with its first bad run.
         ${!configured.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}

@@ -16,13 +16,13 @@ const maxMoments = 40
 
 /** `timeline`: that of the project; undefined on the page of all projects or of one job. */
 export function trendCharts(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Html {
-  const { points, project, group, job, filter, since, until, step } = trends
+  const { points, project, group, own, job, filter, since, until, step } = trends
   const frame = { since, until, step }
   const moments = deploymentsOf(timeline, context)
   // The list of pipelines has no such filter.
   const href =
     filter.runner === undefined
-      ? ({ at }: { at: number }) => runsLink(context.base, at, frame, { project: project?.name ?? group, job })
+      ? ({ at }: { at: number }) => runsLink(context.base, at, frame, { project: project?.name ?? group, own, job })
       : undefined
   const common = { frame, points, href, moments }
   return html`<div class="charts">

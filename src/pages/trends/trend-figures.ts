@@ -1,7 +1,7 @@
 // Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
 import { z } from 'zod'
 import { branchClasses } from '../../model/branch-class.ts'
-import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { figuresOf, figuresShape } from './trend-lines.ts'
 import { groupedTrends, groupLineShape, subgroupTrends } from './trend-groups.ts'
 import { regressionShape, regressionsOf } from './regression-figures.ts'
@@ -20,6 +20,8 @@ export interface AskedTrends extends TrendFilter {
   readonly projectId?: number | undefined
   /** A path that ends with a slash. */
   readonly group?: string | undefined
+  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  readonly own?: string | undefined
   readonly job?: string | undefined
   /** An exact branch or tag, or a runner's description. Daily statistics do not have these, so stored runs are counted instead. */
   readonly ref?: string | undefined
@@ -36,6 +38,7 @@ export const trendsShape = z.object({
   until: millis,
   project: z.object({ id: z.number(), name: z.string() }).optional(),
   group: z.string().optional().describe('The group whose projects are counted.'),
+  own: ownShape,
   job: z.string().optional(),
   filter: z.object({
     branch: z.enum(branchClasses).optional(),
@@ -85,7 +88,7 @@ export async function trendsOf(
   asked: AskedTrends,
   now: Millis,
 ): Promise<Trends> {
-  const { projectId, group, job, ref, runner, branch, source, pipelineName } = asked
+  const { projectId, group, own, job, ref, runner, branch, source, pipelineName } = asked
   const subject: Partial<TrendSubject> =
     projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
   const span = asked.span ?? openingSpan(await views.trends.extent(subject), now)
@@ -120,6 +123,7 @@ export async function trendsOf(
     ...{ step, since: query.since, until },
     project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
     group,
+    own,
     job,
     filter: { branch, source, pipelineName, ref, runner },
     pipelineNames: [...new Set(names.map(one => one.name))],

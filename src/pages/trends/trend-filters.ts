@@ -4,8 +4,10 @@ import { isGroup } from '../../store/ports/project-scope.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { html, type Html } from '../layout/html.ts'
 import { lineSortOf, type LineSort } from './trend-lines.ts'
+import { ownField } from '../layout/scope-heading.ts'
 import { spanOf } from '../layout/trend-spans.ts'
 import { addressWith, given, wholeNumber } from '../layout/address.ts'
+import type { RequestContext } from '../layout/frame.ts'
 import type { AskedTrends, Trends } from './trend-figures.ts'
 
 /** The question in a query. Invalid values, such as an unknown branch class, are ignored. */
@@ -14,6 +16,7 @@ export function askedTrends(query: URLSearchParams): AskedTrends {
     span: spanOf(query.get('span')),
     projectId: wholeNumber(query.get('project') ?? ''),
     group: groupIn(query),
+    own: given(query, 'own'),
     job: query.get('job') ?? undefined,
     branch: branchClasses.find(one => one === query.get('branch')),
     source: given(query, 'source'),
@@ -39,16 +42,22 @@ interface Changes extends Omit<AskedTrends, 'jobs' | 'projects'> {
 /** The address of the same trends with changes. A change to undefined removes a filter. */
 export function trendsLink(
   base: string,
-  { span, project, group: of, job, filter, sorted }: Trends,
+  { span, project, group: of, own, job, filter, sorted }: Trends,
   changes: Changes,
 ): string {
-  const { projectId, group, pipelineName, ...rest } = {
-    ...{ span, projectId: project?.id, group: of, job, ...filter, ...sorted },
+  const {
+    projectId,
+    group,
+    own: value,
+    pipelineName,
+    ...rest
+  } = {
+    ...{ span, projectId: project?.id, group: of, own, job, ...filter, ...sorted },
     ...changes,
   }
   const { jobs, projects, ...others } = rest
   return addressWith(`${base}/trends`, {
-    ...{ project: projectId ?? group, name: pipelineName, ...others },
+    ...{ project: projectId ?? group, own: value, name: pipelineName, ...others },
     jobs: jobs === 'slowest' ? undefined : jobs,
     projects: projects === 'runs' ? undefined : projects,
   })
@@ -62,13 +71,14 @@ export const branchNames: Readonly<Record<string, string>> = {
   other: 'other branches',
 }
 
-export function trendsForm(trends: Trends, base: string): Html {
+export function trendsForm(trends: Trends, { base, own }: RequestContext): Html {
   const { span, project, group, job, filter, sorted, pipelineNames } = trends
   const kept = { span, project: project?.id ?? group, job, ...sorted }
   const isFiltered = Object.values(filter).some(value => value !== undefined)
   const clear = { branch: undefined, source: undefined, pipelineName: undefined, ref: undefined, runner: undefined }
   return html`<form class="filters card" method="get" action="${base}/trends" role="search" aria-label="Filter trends">
     ${Object.entries(kept).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${ownField(own)}
     <label>Branches${choice('branch', branchClasses, filter.branch, branchNames)}</label>
     <label>Started by${choice('source', sources, filter.source)}</label>
     <label

@@ -1,5 +1,6 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
-import { periodChoice } from '../layout/scope-heading.ts'
+import { addressWith } from '../layout/address.ts'
+import { ofOwn, ownLink, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
 import { nounOf, trendCharts } from './trend-charts.ts'
 import { card, crumbs, empty, howCounted, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, utc, minute } from '../layout/format.ts'
@@ -17,20 +18,21 @@ import type { Trends } from './trend-figures.ts'
 
 /** `timeline`: that of the project; only on the page of one project. */
 export function trendsPage(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Page {
-  const { points, project, group, job } = trends
+  const { points, project, group, job, own } = trends
   const { base } = context
-  const of = [project?.name ?? group ?? 'All projects', job].filter(Boolean).join(', job ')
+  const scope = [project?.name ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
+  const of = [scope || 'All projects', job].filter(Boolean).join(', job ')
   const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
   return {
     title: `Trends: ${of}`,
     content: html`
-      ${project === undefined && group !== undefined && crumbs(html`<a href="${base}/trends">Trends</a>`)}
+      ${project === undefined && scope !== '' && crumbs(html`<a href="${base}/trends">Trends</a>`)}
       ${project !== undefined && crumbs(html`<a href="${all}">Trends</a>`, ...(job === undefined ? [] : [html`<a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`]))}
       <div class="page-head">
         <h1>${of}</h1>
         ${periodChoice(spanNames, trends.span, span => trendsLink(base, trends, { span }))}
       </div>
-      ${trendsForm(trends, base)} ${aboutRetained(trends)}
+      ${trendsForm(trends, context)} ${unknownOwn(context.own)} ${aboutRetained(trends)}
       ${
         points.length === 0
           ? card(
@@ -50,7 +52,7 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
         'Regressions',
         regressionTable(trends.regressions, context, 'Nothing became slower or less reliable in this time.'),
         {
-          aside: html`<a href="${base}/trends/regressions${project !== undefined && `?project=${project.id}`}"
+          aside: html`<a href="${addressWith(`${base}/trends/regressions`, { project: project?.id ?? group, own })}"
             >All, and try a rule</a
           >`,
         },
@@ -76,7 +78,7 @@ function groupCards(trends: Trends, context: RequestContext): Content {
   const { subgroups, groups } = trends
   const link = (name: string): Content =>
     html`<a href="${trendsLink(context.base, trends, { group: name })}">${pathText(name)}</a>`
-  const valueOf = (name: string): Content => (name === '' ? html`<span class="dim">none</span>` : name)
+  const valueOf = (name: string): Content => ownLink(name, trendsLink(context.base, trends, { own: name }))
   return html`${subgroups.length > 0 && card('Groups', groupsTable('Groups', subgroups, link, context))}
   ${groups !== undefined && groups.lines.length > 0 && card(`By ${groups.by}`, groupsTable(`By ${groups.by}`, groups.lines, valueOf, context))}`
 }

@@ -3,6 +3,7 @@ import type { Change, ChangeState, ChangeView } from '../../model/change.ts'
 import type { Countable } from './counted.ts'
 import type { CountedTimes } from '../../model/change-figures.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from './project-scope.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
 /** A change as pages show it. */
@@ -26,7 +27,7 @@ export interface ProjectChanges {
 
 export interface ChangeFilter {
   /** Full path; undefined: all. */
-  readonly project?: string | undefined
+  readonly project?: ProjectScope | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number

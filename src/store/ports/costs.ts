@@ -4,6 +4,7 @@ import { computePurposeOf, type ComputePurpose } from '../../model/compute-purpo
 import { computeSeconds } from '../../model/durations.ts'
 import { day, trendJob } from './trends.ts'
 import { plainText } from '../sql/plain-text.ts'
+import type { ProjectScope } from './project-scope.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -42,8 +43,8 @@ export interface CostQuery {
   readonly until: Millis
   /** Undefined: all projects. */
   readonly projectId?: number | undefined
-  /** Only projects of this group: a path that ends with a slash. */
-  readonly group?: string | undefined
+  /** Only projects of this group, a path that ends with a slash, or these projects. */
+  readonly group?: ProjectScope | undefined
   /** Whether a project is counted, by its full path; undefined: all are. */
   readonly isCounted?: ((project: string) => boolean) | undefined
 }

@@ -3,6 +3,7 @@ import type { Countable } from './counted.ts'
 import type { Deployment, DeploymentView } from '../../model/deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../../model/deployment-figures.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from './project-scope.ts'
 
 /** A deployment whose commits are requested before it is counted. */
 export interface DueDeployment {
@@ -24,7 +25,7 @@ export interface ShownDeployment {
 
 export interface DeploymentFilter {
   /** Full path; undefined: all. */
-  readonly project?: string | undefined
+  readonly project?: ProjectScope | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number
@@ -60,7 +61,7 @@ export interface Deployments extends Countable<Deployment, DeploymentFigures, Ne
   list(filter: DeploymentFilter): Promise<readonly ShownDeployment[]>
   /** The last success of each environment, the latest first. */
   current(filter: {
-    readonly project?: string | undefined
+    readonly project?: ProjectScope | undefined
     readonly limit: number
   }): Promise<readonly ShownDeployment[]>
 }

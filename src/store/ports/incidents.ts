@@ -2,6 +2,7 @@
 import type { Countable } from './counted.ts'
 import type { CountedIncident, Incident, IncidentView } from '../../model/incident.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from './project-scope.ts'
 
 /** An incident as pages show it. */
 export interface ShownIncident {
@@ -11,7 +12,7 @@ export interface ShownIncident {
 
 export interface IncidentFilter {
   /** Full path; undefined: all. */
-  readonly project?: string | undefined
+  readonly project?: ProjectScope | undefined
   readonly limit: number
 }
 

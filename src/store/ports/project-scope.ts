@@ -1,10 +1,15 @@
-// The projects that a question is about: one by its full path, or all of a group. A scope that ends with a slash is a group.
+// The projects that a question is about: one by its full path, all of a group, or several by their full paths. A text that ends with a slash is a
+// group.
+
+export type ProjectScope = string | ReadonlySet<string>
 
 export function isGroup(scope: string): boolean {
   return scope.endsWith('/')
 }
 
 /** Whether a path is in the scope. Undefined: all are. */
-export function isInScope(path: string, scope: string | undefined): boolean {
-  return scope === undefined || (isGroup(scope) ? path.startsWith(scope) : path === scope)
+export function isInScope(path: string, scope: ProjectScope | undefined): boolean {
+  if (scope === undefined) return true
+  if (typeof scope !== 'string') return scope.has(path)
+  return isGroup(scope) ? path.startsWith(scope) : path === scope
 }

@@ -2,6 +2,7 @@
 // reports; pages read them, too.
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from './project-scope.ts'
 import type { TestName, TestOutcomes } from '../../model/test-report.ts'
 
 /** One job's report. */
@@ -60,7 +61,7 @@ export interface TestMemory {
   figures(
     question: TestQuestion,
     of: {
-      readonly project?: string | undefined
+      readonly project?: ProjectScope | undefined
       readonly since: Millis
       readonly until?: Millis | undefined
       readonly limit: number
@@ -68,7 +69,7 @@ export interface TestMemory {
   ): Promise<readonly TestFigures[]>
   /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
   flakyDays(of: {
-    readonly project?: string | undefined
+    readonly project?: ProjectScope | undefined
     /** Whether a project is counted, by its full path; undefined: all are. */
     readonly isCounted?: ((project: string) => boolean) | undefined
     readonly since: Millis

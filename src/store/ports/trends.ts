@@ -6,6 +6,7 @@ import { plainText } from '../sql/plain-text.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Failures } from '../read-models/earlier-failures.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from './project-scope.ts'
 
 export const hour = 3_600_000
 export const day = 86_400_000
@@ -69,8 +70,8 @@ export interface TrendQuery extends TrendFilter {
   readonly step: TrendStep
   readonly since: Millis
   readonly until: Millis
-  /** Only projects of this group: a path that ends with a slash. */
-  readonly group?: string | undefined
+  /** Only projects of this group, a path that ends with a slash, or these projects. */
+  readonly group?: ProjectScope | undefined
   /** Whether a project counts in the sums of several, by its full path; undefined: all do. */
   readonly isCounted?: ((project: string) => boolean) | undefined
 }

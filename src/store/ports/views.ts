@@ -3,6 +3,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from './project-scope.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { ShownKind } from '../../model/shown-event.ts'
 import type { Signal, StoredRun } from './runs.ts'
@@ -12,7 +13,7 @@ import type { TrendViews } from './trends.ts'
 
 export interface RunQuery {
   /** Full path. */
-  readonly project?: string | undefined
+  readonly project?: ProjectScope | undefined
   readonly ref?: string | undefined
   readonly status?: string | undefined
   readonly source?: string | undefined
@@ -88,7 +89,7 @@ export interface AuditPage {
 export interface ShownEventQuery {
   readonly as: ShownKind
   /** Full path; undefined: all projects and groups. */
-  readonly project?: string | undefined
+  readonly project?: ProjectScope | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number

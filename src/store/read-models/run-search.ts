@@ -120,19 +120,30 @@ export function conditions(
   query: Omit<RunQuery, 'limit'>,
   place: Place,
 ): { driver: string[]; others: (place: Place) => string[]; columns: readonly string[] } {
-  const group = query.project !== undefined && isGroup(query.project) ? query.project : undefined
-  const equal = (['project', 'ref', 'status', 'source'] as const).filter(
-    column => query[column] !== undefined && (column !== 'project' || group === undefined),
+  const isOne = typeof query.project === 'string' && !isGroup(query.project)
+  const several = isOne ? undefined : query.project
+  const equal = {
+    project: isOne ? query.project : undefined,
+    ref: query.ref,
+    status: query.status,
+    source: query.source,
+  }
+  const given = Object.entries(equal).flatMap(([column, value]) =>
+    typeof value === 'string' ? [{ column, value }] : [],
   )
-  const [leading, ...rest] = equal
-  const driver = leading === undefined ? [] : [`${leading} = ${place(query[leading] ?? '')}`]
+  const [leading, ...rest] = given
+  const driver = leading === undefined ? [] : [`${leading.column} = ${place(leading.value)}`]
   const words = wordsOf(query.text ?? '')
   return {
     driver,
-    columns: [...rest, ...(words.length === 0 ? [] : ['text']), ...(group === undefined ? [] : ['project'])],
+    columns: [
+      ...rest.map(({ column }) => column),
+      ...(words.length === 0 ? [] : ['text']),
+      ...(several === undefined ? [] : ['project']),
+    ],
     others: next => [
-      ...rest.map(column => `${column} = ${next(query[column] ?? '')}`),
-      ...(group === undefined ? [] : [inScope('project', group, next)]),
+      ...rest.map(({ column, value }) => `${column} = ${next(value)}`),
+      ...(several === undefined ? [] : [inScope('project', several, next)]),
       ...words.map(word => `text LIKE ${next(`%${escaped(word)}%`)} ESCAPE '\\'`),
     ],
   }

@@ -9,6 +9,7 @@ import { writeEvent } from './events.ts'
 import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from '../ports/project-scope.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { Statements, Value } from './statements.ts'
 
@@ -220,10 +221,11 @@ export async function listed<T>(
   { where, values, by, project, limit }: Listed,
   read: (row: Row) => T | undefined,
 ): Promise<T[]> {
-  const own = project === undefined ? '' : `AND ${inScope('project', project, () => `?${values.length + 2}`)}`
+  const all = [...values, limit]
+  const own = project === undefined ? '' : `AND ${inScope('project', project, path => `?${all.push(path)}`)}`
   const rows = await sql.all(
     `SELECT * FROM ${table} d WHERE ${where} ${own} ORDER BY ${by} DESC, id DESC LIMIT ?${values.length + 1}`,
-    [...values, limit, ...(project === undefined ? [] : [project])],
+    all,
   )
   return rows.flatMap(row => sql.damaged.orNothing({ [name]: row.id }, 'it is not shown', () => read(row)) ?? [])
 }
@@ -232,7 +234,7 @@ export interface Listed {
   readonly where: string
   readonly values: readonly Value[]
   readonly by: string
-  readonly project?: string | undefined
+  readonly project?: ProjectScope | undefined
   readonly limit: number
 }
 

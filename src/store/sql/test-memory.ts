@@ -2,9 +2,10 @@
 import { bytes, number, record, text, word } from './columns.ts'
 import { hasHash, packHashes } from './hash-set.ts'
 import { inScope } from './project-scope.ts'
-import { places, type Statements } from './statements.ts'
+import { places, type Statements, type Value } from './statements.ts'
 import { testMemoryBytes } from '../ports/test-memory.ts'
 import type { FlakyDay, RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
+import type { ProjectScope } from '../ports/project-scope.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Row } from './columns.ts'
 import { lockNames, type Steps, type Within } from './steps.ts'
@@ -179,11 +180,12 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
         return yield* recordReport(report, maxBytes, within)
       }),
     figures: async (question, { project, since, until = Number.MAX_SAFE_INTEGER, limit }) => {
-      const values = [since, limit, until, ...(project === undefined ? [] : [project])]
-      return (await sql.all(figuresSql(question, project), values)).map(figuresRow)
+      const values: Value[] = [since, limit, until]
+      return (await sql.all(figuresSql(question, scopeOf(project, values)), values)).map(figuresRow)
     },
     flakyDays: async ({ project, isCounted, since }) => {
-      const rows = await sql.all(daysSql(project), [since, ...(project === undefined ? [] : [project])])
+      const values: Value[] = [since]
+      const rows = await sql.all(daysSql(scopeOf(project, values)), values)
       const days = new Map<number, FlakyDay>()
       for (const row of rows) {
         if (isCounted?.(projectOf(row)) === false) continue
@@ -209,9 +211,13 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
   }
 }
 
-/** Values: since when, the limit, until when, and the project or group if there is one. */
-function figuresSql(question: TestQuestion, project: string | undefined): string {
-  const of = project === undefined ? '' : `AND ${inScope('project', project, () => '?4')}`
+/** A further condition, whose values are added to `values`. */
+function scopeOf(project: ProjectScope | undefined, values: Value[]): string {
+  return project === undefined ? '' : `AND ${inScope('project', project, path => `?${values.push(path)}`)}`
+}
+
+/** Values: since when, the limit, until when, and those of `of`, a further condition. */
+function figuresSql(question: TestQuestion, of: string): string {
   const grouped = (rows: string, cost: string) => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
            max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
@@ -228,9 +234,8 @@ function figuresSql(question: TestQuestion, project: string | undefined): string
   return grouped(rows, 'sum(ms)')
 }
 
-/** Values: since when, and the project or group if there is one. */
-function daysSql(project: string | undefined): string {
-  const of = project === undefined ? '' : `AND ${inScope('project', project, () => '?2')}`
+/** Values: since when, and those of `of`, a further condition. */
+function daysSql(of: string): string {
   return `SELECT found_at / ${day} * ${day} AS at, project, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
       CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated
     FROM (SELECT found_at, project, within_what FROM flaky_tests WHERE found_at >= ?1 ${of}

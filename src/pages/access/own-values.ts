@@ -1,0 +1,75 @@
+// Which known projects have which value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team; and the pages' sources with the
+// projects of one value alone.
+import { withinProjects } from './within-projects.ts'
+import type { OwnFilter, OwnValues } from './own-filter.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesParts, PagesSettings, PagesSources } from '../ports.ts'
+
+/** An answer of the JSON API to a value that no known project has. */
+export class UnknownValue {
+  readonly reason: string
+
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+/** Projects that are read, by their paths: SQLite takes 32,766 values in a statement. */
+const maxProjects = 16_000
+/** How long an answer is used again, ms: pages are updated every second, and 10,000 projects take a tenth of one. */
+const freshFor = 10_000
+const maxNamed = 20
+
+/** A project's value does not depend on branches: a rule with `branches` does not count. */
+export function createOwnValues(
+  { views, now }: Pick<PagesSources, 'views' | 'now'>,
+  groupBy: PagesSettings['groupBy'],
+): () => Promise<OwnValues> {
+  let last: { readonly at: Millis; readonly values: Promise<OwnValues> } | undefined
+  return async () => {
+    if (groupBy === undefined) return { name: undefined, projects: new Map() }
+    if (last !== undefined && Math.abs(now() - last.at) < freshFor) return last.values
+    const values = read(groupBy)
+    last = { at: now(), values }
+    values.catch(() => (last = undefined))
+    return values
+  }
+
+  async function read({ name, valueOf }: NonNullable<PagesSettings['groupBy']>): Promise<OwnValues> {
+    const byValue = Map.groupBy(await views.projects(maxProjects), path => valueOf(path, '') ?? '')
+    byValue.delete('')
+    const sorted = [...byValue].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+    return { name, projects: new Map(sorted.map(([value, paths]) => [value, new Set(paths)])) }
+  }
+}
+
+/** The sources with the projects that have this value, and the filter; undefined without an attribute. No value: all projects. */
+export async function ofValue(
+  parts: PagesParts,
+  value: string | undefined,
+): Promise<{ readonly parts: PagesParts; readonly filter: OwnFilter | undefined }> {
+  const { name, projects } = await parts.ownValues()
+  const filter = { name, value, values: [...projects.keys()] }
+  if (value === undefined) return { parts, filter: name === undefined ? undefined : { ...filter, unknown: undefined } }
+  const own = projects.get(value)
+  const unknown = own === undefined ? unknownText(filter) : undefined
+  return { parts: withinProjects(parts, own ?? new Set()), filter: { ...filter, unknown } }
+}
+
+/** The answer of `read` for the projects that have this value. */
+export async function answerOf<T>(
+  parts: PagesParts,
+  value: string | undefined,
+  read: (parts: PagesParts) => Promise<T>,
+): Promise<T | UnknownValue> {
+  const found = await ofValue(parts, value === '' ? undefined : value)
+  return found.filter?.unknown === undefined ? read(found.parts) : new UnknownValue(found.filter.unknown)
+}
+
+function unknownText({ name, value, values }: Omit<OwnFilter, 'unknown'>): string {
+  if (name === undefined)
+    return 'There is no attribute to filter by. Set PIPESPAN_PAGES_GROUP_BY to one of your own, or leave out “own”.'
+  if (values.length === 0) return `No known project has a value of ${name}. Check the rules in attributes.rules.`
+  const more = values.length > maxNamed ? ' …' : ''
+  return `No known project has the ${name} “${value}”. Choose one of: ${values.slice(0, maxNamed).join(', ')}${more}`
+}

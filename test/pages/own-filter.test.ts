@@ -1,0 +1,152 @@
+// The filter by the operator's attribute, on the pages, in the JSON API and in the tools: what it shows, how it stays, and what of it is hidden.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { tmpdir } from 'node:os'
+import { connectMcp } from './mcp-client.ts'
+import { openHouse, type House } from './house.ts'
+import type { Costs } from '../../src/pages/cost/cost-figures.ts'
+import type { Trends } from '../../src/pages/trends/trend-figures.ts'
+
+const rules = `
+attributes:
+  rules:
+    - { projects: { include: ['brightwater/shop/*', 'brightwater/mobile/*'] }, set: { team: shop & co } }
+    - { projects: { include: ['brightwater/data/*'] }, set: { team: data } }
+    - { projects: { include: ['brightwater/platform/*'] }, branches: [default], set: { team: platform } }
+`
+const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-own-'))
+let house: House
+beforeAll(async () => {
+  const file = path.join(folder, 'pipespan.yaml')
+  writeFileSync(file, rules)
+  house = await openHouse({
+    PIPESPAN_CONFIG: file,
+    PIPESPAN_PAGES_GROUP_BY: 'team',
+    PIPESPAN_PAGES_HIDE: 'brightwater/mobile/**',
+    PIPESPAN_MCP: 'true',
+  })
+  await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
+})
+afterAll(async () => {
+  await house.close()
+  rmSync(folder, { recursive: true })
+})
+
+const text = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
+const json = async <T>(address: string): Promise<T> => JSON.parse(await text(`/api${address}`), timeless) as T
+/** Without the time at which the answer was made. */
+const timeless = (name: string, value: unknown): unknown => (name === 'platformNow' ? 0 : value)
+const team = 'own=shop+%26+co'
+const shop = 'brightwater/shop/'
+const pages = ['/pipelines', '/environments', '/trends', '/cost', '/tests', '/changes', '/timeline'] as const
+const reason = 'No known project has the team “none”. Choose one of: data, shop & co'
+const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
+
+describe('the filter by an attribute of your own', () => {
+  it('shows the pipelines of its projects, and counts them', async () => {
+    interface List {
+      pipelines: { project: string; pipelineId: number }[]
+    }
+    const [own, group] = await Promise.all([json<List>(`/pipelines?${team}`), json<List>(`/pipelines?project=${shop}`)])
+    expect(own.pipelines.length).toBeGreaterThan(1)
+    expect(own).toEqual(group)
+    const one = 'brightwater/shop/storefront'
+    expect(await json(`/pipelines?${team}&project=${one}`)).toEqual(await json(`/pipelines?project=${one}`))
+    expect(await json(`/pipelines?${team}&project=brightwater/data/`)).toMatchObject({ pipelines: [], total: 0 })
+  })
+
+  it('adds up costs and trends of its projects, as their group does', async () => {
+    const costs = await json<Costs>(`/cost?${team}`)
+    expect(costs.own).toBe('shop & co')
+    expect(costs.projects.length).toBeGreaterThan(1)
+    const { own: _, ...sums } = costs
+    const { group: __, ...ofGroup } = await json<Costs>(`/cost?group=${shop}`)
+    expect({ ...sums, subgroups: [] }).toEqual({ ...ofGroup, subgroups: [] })
+    for (const filter of ['', '&ref=main', '&source=push']) {
+      const trends = await json<Trends>(`/trends?${team}${filter}`)
+      const grouped = await json<Trends>(`/trends?group=${shop}${filter}`)
+      expect(trends.total.runs).toBeGreaterThan(0)
+      expect([trends.total, trends.projects, trends.jobs, trends.points]).toEqual([
+        grouped.total,
+        grouped.projects,
+        grouped.jobs,
+        grouped.points,
+      ])
+    }
+  })
+
+  it('shows environments, tests, changes and the timeline of its projects', async () => {
+    for (const page of ['/environments', '/tests', '/tests/costly', '/changes', '/timeline']) {
+      const {
+        own,
+        since: _,
+        until: __,
+        overTime: ___,
+        ...answer
+      } = await json<Record<string, unknown>>(`${page}?${team}`)
+      const grouped = await json<Record<string, unknown>>(`${page}?project=${shop}`)
+      expect(own, page).toBe('shop & co')
+      expect(answer, page).toEqual(Object.fromEntries(Object.keys(answer).map(name => [name, grouped[name]])))
+    }
+    expect((await json<{ environments: unknown[] }>(`/environments?${team}`)).environments).not.toEqual([])
+  })
+
+  it('stays from page to page, in the links and forms of each', async () => {
+    for (const page of pages) {
+      const shown = await text(`${page}?${team}`)
+      for (const other of pages) expect(shown, page).toContain(`href="${other}?${team}"`)
+      expect(shown).toContain('href="/sources"')
+      const ofWeek = [...shown.matchAll(new RegExp(`href="(${page}\?span=7d[^"]*)"`, 'g'))].map(([, link]) => link)
+      for (const link of ofWeek) expect(link, page).toContain(team)
+      if (page !== '/cost') expect(shown, page).toMatch(/<option value="shop &amp; co" +selected/)
+    }
+    expect(await text(`/trends?${team}`)).toContain('<h1>team shop &amp; co</h1>')
+    expect(await text(`/cost?${team}`)).toContain('<h1>Cost of team shop &amp; co</h1>')
+  })
+
+  it('is what the lines of a value lead to', async () => {
+    for (const page of ['/cost', '/trends'])
+      expect(await text(page)).toMatch(new RegExp(`href="${page}\\?[^"]*own=data`))
+  })
+
+  it('ignores rules with branches, because it is about whole projects', async () => {
+    expect(await text('/pipelines')).not.toContain('<option value="platform"')
+  })
+
+  it('says that no project has a value, and what there is to choose from', async () => {
+    for (const page of pages) expect(await text(`${page}?own=none`), page).toContain(reason.replace('&', '&amp;'))
+    for (const route of routes) {
+      const answer = await fetch(`${house.url}/api${route}?own=none`)
+      expect([answer.status, await answer.json()], route).toEqual([404, { message: reason }])
+    }
+    expect(await text('/pipelines?own=')).not.toContain('No known project')
+  })
+
+  it('shows no hidden project that has the value', async () => {
+    for (const route of routes) expect(await text(`/api${route}?${team}`), route).not.toContain('brightwater/mobile')
+    for (const page of pages) expect(await text(`${page}?${team}`), page).not.toContain('brightwater/mobile')
+  })
+
+  it('is an argument of the tools that list', async () => {
+    const mcp = await connectMcp(house.url)
+    const found = await mcp.call('find_pipelines', { own: 'data' })
+    const projects = (found.answer as { pipelines: { project: string }[] }).pipelines.map(({ project }) => project)
+    expect(projects).not.toEqual([])
+    expect(projects.every(project => project.startsWith('brightwater/data/'))).toBe(true)
+    for (const tool of ['failed_pipelines', 'find_pipelines', 'flaky_tests', 'cost', 'trends', 'regressions'])
+      expect(await mcp.call(tool, { own: 'none' }), tool).toMatchObject({ isError: true, text: reason })
+    await mcp.client.close()
+  })
+})
+
+it('is no filter without an attribute, and says which setting has one', async () => {
+  const other = await openHouse()
+  try {
+    expect(await (await fetch(`${other.url}/pipelines?own=data`)).text()).toContain('Set PIPESPAN_PAGES_GROUP_BY')
+    expect((await fetch(`${other.url}/api/pipelines?own=data`)).status).toBe(404)
+    expect(await (await fetch(`${other.url}/pipelines`)).text()).not.toContain('name="own"')
+  } finally {
+    await other.close()
+  }
+})
