@@ -274,6 +274,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.trends.series({}, { ...query, group: 'other/' })).toEqual([])
       const several = { ...query, group: new Set(['acme/other', 'acme/shop', 'acme/web']) }
       expect(await store.views.trends.places(several, 5)).toEqual(places)
+      expect(await store.views.trends.paths(5)).toEqual(['acme/shop'])
       expect(await store.views.trends.series({}, several)).toEqual(ofGroup)
       expect(await store.views.trends.series({}, { ...query, group: new Set() })).toEqual([])
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])

@@ -251,6 +251,7 @@ export function withoutHidden(
           const found = await views.trends.extent(subject)
           return found !== undefined && line(found) ? found : undefined
         },
+        paths: async limit => filled(async more => views.trends.paths(more), limit, isCounted),
         places: async (query, limit) => filled(async more => views.trends.places(query, more), limit, line),
         names: async (query, limit) => filled(async more => views.trends.names(query, more), limit, line),
         retained: async query => {

@@ -36,7 +36,10 @@ export function createOwnValues(
   }
 
   async function read({ name, valueOf }: NonNullable<PagesSettings['groupBy']>): Promise<OwnValues> {
-    const byValue = Map.groupBy(await views.projects(maxProjects), path => valueOf(path, '') ?? '')
+    // Figures are stored for longer than pipelines.
+    const known = await Promise.all([views.projects(maxProjects), views.trends.paths(maxProjects)])
+    const paths = [...new Set(known.flat())].slice(0, maxProjects)
+    const byValue = Map.groupBy(paths, path => valueOf(path, '') ?? '')
     byValue.delete('')
     const sorted = [...byValue].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
     return { name, projects: new Map(sorted.map(([value, paths]) => [value, new Set(paths)])) }

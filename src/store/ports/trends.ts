@@ -141,6 +141,8 @@ export interface TrendReads {
 export interface TrendViews extends TrendReads {
   /** The first and the last day with figures; undefined without any. */
   extent(subject: Partial<TrendSubject>): Promise<TrendExtent | undefined>
+  /** Full paths of the projects with figures, as last known; at most `limit`. */
+  paths(limit: number): Promise<readonly string[]>
   /** Projects by class of branches, those with the most pipelines first. */
   places(query: TrendQuery, limit: number): Promise<readonly TrendPlace[]>
   /** The names of pipelines with figures, in order, each with its project. */

@@ -1,7 +1,7 @@
 // The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
 import { branchClasses } from '../../model/branch-class.ts'
 import { inScope } from '../sql/project-scope.ts'
-import { json, number, record, text, word, type Row } from '../sql/columns.ts'
+import { json, number, record, text, word, type Row, optional } from '../sql/columns.ts'
 import type { Value } from '../sql/statements.ts'
 import { retainedOn } from './retained-trends.ts'
 import { summed, withoutKind } from './trends-in-memory.ts'
@@ -95,6 +95,22 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       const [first, last] = await Promise.all([end('bucket'), end('bucket DESC')])
       if (first === undefined || last === undefined) return undefined
       return { project: text('project')(last), first: bucketOf(first), last: bucketOf(last) }
+    },
+    paths: async limit => {
+      // A loose index scan: from one project to the next, however many rows each has.
+      const rows = await ask(
+        `WITH RECURSIVE known (id) AS (
+           SELECT min(project_id) FROM trends WHERE step = ?1 AND project_id > 0
+           UNION ALL
+           SELECT (SELECT min(t.project_id) FROM trends t WHERE t.step = ?1 AND t.project_id > known.id)
+           FROM known WHERE known.id IS NOT NULL
+         )
+         SELECT (SELECT t.project FROM trends t WHERE t.step = ?1 AND t.project_id = known.id AND t.job = '' AND t.bucket > 0
+                 ORDER BY t.bucket DESC LIMIT 1) AS project
+         FROM known WHERE known.id IS NOT NULL LIMIT ?2`,
+        [day, limit],
+      )
+      return rows.flatMap(row => optional(text, 'project')(row) ?? []).filter(path => path !== '')
     },
     places: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
