@@ -125,7 +125,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     at('/runners', async context => runnersPage(await parts.runners(), context)),
     filtered('/changes', async (context, parts) => changesPage(parts, context)),
-    filtered('/environments', async (context, parts) => environmentsPage(parts, context)),
+    filtered('/environments', async (context, parts) => environmentsPage(parts, settings, context)),
     at(
       '/environments/behind/:projectId',
       async (context, asked) => {

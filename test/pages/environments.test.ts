@@ -4,7 +4,7 @@ import { environmentsPage } from '../../src/pages/environments/environments.ts'
 import { productionBy } from '../../src/enrichment/production.ts'
 import type { RequestContext } from '../../src/pages/layout/frame.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fourKeys } from '../../src/pages/environments/environment-figures.ts'
+import { fourKeys } from '../../src/pages/environments/four-keys.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
 import { reportedIncident, type Incident } from '../../src/model/incident.ts'
@@ -74,7 +74,7 @@ describe('environments', () => {
   it('are production as the configured patterns say', async () => {
     const { deployments, incidents, views } = house.daemon.store
     const parts = { deployments, incidents, views, countBehind: undefined, isProduction: productionBy(['staging']) }
-    const found = await environmentsOf(parts, { span: '7d', limit: 9 }, Date.now())
+    const found = await environmentsOf(parts, {}, { span: '7d', limit: 9 }, Date.now())
     const live = found.environments.filter(({ isProduction }) => isProduction)
     expect(live.map(({ environment }) => environment)).toEqual(['staging'])
     expect(found.deployments.filter(({ isProduction }) => isProduction)).toHaveLength(1)
@@ -84,7 +84,7 @@ describe('environments', () => {
       now: Date.now(),
       query: new URLSearchParams(),
     } as RequestContext
-    expect(String((await environmentsPage(parts, context)).content)).toMatch(
+    expect(String((await environmentsPage(parts, {}, context)).content)).toMatch(
       /staging <span class="dim">\(production\)</,
     )
   })

@@ -133,7 +133,7 @@ export function apiRoutes(
       '/tests',
       'Flaky tests, most expensive first, for all projects or one.',
       { query: testQuery, answer: flakyTestsShape },
-      async asked => answerOf(parts, asked.own, async own => flakyTests(own, asked, own.now())),
+      async asked => answerOf(parts, asked.own, async own => flakyTests(own, settings, asked, own.now())),
     ),
     get(
       '/tests/costly',
@@ -151,7 +151,7 @@ export function apiRoutes(
       '/environments',
       'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
       { query: scopedQuery, answer: environmentsShape },
-      async asked => answerOf(parts, asked.own, async own => environmentsOf(own, asked, own.now())),
+      async asked => answerOf(parts, asked.own, async own => environmentsOf(own, settings, asked, own.now())),
     ),
     get(
       '/environments/behind/:projectId',

@@ -1,4 +1,5 @@
 // Sums of costs by one of the operator's attributes, such as a team.
+import { bySubgroup, grouped, type Grouped } from '../layout/grouped.ts'
 import { wastedPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
 import type { PagesSettings } from '../ports.ts'
 
@@ -7,26 +8,22 @@ export function groupedCosts(
   lines: readonly CostLine[],
   { valueOf }: NonNullable<PagesSettings['groupBy']>,
 ): CostLine[] {
-  return summed(lines, ({ project, name: branch }) => valueOf(project, branch) ?? '')
+  return summed(grouped(lines, ({ project, name: branch }) => valueOf(project, branch) ?? ''))
 }
 
 /** Sums by the next level of groups below `group`, which end with a slash; projects of the group itself are left out. Empty if there is only one. */
-export function subgroupCosts(lines: readonly CostLine[], group = ''): CostLine[] {
-  const below = lines.filter(({ project }) => project.indexOf('/', group.length) > 0)
-  const sums = summed(below, ({ project }) => project.slice(0, project.indexOf('/', group.length) + 1))
-  return sums.length > 1 ? sums : []
+export function subgroupCosts(lines: readonly CostLine[], group?: string): CostLine[] {
+  return summed(bySubgroup(lines, ({ project }) => project, group))
 }
 
-function summed(lines: readonly CostLine[], nameOf: (line: CostLine) => string): CostLine[] {
-  const sums = new Map<string, CostLine>()
-  for (const one of lines) {
-    const { runs, totalMs, cost, wasted } = one
-    const name = nameOf(one)
-    const known = sums.get(name)
-    const line = { project: '', name, runs, totalMs, cost, wasted }
-    sums.set(name, known === undefined ? line : added(known, line))
-  }
-  return [...sums.values()].sort((a, b) => b.cost - a.cost || b.totalMs - a.totalMs)
+function summed(all: readonly Grouped<CostLine>[]): CostLine[] {
+  return all
+    .map(({ name, items }) =>
+      items
+        .map(({ runs, totalMs, cost, wasted }): CostLine => ({ project: '', name, runs, totalMs, cost, wasted }))
+        .reduce(added),
+    )
+    .sort((a, b) => b.cost - a.cost || b.totalMs - a.totalMs)
 }
 
 function added(a: CostLine, b: CostLine): CostLine {

@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import { incidentShape, incidentsOf } from './incident-figures.ts'
 import { keysOverTime, keysOverTimeShape } from './key-days.ts'
-import { median } from '../layout/median.ts'
+import { fourKeys, keysShape } from './four-keys.ts'
+import { keyGroups, keyGroupsShape } from './environment-groups.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
-import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { DeploymentView, IsProduction } from '../../model/deployment.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 
@@ -46,17 +46,6 @@ const deploymentShape = z.object({
 /** A deployment in the list. */
 export type ListedDeployment = Shaped<typeof deploymentShape>
 
-const keysShape = z.object({
-  deployments: z.number().describe('Deployments that ended in this period.'),
-  failed: z.number(),
-  rollbacks: z.number(),
-  perDay: z.number().describe('Successful deployments per day.'),
-  leadTime: ms.optional().describe('Median over commits, in ms.'),
-  failureRate: z.number().optional().describe('Failed or rolled back, as a share of all deployments.'),
-  recovery: ms.optional().describe('Median, in ms.'),
-})
-type FourKeys = Shaped<typeof keysShape>
-
 const environmentShape = z.object({
   ...place,
   environment: z.string(),
@@ -74,6 +63,7 @@ export const environmentsShape = z.object({
   environments: z.array(environmentShape),
   incidents: z.array(incidentShape).describe('By project.'),
   overTime: keysOverTimeShape,
+  ...keyGroupsShape,
   deployments: z.array(deploymentShape).describe('Newest first.'),
 })
 export type Environments = Shaped<typeof environmentsShape>
@@ -83,10 +73,12 @@ const maxCounted = 5_000
 
 export async function environmentsOf(
   { deployments, incidents: known, isProduction }: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction'>,
+  { groupBy }: Pick<PagesSettings, 'groupBy'>,
   { span, project, own, limit }: AskedEnvironments,
   now: Millis,
 ): Promise<Environments> {
   const since = now - spans[span].length
+  const days = spans[span].length / spans['24h'].length
   const within = { project, since, until: now + 1, limit: maxCounted }
   const [current, made, opened, open] = await Promise.all([
     deployments.current({ project, limit }),
@@ -104,7 +96,6 @@ export async function environmentsOf(
     const [any = shown] = own
     if (any === undefined) return []
     const { instance, projectId, project: path, environment = '', tier } = listed(shown ?? any, isProduction)
-    const days = spans[span].length / spans['24h'].length
     const keys = fourKeys(own, days)
     const about = { environment, tier, isProduction: isProduction({ environment, tier }) }
     return [{ ...about, instance, projectId, project: path, current: shown && listed(shown, isProduction), keys }]
@@ -116,21 +107,9 @@ export async function environmentsOf(
     own,
     environments,
     incidents,
+    ...keyGroups(made, { project, days }, groupBy),
     overTime: keysOverTime({ made, opened, isProduction }, span, now),
     deployments: made.slice(0, limit).map(one => listed(one, isProduction)),
-  }
-}
-
-/** `days`: the length of the period. */
-export function fourKeys(made: readonly ShownDeployment[], days: number): FourKeys {
-  const counted = made.flatMap(({ figures }): DeploymentFigures[] => (figures === undefined ? [] : [figures]))
-  const failed = counted.filter(({ outcome }) => outcome === 'failed').length
-  const rollbacks = counted.filter(({ isRollback }) => isRollback === true).length
-  return {
-    ...{ deployments: counted.length, failed, rollbacks, perDay: (counted.length - failed) / days },
-    leadTime: median(counted.flatMap(({ leadTimes }) => leadTimes ?? [])),
-    failureRate: counted.length === 0 ? undefined : (failed + rollbacks) / counted.length,
-    recovery: median(counted.flatMap(({ recovery }) => recovery ?? [])),
   }
 }
 

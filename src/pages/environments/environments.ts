@@ -1,8 +1,10 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../layout/address.ts'
 import { environmentsOf } from './environment-figures.ts'
+import { keyColumns } from './four-keys.ts'
+import { keyGroupCards } from './environment-groups.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, duration, figure, number, percent, shortSha, since } from '../layout/format.ts'
+import { duration, figure, number, shortSha, since } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
 import type { IncidentSummary } from './incident-figures.ts'
@@ -12,7 +14,7 @@ import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
 
 /** How many environments and deployments are read. */
 const maxRows = 100
@@ -21,10 +23,11 @@ const maxDeployments = 30
 
 export async function environmentsPage(
   parts: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction' | 'views' | 'countBehind'>,
+  settings: Pick<PagesSettings, 'groupBy'>,
   context: RequestContext,
 ): Promise<Page> {
   const asked = { ...askedScope(context.query), limit: maxRows }
-  const found = await environmentsOf(parts, asked, context.now)
+  const found = await environmentsOf(parts, settings, asked, context.now)
   const { environments, incidents, deployments } = found
   return {
     title: 'Environments',
@@ -43,6 +46,7 @@ export async function environmentsPage(
         ? empty('Nothing was deployed.')
         : html`${keyCharts(found.overTime, found, context)} ${keysTable(environments, found, context)} ${definitions}`,
     )}
+    ${keyGroupCards(found, asked, context)}
     ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, context)} ${aboutIncidents}`)}
     ${card(
       'Latest deployments',
@@ -131,23 +135,7 @@ function behindLink({ instance, projectId, project, environment }: EnvironmentFi
 function keysTable(environments: readonly EnvironmentFigures[], found: Environments, context: RequestContext): Html {
   const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
     environment: environmentColumn(found, context),
-    deployments: figures('Deployments', ({ keys }) => keys.deployments, number),
-    day: figures(
-      'Per day',
-      ({ keys }) => keys.perDay,
-      perDay => (perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
-    ),
-    lead: figures('Lead time', ({ keys }) => keys.leadTime, duration),
-    failures: {
-      head: 'Failures',
-      of: ({ keys }) => keys.failureRate,
-      cell: ({ keys: { failureRate, failed, rollbacks } }) =>
-        figure(
-          failureRate === undefined ? '–' : percent(failureRate),
-          `${counted(failed, 'failure')}, ${counted(rollbacks, 'rollback')}`,
-        ),
-    },
-    recovery: figures('Recovery', ({ keys }) => keys.recovery, duration),
+    ...keyColumns<EnvironmentFigures>(),
   }
   return sortedTable('Deployment metrics', columns, environments, context)
 }

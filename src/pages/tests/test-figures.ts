@@ -1,16 +1,20 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
 import { day } from '../../store/ports/trends.ts'
+import { flakyGroups, flakyGroupsShape, flakySum } from './test-groups.ts'
 import { given } from '../layout/address.ts'
 import { z } from 'zod'
 import { millis, ms, own as ownShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { FlakyDay, TestFigures, TestQuestion } from '../../store/ports/test-memory.ts'
 
 /** Test results are stored for 30 days. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
 type TestSpanName = (typeof testSpanNames)[number]
+
+/** Flaky tests that are added up. */
+export const maxSummed = 5_000
 
 export interface AskedTests {
   readonly span: TestSpanName
@@ -45,6 +49,8 @@ const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.stri
 export const flakyTestsShape = z.object({
   ...ofShape,
   flaky: figuresShape,
+  total: z.object({ tests: z.number(), lostMs: ms }).describe(`Of all flaky tests, up to ${maxSummed}.`),
+  ...flakyGroupsShape,
   days: z
     .array(
       z.object({
@@ -62,14 +68,23 @@ type CostlyTests = Shaped<typeof costlyTestsShape>
 
 type Sources = Pick<PagesSources, 'tests'>
 
-export async function flakyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<FlakyTests> {
-  const { of, figures } = questions(parts, asked, now)
+export async function flakyTests(
+  parts: Sources,
+  { groupBy }: Pick<PagesSettings, 'groupBy'>,
+  asked: AskedTests,
+  now: Millis,
+): Promise<FlakyTests> {
+  const { of, figures } = questions(parts, { ...asked, limit: maxSummed }, now)
   const [flaky, days] = await Promise.all([
     figures('flaky'),
     // A whole day is one bar.
     parts.tests.flakyDays({ project: of.project, since: Math.floor(of.since / day) * day }),
   ])
-  return { ...of, flaky, days }
+  return {
+    ...{ ...of, days, total: flakySum(flaky) },
+    flaky: flaky.slice(0, asked.limit),
+    ...flakyGroups(flaky, of.project, groupBy),
+  }
 }
 
 export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<CostlyTests> {

@@ -1,8 +1,9 @@
 // The pages of tests: flaky tests; the most failing and the slowest tests.
 import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { alternatives, card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
-import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
+import { costlyTests, flakyTests, askedTests, maxSummed, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number } from '../layout/format.ts'
+import { flakyGroupCards } from './test-groups.ts'
 import { flakyChart } from './flaky-chart.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
@@ -15,23 +16,22 @@ import type { TestFigures } from '../../store/ports/test-memory.ts'
 const maxRows = 50
 
 type Sources = Pick<PagesSources, 'tests' | 'views'>
-type Settings = Pick<PagesSettings, 'readsTests'>
+type Settings = Pick<PagesSettings, 'readsTests' | 'groupBy'>
 
 export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
   const asked = askedTests(context.query, maxRows)
-  const { flaky, days } = await flakyTests(parts, asked, context.now)
-  const lost = flaky.reduce((sum, { costMs }) => sum + costMs, 0)
+  const { flaky, days, total, ...groups } = await flakyTests(parts, settings, asked, context.now)
   return {
     title: 'Flaky tests',
     content: html`${await heading('Flaky tests', '/tests', asked, parts, context)}
     ${
       flaky.length > 0 &&
       html`<p class="summary">
-        <strong>${counted(flaky.length, 'flaky test')}</strong>${flaky.length >= maxRows && ', or more'}; the jobs that
-        failed with them took <strong>${duration(lost)}</strong>
+        <strong>${counted(total.tests, 'flaky test')}</strong>${total.tests >= maxSummed && ', or more'}; the jobs that
+        failed with them took <strong>${duration(total.lostMs)}</strong>
       </p>`
     }
-    ${flakyChart(days, asked, context)}
+    ${flakyChart(days, asked, context)} ${flakyGroupCards(groups, asked, context)}
     ${card(
       context.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
       flaky.length === 0

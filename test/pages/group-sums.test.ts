@@ -1,0 +1,181 @@
+// Flaky tests and deployments by groups of projects and by the operator's attribute, on the pages and in the JSON API.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { tmpdir } from 'node:os'
+import { bySubgroup } from '../../src/pages/layout/grouped.ts'
+import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { openHouse, until, type House } from './house.ts'
+import type { Environments } from '../../src/pages/environments/environment-figures.ts'
+
+const rules = `
+attributes:
+  rules:
+    - { projects: { include: ['acme/shop/*', 'acme/vault/*'] }, set: { team: payments } }
+    - { projects: { include: ['acme/data/*'] }, set: { team: data } }
+`
+const hour = 3_600_000
+const instance = 'https://git.example.com'
+const [web, api, etl, tool, vault] = ['shop/web', 'shop/api', 'data/etl', 'tool', 'vault/keys'].map((name, at) => ({
+  ...{ id: at + 1, name, path: `acme/${name}` },
+})) as [Project, Project, Project, Project, Project]
+type Project = NonNullable<Deployment['project']>
+
+const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-sums-'))
+let house: House
+beforeAll(async () => {
+  const file = path.join(folder, 'pipespan.yaml')
+  writeFileSync(file, rules)
+  house = await openHouse({
+    ...{ PIPESPAN_CONFIG: file, PIPESPAN_PAGES_GROUP_BY: 'team', PIPESPAN_PAGES_HIDE: 'acme/vault/**' },
+  })
+  for (const project of [web, api, etl, tool, vault]) await reportPipeline(project)
+  await until(async () => (await house.daemon.store.views.projects(9)).length === 5)
+  await deploy([
+    [web, 'success', 1],
+    [web, 'failed', 2],
+    [api, 'success', 3],
+    [etl, 'success', 4],
+    [tool, 'success', 5],
+    [vault, 'failed', 6],
+  ])
+  for (const [project, minutes] of [
+    [web, 3],
+    [api, 4],
+    [etl, 10],
+    [tool, 1],
+    [vault, 99],
+  ] as const)
+    await makeFlaky(project, minutes)
+})
+afterAll(async () => {
+  await house.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function reportPipeline({ id, name, path: project = '' }: Project): Promise<void> {
+  const url = `${instance}/${project}`
+  const at = new Date().toISOString()
+  const times = { created_at: at, finished_at: at }
+  const body = JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: { id, ref: 'main', status: 'success', ...times, url: `${url}/-/pipelines/${id}` },
+    project: { id, name, path_with_namespace: project, web_url: url },
+    builds: [],
+  })
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-event': 'Pipeline Hook',
+    'x-service-token': 'a-webhook-token',
+  }
+  expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+}
+
+async function deploy(all: readonly (readonly [Project, string, number])[]): Promise<void> {
+  const { runs, deployments } = house.daemon.store
+  const made = all.map(([project, status, hours], at): { report: Deployment; countIn: number } => ({
+    report: {
+      ...{ instance, project, deploymentId: at + 1, jobId: at + 1 },
+      event: observedEvent({
+        ...{ status, at: Date.now() - (48 - hours) * hour, environment: 'production', tier: 'production' },
+        revision: `${at}`.repeat(40),
+      }),
+    },
+    countIn: 0,
+  }))
+  await runs.transact([], { token: '', ids: [], deployments: made })
+  await until(async () =>
+    (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined),
+  )
+}
+
+async function makeFlaky({ id, path: project = '' }: Project, minutes: number): Promise<void> {
+  for (const hasFailed of [true, false])
+    await house.daemon.store.tests.record({
+      ...{ instance, projectId: id, project, job: 'unit', jobId: id * 2 + Number(hasFailed), pipelineId: id },
+      ...{ revision: 'abc', flaky: new Map(), endedAt: Date.now(), lostMs: minutes * 60_000, slowest: [] },
+      failed: hasFailed ? new Map([[7, { suite: '', name: 'adds up' }]]) : new Map(),
+      passed: new Set(hasFailed ? [] : [7]),
+    })
+}
+
+const text = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
+const json = async <T>(address: string): Promise<T> => JSON.parse(await text(`/api${address}`)) as T
+
+describe('the deployments of a group and of an own attribute', () => {
+  const keys = (lines: Environments['subgroups'] = []): unknown[] =>
+    lines.map(({ name, keys: { deployments, failureRate } }) => [name, deployments, failureRate])
+
+  it('are added up with their failure rate, without hidden projects', async () => {
+    const { subgroups, groups } = await json<Environments>('/environments?span=7d&project=acme/')
+    expect(keys(subgroups)).toEqual([
+      ['acme/shop/', 3, 1 / 3],
+      ['acme/data/', 1, 0],
+    ])
+    expect(groups?.by).toBe('team')
+    expect(keys(groups?.lines)).toEqual([
+      ['payments', 3, 1 / 3],
+      ['', 1, 0],
+      ['data', 1, 0],
+    ])
+    const one = await json<Environments>('/environments?span=7d&project=acme/shop/web')
+    expect([one.subgroups, one.groups]).toEqual([[], undefined])
+  })
+
+  it('are tables of the page, whose lines lead to the page of the group or value', async () => {
+    const page = await text('/environments?span=7d&project=acme/')
+    expect(page).toContain('aria-label="Groups"')
+    expect(page).toContain('href="/environments?span=7d&amp;project=acme%2Fshop%2F"')
+    expect(page).toContain('href="/environments?span=7d&amp;project=acme%2F&amp;own=payments"')
+    expect(page).not.toContain('vault')
+    const own = await text('/environments?span=7d&own=data')
+    expect(own).toContain('acme/<wbr />data/<wbr />etl')
+    expect(own).not.toContain('<wbr />shop')
+  })
+})
+
+describe('the flaky tests of a group and of an own attribute', () => {
+  interface Flaky {
+    flaky: { project: string }[]
+    total: object
+    subgroups: object[]
+    groups?: object
+  }
+
+  it('are added up with the time lost, also those that are not listed', async () => {
+    const minute = 60_000
+    const { flaky, total, subgroups, groups } = await json<Flaky>('/tests?project=acme/&limit=1')
+    expect(flaky.map(({ project }) => project)).toEqual(['acme/data/etl'])
+    expect(total).toEqual({ tests: 4, lostMs: 18 * minute })
+    expect(subgroups).toEqual([
+      { name: 'acme/data/', tests: 1, lostMs: 10 * minute },
+      { name: 'acme/shop/', tests: 2, lostMs: 7 * minute },
+    ])
+    expect(groups).toEqual({
+      by: 'team',
+      lines: [
+        { name: 'data', tests: 1, lostMs: 10 * minute },
+        { name: 'payments', tests: 2, lostMs: 7 * minute },
+        { name: '', tests: 1, lostMs: minute },
+      ],
+    })
+    expect(await json('/tests?own=payments')).toMatchObject({ total: { tests: 2, lostMs: 7 * minute } })
+  })
+
+  it('are tables of the page, whose lines lead to the page of the group or value', async () => {
+    const page = await text('/tests?project=acme/')
+    expect(page).toContain('aria-label="By team"')
+    expect(page).toContain('href="/tests?span=30d&amp;project=acme%2Fshop%2F"')
+    expect(page).toContain('href="/tests?span=30d&amp;project=acme%2F&amp;own=data"')
+    expect(page).not.toContain('vault')
+  })
+})
+
+it('are left out if there is only one group', () => {
+  const same = (one: string): string => one
+  expect(bySubgroup(['a/b/c', 'a/b/d'], same)).toEqual([])
+  expect(bySubgroup(['a/b/c', 'a/x/d', 'a/direct'], same, 'a/')).toEqual([
+    { name: 'a/b/', items: ['a/b/c'] },
+    { name: 'a/x/', items: ['a/x/d'] },
+  ])
+})
