@@ -67,7 +67,7 @@ export function complaintsOf(page: Page): string[] {
 }
 
 /** Rules about what another colour scheme, or another width, changes. */
-const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable']
+const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
 
 /** All that axe finds. `looks`: only as far as it differs between colour schemes and widths of one page. */
 export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Promise<string[]> {

@@ -1,6 +1,6 @@
 // What scripts do to a page that is open: times in the browser's zone, and updates that disturb nobody.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { boxOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { generatePipeline, type GeneratedFamily } from '../support/generate.ts'
 import { openHouse, type House } from './house.ts'
 import type { Browser, Page } from 'playwright-core'
@@ -83,8 +83,8 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.evaluate(`{
       window.kept = document.activeElement
       getSelection().selectAllChildren(window.kept)
-      const details = document.querySelector('#main details')
-      if (details !== null) details.open = true
+      const details = document.querySelector('#main [data-region] details')
+      details.open = true
       window.details = details
     }`)
     await house.deliver(deliveries.slice(12))
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     const kept = `({
       focus: document.activeElement === window.kept && window.kept.isConnected,
       selection: getSelection().toString().trim() === window.kept.textContent.trim(),
-      details: window.details === null || (window.details.isConnected && window.details.open),
+      details: window.details.isConnected && window.details.open,
     })`
     expect(await page.evaluate(kept)).toEqual({ focus: true, selection: true, details: true })
     // The times of what arrived are in the zone of the browser.
@@ -117,6 +117,69 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.locator('.run a[href$="/93000001"]').first().waitFor()
     expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(name)
     await page.context().close()
+  })
+
+  it('keeps what is seen in its place when rows come before it, and how far a table is scrolled', async () => {
+    const page = await inZone('UTC', '/pipelines')
+    await page.setViewportSize({ width: 400, height: 400 })
+    const seen = page.locator('.run a').last()
+    await seen.scrollIntoViewIfNeeded()
+    const { y } = await boxOf(seen)
+    const scrolled = await page.evaluate<number>('scrollY')
+    expect(scrolled).toBeGreaterThan(0)
+    await house.deliver(running(94_000_001).deliveries)
+    await page.locator('.run a[href$="/94000001"]').first().waitFor()
+    expect(await page.evaluate<number>('scrollY')).toBeGreaterThan(scrolled)
+    expect(Math.abs((await boxOf(seen)).y - y)).toBeLessThan(2)
+
+    const family = running(95_000_001)
+    await house.deliver(family.deliveries.slice(0, 12))
+    await page.goto(house.url + pageOf(family))
+    const table = `document.querySelector('#jobs .scroll')`
+    await page.evaluate(`${table}.scrollLeft = 40`)
+    expect(await page.evaluate(`${table}.scrollLeft`)).toBe(40)
+    await house.deliver(family.deliveries.slice(12))
+    await page
+      .locator('.head-badge .badge')
+      .filter({ hasText: /success|failed/ })
+      .waitFor()
+    expect(await page.evaluate(`${table}.scrollLeft`)).toBe(40)
+    await page.context().close()
+  })
+
+  it('leads through the groups of pages by keyboard, also where it is narrow', async () => {
+    for (const width of [1_280, 400]) {
+      const page = await inZone('UTC', '/')
+      await page.setViewportSize({ width, height: 900 })
+      const names = await page
+        .locator('.top nav ul')
+        .evaluateAll(all =>
+          (all as unknown as { getAttribute(name: string): string }[]).map(one => one.getAttribute('aria-labelledby')),
+        )
+      expect(names).toEqual(['nav-0', 'nav-1', 'nav-2'])
+      await page.locator('.top .brand').focus()
+      const reached: string[] = []
+      const links = await page.locator('.top nav a').allInnerTexts()
+      while (reached.length < links.length) {
+        await page.keyboard.press('Tab')
+        reached.push(await page.evaluate<string>('document.activeElement.innerText'))
+        const { x, width: wide } = await boxOf(page.locator(':focus'))
+        expect(x).toBeGreaterThanOrEqual(0)
+        expect(x + wide).toBeLessThanOrEqual(width)
+      }
+      expect(reached).toEqual(links)
+      expect(links.length).toBeGreaterThan(10)
+      // Each group begins below the one before it, or beside it.
+      const groups = await Promise.all([0, 1, 2].map(async at => boxOf(page.locator('.nav-group').nth(at))))
+      for (const [at, box] of groups.slice(1).entries()) {
+        const before = groups[at]!
+        expect(box.y >= before.y + before.height - 1 || box.x >= before.x + before.width - 1).toBe(true)
+      }
+      await page.keyboard.press('Shift+Tab')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/\/exports$/)
+      await page.context().close()
+    }
   })
 
   it('names the pages in three groups', async () => {
