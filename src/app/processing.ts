@@ -1,4 +1,5 @@
 // Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
+import { ciPushesOf } from './ci-pushes.ts'
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
@@ -142,13 +143,14 @@ export function startSettling({ store, events, clock, log }: Context, snapshotte
 }
 
 export function startIntake(
-  { config, store, events, clock, log }: Context,
+  context: Context,
   snapshotter: Snapshotter,
   selection: Selection,
   rules: MergeRules,
   queues: ExportParts['queues'],
   notifier: Notifier,
 ): Started<Intake> {
+  const { config, store, events, clock, log } = context
   const { inbox, runs, runsPerTransaction } = store
   const shared = {
     traceparent: config.traceparent,
@@ -160,7 +162,7 @@ export function startIntake(
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
     parse: parserOf(config, shared),
     redact: withoutVariables,
-    events: eventRulesOf({ config, events }, queues),
+    events: { ...eventRulesOf(context, queues), onCiPush: ciPushesOf(context) },
     conditions: (event, receivedAt) => notifier.route(ofAnnouncedToken(event, receivedAt)),
     onChange: () => events.processed.emit(),
   })

@@ -37,7 +37,7 @@ const maxRest = 30_000
 const minRest = 1_000
 /** After this many permanent refusals of one kind, the other things of that kind are put off, too. */
 const maxRefused = 5
-/** Maximum time until the next round, ms. A later time was written when the clock was ahead, so the thing is due. */
+/** Maximum time until the next round, ms, of what is not asked more rarely. A later time was written when the clock was ahead, so the thing is due. */
 const maxAhead = 2 * knownFor
 
 export interface Inventory extends Loop {
@@ -61,7 +61,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     await forgetOthers()
     for (const thing of things) {
       const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
-      if (!isDue(state, now) && !mayBeFixed(thing, state)) continue
+      if (!isDue(state, now, thing) && !mayBeFixed(thing, state)) continue
       if (closing.signal.aborted || !(await lease.isMine())) return maxRest
       if ((await round(thing, state, now)) === 'stop') return maxRest
     }
@@ -191,8 +191,8 @@ export function createInventory(options: InventoryOptions): Inventory {
   }
 }
 
-function isDue(state: InventoryState | undefined, now: Millis): boolean {
-  return state === undefined || state.nextAt <= now || state.nextAt > now + maxAhead
+function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<Thing, 'every'>): boolean {
+  return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
 }
 
 /** Turns any error of a collector into a PlatformError, because an unexpected error concerns one thing and the others must continue. */

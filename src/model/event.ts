@@ -39,6 +39,8 @@ export interface PlatformEvent {
   readonly project?: ProjectFacts | undefined
   /** Path of the group, for an event of no project. */
   readonly group?: string | undefined
+  /** Not exported: a push that may have changed the CI configuration of the default branch. */
+  readonly touchesCi?: boolean | undefined
   /** The span it belongs to, if that is known from the start. */
   readonly span?: JobSpan | PipelineSpan | undefined
   /** What it is about; unique over all instances and kinds. */

@@ -6,6 +6,7 @@ import { behindPage } from './environments/behind.ts'
 import { changesPage } from './changes/changes.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'
+import { componentsPage } from './components/components.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports/exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests/tests.ts'
 import { deadLetterPage } from './exports/dead-letter.ts'
@@ -125,6 +126,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     at('/runners', async context => runnersPage(await parts.runners(), context)),
     filtered('/changes', async (context, parts) => changesPage(parts, context)),
+    filtered('/components', async (context, parts) => componentsPage(parts, context)),
     filtered('/environments', async (context, parts) => environmentsPage(parts, settings, context)),
     at(
       '/environments/behind/:projectId',

@@ -46,6 +46,8 @@ export interface EventRules {
   readonly wait: number
   /** Called after events were stored: the exporter has something to send. */
   readonly onTaken: () => void
+  /** Called after a push was processed that may have changed the CI configuration; undefined: nobody wants to know. */
+  readonly onCiPush?: ((event: PlatformEvent) => void) | undefined
 }
 
 /** Counted since start, after each commit. */
@@ -176,6 +178,7 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
     )
     return
   }
+  for (const { event } of withEvents) if (event.touchesCi === true) batch.events?.onCiPush?.(event)
   counters.processed += deliveries.length
   counters.events += withEvents.length
   counters.unclaimedEvents += withEvents.length - events.length

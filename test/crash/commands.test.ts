@@ -80,6 +80,7 @@ it(
         ...[['list'], ['create', 'a-name'], ['revoke', '1'], ['rotate']].map(command => ['tokens', ...command]),
         ['enforcement', 'status'],
         ['try', 'http://127.0.0.1:9', 'acme/shop', '--no-open'],
+        ['notify', 'none'],
         ['traceparent'],
         ['setup', '--dry-run', '--folder', path.join(place, 'setup')],
       ]

@@ -36,3 +36,51 @@ it('sends the inventory gauges, and continues after a kill without new requests'
   await receiver.until(reported)
   expect(api.asked.slice(asked).filter(({ path }) => /agents|flags/.test(path))).toEqual([])
 })
+
+it('asks for the includes of a project again after a push that touched its CI file', async () => {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+  onTestFinished(async () => api.close())
+  const daemon = await Daemon.start({
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_INVENTORY_INCLUDES: 'brightwater/shop/storefront',
+    PIPESPAN_EVENTS: 'push',
+    SERVICE_OBSERVABILITY_EXPORT: 'metrics,logs',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+  })
+  const asked = (): number => api.asked.filter(({ path }) => path.endsWith('/ci/lint')).length
+  await expect.poll(asked, { timeout: 60_000 }).toBe(1)
+  const push = async (file: string, id: string): Promise<void> => {
+    const project = {
+      id: 301,
+      name: 'Storefront',
+      path_with_namespace: 'brightwater/shop/storefront',
+      default_branch: 'main',
+      web_url: `${api.url}/brightwater/shop/storefront`,
+    }
+    const commits = [{ id, added: [], modified: [file], removed: [] }]
+    const body = {
+      object_kind: 'push',
+      before: '0'.repeat(40),
+      after: id,
+      ref: 'refs/heads/main',
+      project_id: 301,
+      project,
+      commits,
+      total_commits_count: 1,
+    }
+    expect((await daemon.post(JSON.stringify(body), { 'x-service-event': 'Push Hook' })).status).toBe(202)
+  }
+  await push('README.md', 'a'.repeat(40))
+  await receiver.until(() => receiver.logs.length === 1)
+  await push('.gitlab-ci.yml', 'b'.repeat(40))
+  await expect.poll(asked, { timeout: 60_000 }).toBe(2)
+  const found = (await (await fetch(`${daemon.adminUrl}/api/components`)).json()) as {
+    projects: number
+    components: { name: string }[]
+  }
+  expect(found.projects).toBe(1)
+  expect(found.components.map(({ name }) => name)).toContain('brightwater/ci-templates:/templates/deploy.yml')
+})

@@ -107,6 +107,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['runners', () => '/runners', 'Running jobs over the last day'],
     ['environments', () => '/environments', 'Latest deployments'],
     ['changes', () => '/changes', 'How is this counted?'],
+    ['components', () => '/components', 'How is this counted?'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
     ['a dead letter', () => letter, 'Answer of the backend'],

@@ -15,7 +15,7 @@ afterAll(async () => house.close())
 const text = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 const json = async <T>(path: string): Promise<T> => JSON.parse(await text(`/api${path}`)) as T
 const group = 'brightwater/shop/'
-const pages = ['/pipelines', '/environments', '/tests', '/changes', '/timeline']
+const pages = ['/pipelines', '/environments', '/tests', '/changes', '/components', '/timeline']
 
 describe('a group', () => {
   it('filters pipelines to those of its projects', async () => {

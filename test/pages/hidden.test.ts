@@ -187,6 +187,7 @@ const pages = [
   '/environments',
   '/environments?project=acme/',
   '/changes',
+  '/components',
   '/changes?project=acme/',
   '/timeline?span=7d',
   '/timeline?project=301',

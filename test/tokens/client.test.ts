@@ -231,7 +231,9 @@ describe('answers whose shape the documentation leaves open', () => {
       { id: 5, expires_at: '2027-01-01T00:00:00Z', status: 'active', revoked: false, revoked_at: null },
     ]
     const now = Date.parse('2026-06-01T00:00:00Z')
-    expect(readList(json, now)?.filter(token => token.valid)).toEqual([{ id: '5', valid: true }])
+    expect(readList(json, now)?.filter(token => token.valid)).toEqual([
+      { id: '5', valid: true, expiresAt: Date.parse('2027-01-01T00:00:00Z') },
+    ])
   })
 
   it('may wrap a created token and a state', () => {

@@ -67,6 +67,8 @@ export class RestInventory {
         return json(this.#milestones())
       case 'runners':
         return json(this.#runners())
+      case 'ci':
+        return more[0] === 'lint' ? json(this.#lint()) : undefined
       case 'pipeline_schedules':
         return this.#schedules(more)
       case 'repository':
@@ -123,6 +125,19 @@ export class RestInventory {
       { id: 1, title: 'Autumn release', state: 'active', due_date: due(9) },
       { id: 2, title: 'Some day', state: 'active', due_date: null },
     ]
+  }
+
+  #lint(): object {
+    const of = (type: string, location: string, extra: object = {}) => ({ type, location, extra })
+    return {
+      ...{ valid: true, errors: [], warnings: [], merged_yaml: 'build: { script: make }' },
+      includes: [
+        of('component', 'git.example.com/brightwater/components/container-scan@2.3.0'),
+        of('file', '/templates/deploy.yml', { project: 'brightwater/ci-templates', ref: 'v4' }),
+        of('template', 'Jobs/SAST.gitlab-ci.yml'),
+        of('local', '/.gitlab/ci/tests.yml'),
+      ],
+    }
   }
 
   #runners(): { id: number; status: string }[] {

@@ -142,7 +142,11 @@ export function withoutHidden(
       },
       gaugeReadings: {
         all: async () =>
-          (await gaugeReadings.all()).filter(({ project, group, of }) => !namesHidden({ project, group, of })),
+          (await gaugeReadings.all())
+            .filter(({ project, group, of }) =>
+              isBound ? project !== undefined && !isHiddenProject(project) : !namesHidden({ project, group, of }),
+            )
+            .map(one => ({ ...one, points: words.without(one.points) })),
       },
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
       auditCursors: { all: async () => (await auditCursors.all()).filter(isUnnamed) },

@@ -52,6 +52,9 @@ export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>)
     },
     repositories: {
       ...repositories,
+      gaugeReadings: {
+        all: async () => (await repositories.gaugeReadings.all()).filter(({ project }) => has(project?.path)),
+      },
       regressions: { all: async () => (await repositories.regressions.all()).filter(({ project }) => has(project)) },
     },
     views: {

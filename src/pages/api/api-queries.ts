@@ -39,6 +39,7 @@ const instant = z
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
 const text = (description: string) => z.string().optional().describe(description)
 const own = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
+export const componentsQuery = z.object({ project: text('Full path; a group with a slash at its end.'), own })
 export const overviewQuery = z.object({
   limit: z.coerce
     .number()

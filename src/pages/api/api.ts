@@ -20,6 +20,7 @@ import {
 } from '../trends/regression-figures.ts'
 import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
+import { componentsOf, componentsShape } from '../components/component-figures.ts'
 import { costsView, costsShape } from '../cost/cost-figures.ts'
 import { behindOf, behindShape } from '../environments/behind.ts'
 import { changesOf, changesShape } from '../changes/change-figures.ts'
@@ -33,6 +34,7 @@ import {
   behindQuery,
   changesQuery,
   compareQuery,
+  componentsQuery,
   costQuery,
   filters,
   instanceQuery,
@@ -128,6 +130,12 @@ export function apiRoutes(
       { query: costQuery, answer: costsShape },
       async ({ project: projectId, ...rest }) =>
         answerOf(parts, rest.own, async own => costsView(own, settings, { ...rest, projectId })),
+    ),
+    get(
+      '/components',
+      'CI components, templates and files of others that projects include, by version, and who is behind.',
+      { query: componentsQuery, answer: componentsShape },
+      async ({ own, ...asked }) => answerOf(parts, own, async of => componentsOf(of, asked)),
     ),
     get(
       '/tests',

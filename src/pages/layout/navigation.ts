@@ -20,6 +20,7 @@ const groups = [
       ['/cost', 'Cost'],
       ['/tests', 'Tests'],
       ['/changes', 'Changes'],
+      ['/components', 'Components'],
       ['/timeline', 'Timeline'],
     ],
   },
@@ -35,7 +36,16 @@ const groups = [
 ] as const
 
 /** The pages that show the projects of a group, or of a value of the operator's attribute: it is kept from one to the other. */
-const scoped = new Set(['/pipelines', '/environments', '/trends', '/cost', '/tests', '/changes', '/timeline'])
+const scoped = new Set([
+  '/pipelines',
+  '/environments',
+  '/trends',
+  '/cost',
+  '/tests',
+  '/changes',
+  '/components',
+  '/timeline',
+])
 
 export interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */

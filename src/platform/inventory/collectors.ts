@@ -4,6 +4,7 @@ import { dependencies } from './dependencies.ts'
 import { dependencyFirewall } from './dependency-firewall.ts'
 import { featureFlags } from './feature-flags.ts'
 import { groups } from './groups.ts'
+import { includes } from './includes.ts'
 import { milestones } from './milestones.ts'
 import { refs } from './refs.ts'
 import { repositories } from './repositories.ts'
@@ -22,4 +23,5 @@ export const collectors: readonly Collector[] = [
   schedules,
   repositories,
   refs,
+  includes,
 ]

@@ -1,6 +1,7 @@
 // Turns the payload of a webhook event into what is exported, by the table. Tolerant: unknown fields pass, an attribute of a wrong type is left out,
 // and only what identifies the event is required. E-mail addresses, descriptions and comments end here.
 import { createHash } from 'node:crypto'
+import { touchesCi } from './ci-pushes.ts'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
 import { instanceOf, pathOf, type HookContext } from './hook-project.ts'
@@ -61,6 +62,7 @@ export function readEvent(
     kind: row.word,
     name: row.name,
     ...known({ at, times: timesOf(row, json), project, group, labels: labelsOf(row, json, context) }),
+    ...(row.word === 'push' && touchesCi(json) && { touchesCi: true }),
     severity: row.severity?.(attributes) ?? 'info',
     body: oneLine(row.body(key => String(attributes[key] ?? ''))),
     attributes,

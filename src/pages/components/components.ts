@@ -1,0 +1,93 @@
+// The page of components: which CI components, templates and files of others projects include, and who is behind.
+import { askedComponents, componentsOf, usersOf, type Component } from './component-figures.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
+import { counted, number, since } from '../layout/format.ts'
+import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { maxProjects, ownField, projectField, unknownOwn, unknownScope } from '../layout/scope-heading.ts'
+import type { PagesSources } from '../ports.ts'
+
+const words: Readonly<Record<string, string>> = { project: 'file of a project', remote: 'other host' }
+/** Projects of a version that are named. */
+const maxNamed = 50
+
+export async function componentsPage(
+  parts: Pick<PagesSources, 'repositories' | 'views'>,
+  context: RequestContext,
+): Promise<Page> {
+  const { base, now } = context
+  const asked = askedComponents(context.query)
+  const [found, known] = await Promise.all([componentsOf(parts, asked), parts.views.projects(maxProjects)])
+  const { components, projects, oldest } = found
+  const behind = new Set(components.flatMap(one => one.behind)).size
+  return {
+    title: 'Components',
+    content: html`<div class="page-head"><h1>Components</h1></div>
+      <form
+        class="filters of-one card"
+        method="get"
+        action="${base}/components"
+        role="search"
+        aria-label="Choose a project"
+      >
+        ${projectField(asked.project, known, 'wide')} ${ownField(context.own)}
+        <span class="buttons"
+          ><button>Show</button><a class="button plain" href="${base}/components">All projects</a></span
+        >
+      </form>
+      ${unknownScope(asked.project, known)} ${unknownOwn(context.own)}
+      ${
+        projects > 0 &&
+        html`<p class="summary">
+          <strong>${counted(projects, 'project')}</strong> · <strong>${number(behind)}</strong> with an older version of
+          something than another project has · oldest answer of the platform ${since(oldest, now)}
+        </p>`
+      }
+      ${card('What projects include', components.length === 0 ? empty(nothing(projects)) : table(components, context))}
+      ${howCounted(
+        html`From the CI configuration of each default branch, with what is included by what it includes; files of the
+          project itself are left out. A project is behind if another one uses a higher semantic version; a shortened
+          version, such as <code>2</code>, stands for the newest 2. Branches, revisions and <code>~latest</code> have no
+          order. The platform is asked once a week, and after a push that may have changed the configuration.`,
+      )}`,
+  }
+}
+
+function nothing(projects: number): string {
+  return projects === 0
+    ? 'No answer of the platform yet: name projects under inventory.includes in the configuration.'
+    : 'These projects include nothing of others.'
+}
+
+function table(components: readonly Component[], context: RequestContext): Html {
+  const columns: Record<string, ShownColumn<Component>> = {
+    name: texts('Name', ({ name }) => name, pathText),
+    type: texts('Kind', ({ type }) => words[type] ?? type),
+    projects: figures('Projects', usersOf, number),
+    newest: texts('Newest in use', ({ newest = '' }) => newest),
+    behind: figures('Behind', one => one.behind.length, number),
+    versions: { head: 'Versions in use', cell: versionsOf },
+  }
+  return sortedTable('Components', columns, components, context)
+}
+
+function versionsOf({ versions, behind }: Component): Content {
+  const late = new Set(behind)
+  return html`<ul class="plain-list">
+    ${versions.map(
+      ({ version, projects }) =>
+        html`<li>
+          <details>
+            <summary>
+              <code>${version === '' ? 'none' : version}</code> ${counted(projects.length, 'project')}${
+                projects.some(path => late.has(path)) && ', behind'
+              }
+            </summary>
+            ${projects.slice(0, maxNamed).map(path => html`<span class="whole">${path}</span> `)}${
+              projects.length > maxNamed && `and ${number(projects.length - maxNamed)} more`
+            }
+          </details>
+        </li>`,
+    )}
+  </ul>`
+}

@@ -1,0 +1,82 @@
+// Lists what the CI configuration of a project's default branch includes: components, templates, files of other projects and of other hosts, each
+// with its version (the platform's API, "CI Lint"). Asked once a week, and after a push that may have changed it (`ci-pushes.ts`).
+import { z } from 'zod'
+import { hour, pathOf, point, type Collector } from './collector.ts'
+import { maybe, wireText } from '../rest/wire-field.ts'
+import { redact } from '../../lib/redaction.ts'
+
+const included = z.object({
+  type: maybe(wireText),
+  location: maybe(wireText),
+  extra: maybe(z.object({ project: maybe(wireText), ref: maybe(wireText) })),
+})
+const lint = z.object({ includes: maybe(z.array(included.catch({}))) })
+
+const week = 7 * 24 * hour
+const type = 'platform.cicd.include.type'
+const name = 'platform.cicd.include.name'
+const version = 'platform.cicd.include.version'
+
+export const includes: Collector = {
+  kind: 'includes',
+  of: 'projects',
+  description:
+    'What the CI configuration includes: components, templates and files of other projects, with their versions.',
+  paths: ['/projects/:id/ci/lint'],
+  every: week,
+  requests:
+    '1; also after a push to the default branch that touched the CI file or another YAML file, if `push` is in PIPESPAN_EVENTS',
+  atLeast: 1,
+  role: 'Developer',
+  metrics: [
+    {
+      name: 'platform.cicd.include',
+      ...{ unit: '1', number: 'int', attributes: [type, name, version] },
+      description:
+        '1 for each component, template or file that the CI configuration of the project includes, directly or through others; files of the project itself are left out.',
+    },
+  ],
+  collect: async ({ ask, owner }) => {
+    const { includes: found = [] } = await ask.one(`${pathOf(owner)}/ci/lint`, lint)
+    const points = new Map(
+      found.flatMap(one => {
+        const read = readInclude(one)
+        if (read === undefined) return []
+        const attributes = { [type]: read.type, [name]: read.name, [version]: read.version }
+        return [[JSON.stringify(attributes), point('platform.cicd.include', 1, attributes)] as const]
+      }),
+    )
+    return { points: [...points.values()] }
+  },
+}
+
+/** Undefined for a file of the project itself, and for what is not known. `version` is empty where there is none. */
+export function readInclude({
+  type: kind,
+  location = '',
+  extra,
+}: z.infer<typeof included>): { readonly type: string; readonly name: string; readonly version: string } | undefined {
+  if (location === '') return undefined
+  switch (kind) {
+    case 'component': {
+      // `git.example.com/group/components/sast@1.2.0`; the version may be a tag, a branch, a revision or `~latest`.
+      const at = location.lastIndexOf('@')
+      const whole = { type: kind, name: location, version: '' }
+      return at <= 0 ? whole : { ...whole, name: location.slice(0, at), version: location.slice(at + 1) }
+    }
+    case 'file':
+      return { type: 'project', name: `${extra?.project ?? ''}:${location}`, version: extra?.ref ?? 'HEAD' }
+    case 'template':
+      return { type: kind, name: location, version: '' }
+    case 'remote':
+      return { type: kind, name: withoutSecrets(location), version: '' }
+    default:
+      return undefined
+  }
+}
+
+/** A query may hold a token. */
+function withoutSecrets(address: string): string {
+  const url = URL.parse(address)
+  return redact(url === null ? address : `${url.origin}${url.pathname}`)
+}

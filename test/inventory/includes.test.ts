@@ -1,0 +1,96 @@
+// Tests the collector of CI includes, and which pushes make it ask again.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openInventoryWorld, type InventoryWorld } from './world.ts'
+import { readInclude } from '../../src/platform/inventory/includes.ts'
+import { touchesCi } from '../../src/platform/webhook/ci-pushes.ts'
+
+let world: InventoryWorld
+beforeEach(async () => {
+  world = await openInventoryWorld()
+})
+afterEach(async () => world[Symbol.asyncDispose]())
+
+describe('the collector of includes', () => {
+  it('reports components, templates and files of others, each once, in one request a week', async () => {
+    const inventory = world.inventory({ includes: ['brightwater/shop/storefront'] })
+    await inventory.turn()
+    expect(await world.found()).toEqual({
+      'platform.cicd.include component git.example.com/brightwater/components/container-scan 2.3.0': 1,
+      'platform.cicd.include project brightwater/ci-templates:/templates/deploy.yml v4': 1,
+      'platform.cicd.include template Jobs/SAST.gitlab-ci.yml ': 1,
+    })
+    expect(world.asked().filter(path => path.endsWith('/ci/lint'))).toHaveLength(1)
+    const [state] = await world.store.repositories.inventoryStates.all()
+    expect(state?.nextAt).toBe(world.now() + 7 * 24 * 3_600_000)
+    await world.pass(inventory, 3_600_000)
+    expect(world.asked().filter(path => path.endsWith('/ci/lint'))).toEqual([])
+  })
+
+  it('takes a project without a CI file, and an answer with odd items', async () => {
+    world.api.misbehave = ({ path }) =>
+      path.endsWith('/ci/lint')
+        ? {
+            ...{ status: 200, headers: { 'content-type': 'application/json' } },
+            body: JSON.stringify({
+              valid: false,
+              errors: ['none'],
+              includes: [null, { type: 7 }, { type: 'template', location: 'A.yml' }],
+            }),
+          }
+        : undefined
+    await world.inventory({ includes: ['brightwater/shop/storefront'] }).turn()
+    expect(await world.found()).toEqual({ 'platform.cicd.include template A.yml ': 1 })
+  })
+
+  it.each([
+    [
+      { type: 'component', location: 'git.example.com/a/b/c@1.2.0' },
+      { type: 'component', name: 'git.example.com/a/b/c', version: '1.2.0' },
+    ],
+    [
+      { type: 'component', location: 'git.example.com/a/b@c/d@~latest' },
+      { type: 'component', name: 'git.example.com/a/b@c/d', version: '~latest' },
+    ],
+    [
+      { type: 'component', location: 'odd' },
+      { type: 'component', name: 'odd', version: '' },
+    ],
+    [
+      { type: 'file', location: '/x.yml', extra: { project: 'a/b', ref: undefined } },
+      { type: 'project', name: 'a/b:/x.yml', version: 'HEAD' },
+    ],
+    [
+      { type: 'remote', location: 'https://u:p@host.example.com/x.yml?private_token=abc' },
+      { type: 'remote', name: 'https://host.example.com/x.yml', version: '' },
+    ],
+    [{ type: 'local', location: '/x.yml' }, undefined],
+    [{ type: 'later', location: 'x' }, undefined],
+    [{ type: 'template' }, undefined],
+  ])('reads %j', (wire, read) => {
+    expect(readInclude(wire)).toEqual(read)
+  })
+})
+
+describe('a push', () => {
+  const push = (files: readonly string[], more: object = {}, project: object = {}): boolean =>
+    touchesCi({
+      ...{ ref: 'refs/heads/main', total_commits_count: 1, commits: [{ added: [], modified: files, removed: [] }] },
+      project: { default_branch: 'main', ci_config_path: null, ...project },
+      ...more,
+    })
+
+  it('may have changed the CI configuration if it changed its file or another YAML file of the default branch', () => {
+    expect(push(['.gitlab-ci.yml'])).toBe(true)
+    expect(push(['ci/build.yaml'])).toBe(true)
+    expect(push(['ci/pipeline'], {}, { ci_config_path: 'ci/pipeline@group/other' })).toBe(true)
+    expect(push(['src/main.ts', 'README.md'])).toBe(false)
+    expect(push(['.gitlab-ci.yml'], { ref: 'refs/heads/feature' })).toBe(false)
+    expect(push(['.gitlab-ci.yml'], {}, { default_branch: null })).toBe(false)
+  })
+
+  it('may have changed it if not all of its files are known', () => {
+    expect(push(['README.md'], { total_commits_count: 21 })).toBe(true)
+    expect(push([], { commits: undefined })).toBe(true)
+    expect(push(['README.md'], { commits: [null] })).toBe(false)
+  })
+})
