@@ -25,6 +25,8 @@ it('survives every timer without a free descriptor, and works again afterwards',
     string,
   ]
   writeFileSync(token, webhookToken)
+  const config = path.join(folder, 'pipespan.yaml')
+  writeFileSync(config, 'settle: 1s\n')
   writeFileSync(reported, '')
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
@@ -32,6 +34,7 @@ it('survives every timer without a free descriptor, and works again afterwards',
     {
       STARVE_WHILE: sign,
       STARVE_TELL: reported,
+      ...{ PIPESPAN_CONFIG: config, PIPESPAN_CONFIG_WATCH: 'true' },
       PIPESPAN_WEBHOOK_TOKEN: undefined,
       PIPESPAN_WEBHOOK_TOKEN_FILE: token,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
