@@ -57,6 +57,17 @@ describe('stacked bars', () => {
     expect(svg).toContain('<title>06-03: 4 (failed 1, passed 3)</title>')
   })
 
+  it('have a pattern for each area but one, the same in bars and legend', () => {
+    const svg = bars([{ at: since, passed: 3, failed: 1 }], { label: 'Runs, 2' })
+    const [[pattern = ''] = [], ...more] = [...svg.matchAll(/(?<=<pattern id=")[^"]+/g)]
+    expect([pattern, more]).toEqual(['hatch-runs-2-bad', []])
+    expect(svg.split(`fill="url(#${pattern})"`)).toHaveLength(3)
+    const one = bars([{ at: since, passed: 3, failed: 1 }], {
+      areas: [{ name: 'failed', css: 'bad', value: ({ failed }) => failed }],
+    })
+    expect(one).not.toContain('url(#')
+  })
+
   it('leave out empty steps', () => {
     expect(bars([{ at: since, passed: 0, failed: 0 }])).not.toContain('<rect')
   })

@@ -40,7 +40,7 @@ const timeless = (name: string, value: unknown): unknown => (name === 'platformN
 const team = 'own=shop+%26+co'
 const shop = 'brightwater/shop/'
 const pages = ['/pipelines', '/environments', '/trends', '/cost', '/tests', '/changes', '/timeline'] as const
-const reason = 'No known project has the team “none”. Choose one of: data, shop & co'
+const reason = 'No known project has the team “none”. Choose one of: data, shop & co.'
 const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
 
 describe('the filter by an attribute of your own', () => {

@@ -73,6 +73,6 @@ function unknownText({ name, value, values }: Omit<OwnFilter, 'unknown'>): strin
   if (name === undefined)
     return 'There is no attribute to filter by. Set PIPESPAN_PAGES_GROUP_BY to one of your own, or leave out “own”.'
   if (values.length === 0) return `No known project has a value of ${name}. Check the rules in attributes.rules.`
-  const more = values.length > maxNamed ? ' …' : ''
+  const more = values.length > maxNamed ? ' …' : '.'
   return `No known project has the ${name} “${value}”. Choose one of: ${values.slice(0, maxNamed).join(', ')}${more}`
 }

@@ -38,6 +38,21 @@ export interface PlotOptions {
   readonly moments?: readonly ChartMoment[] | undefined
 }
 
+/** An entry of the legend. */
+interface Key {
+  readonly name: string
+  readonly css: string
+  /** The fill of its pattern; empty or undefined: it has none. */
+  readonly hatch?: string | undefined
+}
+
+function swatch(css: string, hatch = ''): Html {
+  if (hatch === '') return html`<i class="swatch ${css}"></i>`
+  return html`<svg class="swatch ${css}" viewBox="0 0 18 9" aria-hidden="true">
+    <path d="M0 0h18v9H0z" fill="${hatch}" />
+  </svg>`
+}
+
 const defaultWidth = 478
 const height = 200
 const left = 64
@@ -71,13 +86,13 @@ export class Plot {
   }
 
   /** `content`: what is drawn over the grid. */
-  draw(label: string, names: readonly { readonly name: string; readonly css: string }[], content: Content): Html {
+  draw(label: string, names: readonly Key[], content: Content): Html {
     const { width: own, moments = [] } = this.#options
     return html`<figure class="chart ${own !== undefined && 'wide-chart'}">
       <figcaption>
         ${label}
         <span class="keys"
-          >${names.map(({ name, css }) => html`<span><i class="swatch ${css}"></i>${name}</span>`)}</span
+          >${names.map(({ name, css, hatch }) => html`<span>${swatch(css, hatch)}${name}</span>`)}</span
         >
       </figcaption>
       <svg viewBox="0 0 ${this.#width} ${height}" role="group" aria-label="${label}">

@@ -1,5 +1,6 @@
 // A chart of amounts over time: a bar for each step, stacked by what it consists of.
-import { html, type Html } from '../layout/html.ts'
+import { hatches, hatchOf } from './hatch.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
 import { niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -31,6 +32,7 @@ export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBar
   const sumOf = (step: T): number => areas.reduce((sum, { value }) => sum + value(step), 0)
   const plot = new Plot(frame, { ...options, shown, max: nice(Math.max(0, ...steps.map(sumOf))) })
   const wide = Math.max(2, plot.stepWidth * 0.75)
+  const isStack = areas.length > 1
   const bars = steps.map(step => {
     let below = 0
     const parts = areas.map(({ css, value: of }) => {
@@ -40,21 +42,34 @@ export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBar
       return (
         value > 0 &&
         html`<rect
-          class="bar ${css}"
-          x="${(plot.x(step.at) - wide / 2).toFixed(1)}"
-          y="${high.toFixed(1)}"
-          width="${wide.toFixed(1)}"
-          height="${(low - high).toFixed(1)}"
-        />`
+            class="bar ${css}"
+            x="${(plot.x(step.at) - wide / 2).toFixed(1)}"
+            y="${high.toFixed(1)}"
+            width="${wide.toFixed(1)}"
+            height="${(low - high).toFixed(1)}"
+          />${isStack && hatched(hatchOf(label, css), { x: plot.x(step.at) - wide / 2, high, wide, low })}`
       )
     })
     if (below === 0) return ''
     const of = areas.flatMap(({ name, value }) => (value(step) > 0 ? [`${name} ${shown(value(step))}`] : []))
-    const text = `${stepName(step.at, frame)}: ${shown(below)}${areas.length > 1 ? ` (${of.join(', ')})` : ''}`
+    const text = `${stepName(step.at, frame)}: ${shown(below)}${isStack ? ` (${of.join(', ')})` : ''}`
     const bar = html`<g><title>${text}</title>${parts}</g>`
     return href === undefined ? bar : html`<a href="${href(step)}" tabindex="-1" aria-label="${text}">${bar}</a>`
   })
-  return plot.draw(label, areas.length > 1 ? areas : [], bars)
+  if (!isStack) return plot.draw(label, [], bars)
+  const patterns = hatches(
+    label,
+    areas.map(({ css }) => css),
+  )
+  const keys = areas.map(({ name, css }) => ({ name, css, hatch: hatchOf(label, css) }))
+  return plot.draw(label, keys, html`${patterns}${bars}`)
+}
+
+/** The pattern over a bar. */
+function hatched(fill: string, { x, high, wide, low }: Record<'x' | 'high' | 'wide' | 'low', number>): Content {
+  if (fill === '') return ''
+  const d = `M${x.toFixed(1)} ${high.toFixed(1)}h${wide.toFixed(1)}V${low.toFixed(1)}h-${wide.toFixed(1)}z`
+  return html`<path d="${d}" fill="${fill}" />`
 }
 
 function wholeMax(value: number): number {
