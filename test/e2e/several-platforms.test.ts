@@ -1,5 +1,5 @@
 // One shipped daemon for two simulated platforms with three tokens: pipelines of both are exported, and a token that is revoked stops only its own.
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Daemon, temporaryFolder } from './daemon.ts'
@@ -12,6 +12,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { restRefusals } from '../../src/demo/platform/rest-refusals.ts'
 import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { startPostgres } from '../store/postgres-server.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 
 const minute = 60_000
@@ -55,16 +56,22 @@ async function openPlatform(headerPrefix: string) {
   }
 }
 
-it('serves two platforms with three tokens, of which one is revoked', async () => {
-  const [cloud, onprem] = [await openPlatform('X-Service-'), await openPlatform('X-Gitlab-')]
-  for (const token of ['pat-rest', 'pat-shop']) cloud.valid.add(token)
-  onprem.valid.add('pat-onprem')
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  const config = path.join(temporaryFolder(), 'pipespan.yaml')
-  writeFileSync(
-    config,
-    `platforms:
+const postgres = await startPostgres()
+afterAll(async () => postgres.dispose())
+
+it.each(['sqlite', 'postgres'] as const)(
+  'serves two platforms with three tokens, of which one is revoked, with %s',
+  async engine => {
+    const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
+    const [cloud, onprem] = [await openPlatform('X-Service-'), await openPlatform('X-Gitlab-')]
+    for (const token of ['pat-rest', 'pat-shop']) cloud.valid.add(token)
+    onprem.valid.add('pat-onprem')
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const config = path.join(temporaryFolder(), 'pipespan.yaml')
+    writeFileSync(
+      config,
+      `platforms:
   - name: cloud
     url: ${cloud.api.url}
     token: pat-rest
@@ -83,73 +90,81 @@ it('serves two platforms with three tokens, of which one is revoked', async () =
 poll: {interval: 1s}
 enrich_deadline: 2s
 `,
-  )
-  const daemon = await Daemon.start({
-    ...{ PIPESPAN_CONFIG: config, PIPESPAN_WEBHOOK_TOKEN: undefined, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
-  })
-  const pipelineSpans = () => receiver.spans.filter(({ kind }) => kind === 'server')
-  const exported = async (id: number, of: { api: RestApi }) => {
-    const isIt = ({ attributes }: (typeof receiver.spans)[number]): boolean =>
-      attributes['pipeline.id'] === id && (attributes['cicd.pipeline.run.url.full'] as string).startsWith(of.api.url)
-    await receiver.until(() => pipelineSpans().some(isIt))
-    return pipelineSpans().find(isIt)!
-  }
+    )
+    const daemon = await Daemon.start({
+      ...{
+        ...store,
+        PIPESPAN_CONFIG: config,
+        PIPESPAN_WEBHOOK_TOKEN: undefined,
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      },
+    })
+    const pipelineSpans = () => receiver.spans.filter(({ kind }) => kind === 'server')
+    const exported = async (id: number, of: { api: RestApi }) => {
+      const isIt = ({ attributes }: (typeof receiver.spans)[number]): boolean =>
+        attributes['pipeline.id'] === id && (attributes['cicd.pipeline.run.url.full'] as string).startsWith(of.api.url)
+      await receiver.until(() => pipelineSpans().some(isIt))
+      return pipelineSpans().find(isIt)!
+    }
 
-  // Polled, each project with its own token.
-  const [shop, infra] = [cloud.run(projects.storefront), cloud.run(projects.infra)]
-  const other = onprem.run(projects.storefront)
-  expect(other).toBe(shop)
-  const spans = [await exported(shop, cloud), await exported(infra, cloud), await exported(other, onprem)]
-  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(3)
-  expect(spans.map(({ resource }) => resource.attributes['vcs.provider.name'])).toEqual([
-    'platform',
-    'platform',
-    'gitlab',
-  ])
-  expect(cloud.tokensFor(projects.storefront)).toEqual(new Set(['pat-shop']))
-  expect(cloud.tokensFor(projects.infra)).toEqual(new Set(['pat-rest']))
+    // Polled, each project with its own token.
+    const [shop, infra] = [cloud.run(projects.storefront), cloud.run(projects.infra)]
+    const other = onprem.run(projects.storefront)
+    expect(other).toBe(shop)
+    const spans = [await exported(shop, cloud), await exported(infra, cloud), await exported(other, onprem)]
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(3)
+    expect(spans.map(({ resource }) => resource.attributes['vcs.provider.name'])).toEqual([
+      'platform',
+      'platform',
+      'gitlab',
+    ])
+    expect(cloud.tokensFor(projects.storefront)).toEqual(new Set(['pat-shop']))
+    expect(cloud.tokensFor(projects.infra)).toEqual(new Set(['pat-rest']))
 
-  // A secret is good for its own platform only.
-  expect(await onprem.post(daemon.webhooks, other, 'secret-of-cloud')).toBe(202)
-  expect(await onprem.post(daemon.webhooks, other, 'guessed')).toBe(401)
-  expect(await onprem.post(daemon.webhooks, other, 'secret-of-onprem')).toBe(202)
-  await daemon.process.logged('a delivery is quarantined')
-  const { stdout: quarantined } = await daemon.command('inbox', 'list')
-  expect(quarantined).toContain('the webhook secret of the platform cloud')
-  expect(quarantined.match(/webhook secret/g)).toHaveLength(1)
+    // A secret is good for its own platform only.
+    expect(await onprem.post(daemon.webhooks, other, 'secret-of-cloud')).toBe(202)
+    expect(await onprem.post(daemon.webhooks, other, 'guessed')).toBe(401)
+    expect(await onprem.post(daemon.webhooks, other, 'secret-of-onprem')).toBe(202)
+    await daemon.process.logged('a delivery is quarantined')
+    const { stdout: quarantined } = await daemon.command('inbox', 'list')
+    expect(quarantined).toContain('the webhook secret of the platform cloud')
+    expect(quarantined.match(/webhook secret/g)).toHaveLength(1)
 
-  cloud.valid.delete('pat-shop')
-  await daemon.process.logged(({ kind, platform }) => kind === 'unauthorized' && platform === 'cloud/brightwater/shop')
-  const [late, next, third] = [
-    cloud.run(projects.storefront),
-    cloud.run(projects.infra),
-    onprem.run(projects.storefront),
-  ]
-  expect(await cloud.post(daemon.webhooks, late, 'secret-of-cloud')).toBe(202)
-  // The webhook's own content is exported at the deadline; the pipelines of other tokens are found and completed as before.
-  await Promise.all([exported(late, cloud), exported(next, cloud), exported(third, onprem)])
-  const problems = daemon.process.log.filter(({ level, kind }) => level >= 40 && kind === 'unauthorized')
-  for (const { msg } of problems) expect(msg).toContain('Check `token` and `token_type`:')
-  expect(new Set(problems.map(({ platform }) => platform))).toEqual(new Set(['cloud/brightwater/shop']))
-  expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
-  const doctor = await daemon.command('doctor')
-  expect(doctor.stdout).toMatch(/platform: cloud\/brightwater\/shop: The platform does not accept the token/)
-  expect(doctor.stdout).not.toMatch(/✗ platform: (cloud|onprem):/)
-  const unchosen = await daemon.command('backfill', '--since', '1d', '--dry-run')
-  expect(unchosen.stderr).toContain('Name one with --platform: cloud, cloud/brightwater/shop, onprem.')
-  const chosen = await daemon.command('backfill', '--since', '1d', '--dry-run', '--platform', 'onprem')
-  expect(chosen.code).toBe(0)
-  const url = 'https://pipespan.example.com/webhooks'
-  const ensure = ['hooks', 'ensure', '--dry-run', '--project', '301', '--url', url, '--platform', 'onprem']
-  const ensured = await daemon.command(...ensure)
-  expect(ensured.stdout).toContain('would be created 1')
-  const hookRequests = [cloud, onprem].map(
-    ({ api }) => api.asked.filter(one => one.path === '/projects/301/hooks').length,
-  )
-  expect(hookRequests).toEqual([0, 1])
+    cloud.valid.delete('pat-shop')
+    await daemon.process.logged(
+      ({ kind, platform }) => kind === 'unauthorized' && platform === 'cloud/brightwater/shop',
+    )
+    const [late, next, third] = [
+      cloud.run(projects.storefront),
+      cloud.run(projects.infra),
+      onprem.run(projects.storefront),
+    ]
+    expect(await cloud.post(daemon.webhooks, late, 'secret-of-cloud')).toBe(202)
+    // The webhook's own content is exported at the deadline; the pipelines of other tokens are found and completed as before.
+    await Promise.all([exported(late, cloud), exported(next, cloud), exported(third, onprem)])
+    const problems = daemon.process.log.filter(({ level, kind }) => level >= 40 && kind === 'unauthorized')
+    for (const { msg } of problems) expect(msg).toContain('Check `token` and `token_type`:')
+    expect(new Set(problems.map(({ platform }) => platform))).toEqual(new Set(['cloud/brightwater/shop']))
+    expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
+    const doctor = await daemon.command('doctor')
+    expect(doctor.stdout).toMatch(/platform: cloud\/brightwater\/shop: The platform does not accept the token/)
+    expect(doctor.stdout).not.toMatch(/✗ platform: (cloud|onprem):/)
+    const unchosen = await daemon.command('backfill', '--since', '1d', '--dry-run')
+    expect(unchosen.stderr).toContain('Name one with --platform: cloud, cloud/brightwater/shop, onprem.')
+    const chosen = await daemon.command('backfill', '--since', '1d', '--dry-run', '--platform', 'onprem')
+    expect(chosen.code).toBe(0)
+    const url = 'https://pipespan.example.com/webhooks'
+    const ensure = ['hooks', 'ensure', '--dry-run', '--project', '301', '--url', url, '--platform', 'onprem']
+    const ensured = await daemon.command(...ensure)
+    expect(ensured.stdout).toContain('would be created 1')
+    const hookRequests = [cloud, onprem].map(
+      ({ api }) => api.asked.filter(one => one.path === '/projects/301/hooks').length,
+    )
+    expect(hookRequests).toEqual([0, 1])
 
-  cloud.valid.add('pat-shop')
-  const again = cloud.run(projects.checkout)
-  await exported(again, cloud)
-  expect((await daemon.stop()).code).toBe(0)
-})
+    cloud.valid.add('pat-shop')
+    const again = cloud.run(projects.checkout)
+    await exported(again, cloud)
+    expect((await daemon.stop()).code).toBe(0)
+  },
+)
