@@ -20,6 +20,7 @@ const endpoints: Readonly<Record<string, RegExp>> = {
   schedules: /pipeline_schedules/,
   repositories: /^\/groups\/[^/]+\/projects$/,
   refs: /repository\/(branches|tags)$/,
+  includes: /ci\/lint$/,
 }
 
 const answers: readonly (readonly [status: number, body: string])[] = [
