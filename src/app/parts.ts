@@ -57,7 +57,7 @@ export interface Parts {
   /** Watched by the parts' own telemetry. */
   readonly store: Store
   readonly exporter: Exporter
-  /** Finishes intake, sends what is due within `flushMs`; what is not sent waits in the store. */
+  /** If the daemon ends, finishes intake. Sends what is due within `flushMs`; what is not sent waits in the store. */
   stop(flushMs: number): Promise<void>
 }
 
@@ -85,8 +85,8 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const selection = selectionOf(config)
     const rules = mergeRulesOf(config, enriches)
     const snapshotter = snapshotterOf(context, outlets, selection, connections, notifier)
-    const settleLoop = steps.add(startSettling(context, snapshotter))
-    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues, notifier))
+    const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
+    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues, notifier, isStopping))
     const parts = enriches ? steps.add(startPlatformParts(context, connections, selection, rules)) : undefined
     const audits = connections.map(one => steps.add(startAudit(context, one, selection, outlets.queues)))
     const inside = enriches ? steps.add(startJobReader(context, connections, outlets, notifier)) : undefined

@@ -125,7 +125,12 @@ export function snapshotterOf(
   })
 }
 
-export function startSettling({ store, events, clock, log }: Context, snapshotter: Snapshotter): Started<SettleLoop> {
+/** `isLast`: asked at its stop, whether nothing more arrives. At a reload webhooks go on, and its successor goes on with the rest. */
+export function startSettling(
+  { store, events, clock, log }: Context,
+  snapshotter: Snapshotter,
+  isLast: () => boolean,
+): Started<SettleLoop> {
   const { runs, runsPerTransaction: perTransaction } = store
   const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, note: store.underWay.settling, clock, log })
   // Runs that were due at once have their snapshots already, and these are sent before others are looked for.
@@ -137,11 +142,12 @@ export function startSettling({ store, events, clock, log }: Context, snapshotte
     why: 'no run changes any more: take the snapshots that are due',
     stop: async () => {
       await settleLoop.stop()
-      await settleLoop.drain()
+      if (isLast()) await settleLoop.drain()
     },
   }
 }
 
+/** `isLast`: as above. */
 export function startIntake(
   context: Context,
   snapshotter: Snapshotter,
@@ -149,6 +155,7 @@ export function startIntake(
   rules: MergeRules,
   queues: ExportParts['queues'],
   notifier: Notifier,
+  isLast: () => boolean,
 ): Started<Intake> {
   const { config, store, events, clock, log } = context
   const { inbox, runs, runsPerTransaction } = store
@@ -173,7 +180,7 @@ export function startIntake(
     why: 'nothing more arrives: process the rest of the inbox',
     stop: async () => {
       await intake.stop()
-      await intake.drain()
+      if (isLast()) await intake.drain()
     },
   }
 }

@@ -74,6 +74,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
       'attributes: { rules: [{ set: { team: payments } }] }',
     )
     await reloaded(daemon, 1)
+    const takenBySecond = id
     await second.until(() => idsAt(second).length > 20)
     write('destinations:', to('second', second), 'refs: { exclude: [none] }')
     await reloaded(daemon, 2)
@@ -81,12 +82,13 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     await second.until(() => idsAt(second).length > seen + 20)
     ended.abort()
     await posting
-    await second.until(() => idsAt(second).includes(id))
-    // Each destination has a gapless part of what was posted, once: the first from the beginning, the second to the end.
-    const [atFirst, atSecond] = [idsAt(first), idsAt(second)]
-    expect(atFirst).toEqual(posted.slice(0, atFirst.length))
-    expect(atSecond).toEqual(posted.slice(-atSecond.length))
-    expect(atFirst.length + atSecond.length).toBeGreaterThan(posted.length)
+    // Several requests are under way at a time: the last pipeline may arrive before others.
+    const missing = (): number[] => {
+      const [atFirst, atSecond] = [new Set(idsAt(first)), new Set(idsAt(second))]
+      return posted.filter(one => !atSecond.has(one) && (one > takenBySecond || !atFirst.has(one)))
+    }
+    await expect.poll(missing, { timeout: 60_000 }).toEqual([])
+    for (const ids of [idsAt(first), idsAt(second)]) expect(ids).toEqual([...new Set(ids)])
     const teams = new Set(second.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes.team))
     expect(teams).toEqual(new Set(['payments', undefined]))
     const after = await live(daemon)
