@@ -55,15 +55,17 @@ interface DemoPlaces {
   readonly adminToken: string
   /** URL of the platform's API. */
   readonly api: string
-  /** URL of the OTLP receiver. */
+  /** URL of the OTLP receiver, which has the API of ingest tokens, too. */
   readonly receiver: string
+  /** Path of the file with the ingest token. */
+  readonly ingestToken: string
+  /** Of the API of ingest tokens. */
+  readonly ingestKey: string
 }
 
 /** The environment of the demo's daemon, made from the user's. */
-export function demoSettings(
-  env: NodeJS.ProcessEnv,
-  { folder, configuration, token, apiToken, once, port, adminListen, adminToken, api, receiver }: DemoPlaces,
-): NodeJS.ProcessEnv {
+export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS.ProcessEnv {
+  const { folder, configuration, token, apiToken, once, port, adminListen, adminToken, api, receiver } = places
   return {
     ...inherited(env),
     PIPESPAN_CONFIG: configuration,
@@ -109,6 +111,9 @@ export function demoSettings(
     PIPESPAN_LOG_FORMAT: 'pretty',
     SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver,
+    PIPESPAN_OBSERVABILITY_TOKEN_FILE: places.ingestToken,
+    PIPESPAN_OBSERVABILITY_URL: receiver,
+    PIPESPAN_OBSERVABILITY_API_KEY: places.ingestKey,
   }
 }
 

@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
+import { IngestAuth } from '../demo/ingest-auth.ts'
 import { InsideBook } from '../demo/inside-book.ts'
 import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
 import { playPast } from '../demo/platform/past.ts'
@@ -15,6 +16,7 @@ import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
 import { demoScenarios } from '../demo/platform/scenarios.ts'
+import { startRotations } from '../demo/rotations.ts'
 import { TraceBook } from '../demo/trace-book.ts'
 import { DemoReceiver, messagePath, type Refuses } from '../demo/receiver.ts'
 import { WebhookSender } from '../demo/platform/sender.ts'
@@ -93,7 +95,8 @@ async function play(
   closers.push(() => rm(folder, { recursive: true, force: true }))
   const state = new PlatformState()
   const until = Date.now() - hour
-  const receiver = await DemoReceiver.start(refusesOne(state, until))
+  const auth = new IngestAuth()
+  const receiver = await DemoReceiver.start(refusesOne(state, until), auth)
   closers.push(() => receiver.close())
   const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
@@ -114,10 +117,14 @@ async function play(
   const token = randomBytes(24).toString('hex')
   const configuration = path.join(folder, 'pipespan.yaml')
   await writeFile(configuration, demoConfiguration(receiver.url + messagePath))
+  const ingestToken = path.join(folder, 'ingest-token')
+  await writeFile(ingestToken, auth.create('pipespan'), { mode: 0o600 })
   const adminListen = listenAddress.show(admin)
   const addresses = { port, adminListen, adminToken, api: api.url, receiver: receiver.url }
-  const env = demoSettings(terminal.env, { folder, configuration, token, apiToken, once, ...addresses })
-  const daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env })
+  const secrets = { token, apiToken, ingestToken, ingestKey: auth.apiKey }
+  const env = demoSettings(terminal.env, { folder, configuration, once, ...secrets, ...addresses })
+  const program = { main: options.main ?? ownMain(), env }
+  const daemon = new DaemonProcess({ ...program, args: ['serve'] })
   closers.push(() => daemon.stop())
   const stopped = new Promise<'stopped'>(resolve => {
     if (stopping.aborted) resolve('stopped')
@@ -151,6 +158,10 @@ async function play(
     for (const line of [...lines, ...insides.add(present)]) print(terminal, line)
   })
   receiver.on('message', title => print(terminal, `notification  ${title}`))
+  if (!once) {
+    const onLine = (line: string): void => print(terminal, `rotation  ${line}`)
+    closers.push(startRotations({ ...program, file: ingestToken, onLine }))
+  }
   const sender = new WebhookSender({ url: webhooks, token, instance: api.url })
   closers.push(() => sender.close())
   await sender.sendAll(bygone)

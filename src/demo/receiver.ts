@@ -1,11 +1,12 @@
 // The demo's OTLP/HTTP backend: it emits the spans, events and messages to people that it receives, and stores nothing. It accepts metrics without reading
-// them, because the daemon's `/metrics` shows them.
+// them, because the daemon's `/metrics` shows them. If it has ingest tokens, it enforces them and has their API.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { reasonOf } from '../lib/fault.ts'
+import type { IngestAuth } from './ingest-auth.ts'
 import { eventsIn, spansIn, type ReceivedEvent, type ReceivedSpan } from './received.ts'
 import { exportResponse, rpcStatus } from './otlp-messages.ts'
 
@@ -35,10 +36,12 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
   readonly #server: Server
 
   readonly #refuses: Refuses
+  readonly #auth: IngestAuth | undefined
 
-  private constructor(refuses: Refuses) {
+  private constructor(refuses: Refuses, auth: IngestAuth | undefined) {
     super()
     this.#refuses = refuses
+    this.#auth = auth
     // Longer than senders keep connections: so none sends on a connection that is being closed, without knowing the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
@@ -46,8 +49,8 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
   }
 
   /** Listens on a free port of the loopback address. */
-  static async start(refuses: Refuses = () => undefined): Promise<DemoReceiver> {
-    const receiver = new DemoReceiver(refuses)
+  static async start(refuses: Refuses = () => undefined, auth?: IngestAuth): Promise<DemoReceiver> {
+    const receiver = new DemoReceiver(refuses, auth)
     await new Promise<void>((resolve, reject) => {
       receiver.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
     })
@@ -88,12 +91,18 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request)
     const encoding = request.headers['content-encoding'] ?? 'identity'
-    const decode = decoders[request.url ?? '']
-    if (request.url === messagePath && request.method === 'POST') {
+    const { method = '', url = '', headers } = request
+    const decode = decoders[url]
+    const ofTokens = this.#auth?.answer(method, url, headers, body.toString())
+    if (ofTokens !== undefined) {
+      response.writeHead(ofTokens.status, { 'content-type': 'application/json' })
+      response.end(ofTokens.body === undefined ? undefined : JSON.stringify(ofTokens.body))
+    } else if (request.url === messagePath && request.method === 'POST') {
       const { data } = JSON.parse(body.toString()) as { readonly data?: { readonly title?: string } }
       response.writeHead(200).end()
       this.emit('message', data?.title ?? '')
     } else if (decode === undefined) refuse(response, 404, 'only /v1/traces and /v1/logs')
+    else if (this.#auth?.accepts(headers) === false) refuse(response, 401, 'no valid ingest token')
     else if (request.method !== 'POST') refuse(response, 405, 'only POST is served')
     else if (request.headers['content-type'] !== protobufType || !['gzip', 'identity'].includes(encoding))
       refuse(response, 415, 'only application/x-protobuf is read, plain or gzip')

@@ -79,11 +79,12 @@ describe('pipespan demo', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('serves its pages where it is told, to those who have the admin token, and shows job logs there', async () => {
+  it('serves its pages where it is told, to those who have the admin token, shows job logs there, and rotates its ingest token', async () => {
     const [port = 0] = await freePorts(1)
     const stop = new AbortController()
     const env = { PIPESPAN_ADMIN_TOKEN: 'of-the-one-who-watches' }
     const run = start({ signal: stop.signal, speed: 90, listen: { host: '0.0.0.0', port } }, env)
+    const rotated = firstMatch(run.stdout, /^rotation  Token 2 \(\w+\) is in use; revoked: 1\.$/m)
     const [, platform = ''] = await firstMatch(run.stdout, /API at (http:\/\/[\d.]+:\d+)/)
     const pages = `http://127.0.0.1:${port}`
     expect((await fetch(`${pages}/api/overview`)).status).toBe(401)
@@ -110,6 +111,10 @@ describe('pipespan demo', () => {
     await expect
       .poll(async () => page(`${(await failed()) ?? ''}/log`), { timeout: 60_000 })
       .toMatch(/ERROR: Job failed/)
+    await rotated
+    // Then traces arrive with the new token.
+    await firstMatch(run.stdout, /pipeline: .*trace/)
+    expect(await page('/metrics')).toMatch(/^platform_ingest_enforced\{.*\} 1$/m)
     stop.abort()
     expect(await run.code).toBe(0)
     expect(await run.errors).toBe('')

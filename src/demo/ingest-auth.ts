@@ -1,0 +1,93 @@
+// The ingest tokens of the demo's backend, which are enforced: the documented API of an observability instance, in memory (the platform's REST
+// document, "Pipeline telemetry export (observability instance)").
+import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+
+const base = '/api/v1/ingest_auth'
+
+interface IngestToken {
+  readonly id: number
+  readonly name: string
+  readonly value: string
+  readonly createdAt: string
+}
+
+/** Undefined has no body. */
+export interface ApiAnswer {
+  readonly status: number
+  readonly body?: object
+}
+
+const creation = z.object({ name: z.string().min(1) })
+const change = z.object({ enabled: z.boolean() })
+
+export class IngestAuth {
+  /** Opens the API. */
+  readonly apiKey = randomBytes(18).toString('hex')
+  #tokens: readonly IngestToken[] = []
+  #last = 0
+  #isEnforced = true
+
+  /** Whether telemetry with these headers is accepted. */
+  accepts({ authorization }: IncomingHttpHeaders): boolean {
+    return !this.#isEnforced || this.#tokens.some(({ value }) => authorization === `Bearer ${value}`)
+  }
+
+  /** Returns the value of a new token. */
+  create(name: string): string {
+    return this.#add(name).value
+  }
+
+  /** Undefined: the path is not of this API. Throws if `body` is no JSON. */
+  answer(method: string, path: string, headers: IncomingHttpHeaders, body: string): ApiAnswer | undefined {
+    if (!path.startsWith(base)) return undefined
+    if (headers['observability-api-key'] !== this.apiKey) return { status: 401, body: { error: 'invalid API key' } }
+    const [, resource = '', id = ''] = path.slice(base.length).split('/')
+    switch (`${method} ${resource}`) {
+      case 'GET tokens':
+        return {
+          status: 200,
+          body: this.#tokens.map(token => ({ id: token.id, name: token.name, created_at: token.createdAt })),
+        }
+      case 'POST tokens': {
+        const { data } = creation.safeParse(JSON.parse(body))
+        if (data === undefined) return { status: 400, body: { error: 'name is required' } }
+        const { value, ...token } = this.#add(data.name)
+        return { status: 201, body: { id: token.id, name: token.name, token: value } }
+      }
+      case 'DELETE tokens':
+        return this.#revoke(id)
+      case 'GET state':
+        return { status: 200, body: { enabled: this.#isEnforced } }
+      case 'PUT state': {
+        const { data } = change.safeParse(JSON.parse(body))
+        if (data === undefined) return { status: 400, body: { error: 'enabled must be a boolean' } }
+        this.#isEnforced = data.enabled
+        return { status: 200, body: data }
+      }
+      default:
+        return { status: 404, body: { error: 'not found' } }
+    }
+  }
+
+  #add(name: string): IngestToken {
+    this.#last += 1
+    const token = {
+      id: this.#last,
+      name,
+      value: randomBytes(24).toString('hex'),
+      createdAt: new Date().toISOString(),
+    }
+    this.#tokens = [...this.#tokens, token]
+    return token
+  }
+
+  #revoke(id: string): ApiAnswer {
+    const left = this.#tokens.filter(token => String(token.id) !== id)
+    if (left.length === this.#tokens.length) return { status: 404, body: { error: 'token not found' } }
+    if (this.#isEnforced && left.length === 0) return { status: 409, body: { error: 'this is the last valid token' } }
+    this.#tokens = left
+    return { status: 204 }
+  }
+}
