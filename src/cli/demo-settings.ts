@@ -85,6 +85,9 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
     PIPESPAN_INVENTORY_FEATURE_FLAGS: `${company}/shop/storefront`,
     PIPESPAN_INVENTORY_GROUPS: company,
+    PIPESPAN_INVENTORY_INCLUDES: ['shop/storefront', 'shop/checkout-api', 'mobile/app', 'platform/infrastructure']
+      .map(project => `${company}/${project}`)
+      .join(','),
     PIPESPAN_INVENTORY_MILESTONES: `${company}/shop`,
     PIPESPAN_INVENTORY_RUNNERS: company,
     PIPESPAN_INVENTORY_SCHEDULES: `${company}/shop/storefront`,

@@ -10,7 +10,8 @@ const url = `${instance}/${other}/-/pipelines/7`
 
 /** `projects`: of which id and path. */
 function pipeline(id: number, project: { id: number; path: string }, facts: object = {}, more: object = {}): string {
-  const at = (seconds: number): string => new Date(Date.now() - 3_600_000 + seconds * 1_000).toISOString()
+  const created = Date.now() - 3_600_000
+  const at = (seconds: number): string => new Date(created + seconds * 1_000).toISOString()
   const web = `${instance}/${project.path}`
   const attributes = {
     id,

@@ -1,5 +1,6 @@
 // Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { flakyTests } from '../../src/pages/tests/test-figures.ts'
 import { failedTestsOfJob } from '../../src/pages/pipelines/failed-tests.ts'
 import { openHouse, type House } from './house.ts'
 import { reportOf } from '../../src/pages/jobs/job-tests.ts'
@@ -142,6 +143,19 @@ describe('tests that cost time', () => {
     const page = await read('/tests/costly?span=7d')
     expect(page).toContain('walks all the way')
     expect(page).toMatch(/9\.0 s[^]*4\.5 s/)
+  })
+
+  it.each([
+    ['30d', 30],
+    ['7d', 7],
+    ['24h', 7],
+  ] as const)('are counted by whole days, today among them: %s', async (span, days) => {
+    const { tests } = house.daemon.store
+    const day = 86_400_000
+    const daysLater = async (later: number): Promise<readonly object[]> =>
+      (await flakyTests({ tests }, {}, { span, project, limit: 1 }, Date.now() + later * day)).days
+    expect(await daysLater(days - 1)).toMatchObject([{ retried: 1 }])
+    expect(await daysLater(days)).toEqual([])
   })
 
   it('can be filtered by project', async () => {

@@ -2,6 +2,7 @@
 // queries.
 import { offsetPage } from './rest-pages.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
+import { projects } from './world.ts'
 
 export interface InventoryAsked {
   /** Below the project, the group or the API's base, decoded. */
@@ -68,7 +69,7 @@ export class RestInventory {
       case 'runners':
         return json(this.#runners())
       case 'ci':
-        return more[0] === 'lint' ? json(this.#lint()) : undefined
+        return more[0] === 'lint' ? json(this.#lint(url)) : undefined
       case 'pipeline_schedules':
         return this.#schedules(more)
       case 'repository':
@@ -127,13 +128,15 @@ export class RestInventory {
     ]
   }
 
-  #lint(): object {
+  /** One project is behind the others. */
+  #lint({ pathname }: URL): object {
+    const isBehind = pathname.includes(`/${projects.infra.id}/`) || pathname.includes('infrastructure')
     const of = (type: string, location: string, extra: object = {}) => ({ type, location, extra })
     return {
       ...{ valid: true, errors: [], warnings: [], merged_yaml: 'build: { script: make }' },
       includes: [
-        of('component', 'git.example.com/brightwater/components/container-scan@2.3.0'),
-        of('file', '/templates/deploy.yml', { project: 'brightwater/ci-templates', ref: 'v4' }),
+        of('component', `git.example.com/brightwater/components/container-scan@${isBehind ? '1.9.4' : '2.3.0'}`),
+        of('file', '/templates/deploy.yml', { project: 'brightwater/ci-templates', ref: isBehind ? 'v3' : 'v4' }),
         of('template', 'Jobs/SAST.gitlab-ci.yml'),
         of('local', '/.gitlab/ci/tests.yml'),
       ],

@@ -64,18 +64,19 @@ export function keyGroupCards(
     scopeAddress(`${context.base}/environments`, { span, project, own, ...changes })
   const groupLink = (name: string): Content => html`<a href="${address({ project: name })}">${pathText(name)}</a>`
   const valueLink = (name: string): Content => ownLink(name, address({ own: name }))
-  return html`${subgroups.length > 0 && groupCard('Groups', subgroups, groupLink, context)}
-  ${groups !== undefined && groups.lines.length > 0 && groupCard(`By ${groups.by}`, groups.lines, valueLink, context)}`
+  return html`${subgroups.length > 0 && groupCard('Groups', 'Group', subgroups, groupLink, context)}
+  ${groups !== undefined && groups.lines.length > 0 && groupCard(`By ${groups.by}`, groups.by, groups.lines, valueLink, context)}`
 }
 
 function groupCard(
   label: string,
+  head: string,
   lines: readonly Line[],
   nameOf: (name: string) => Content,
   context: RequestContext,
 ): Content {
   const columns: Record<string, ShownColumn<Line>> = {
-    name: { head: label, of: ({ name }) => name, cell: ({ name }) => nameOf(name) },
+    name: { head, of: ({ name }) => name, cell: ({ name }) => nameOf(name) },
     ...keyColumns<Line>(),
   }
   return card(label, sortedTable(label, columns, lines, context))

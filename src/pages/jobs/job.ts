@@ -70,9 +70,9 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
   }
 }
 
-const domains: Readonly<Record<FailureDomain, string>> = {
-  user: 'the pipeline’s',
-  platform: 'the platform’s or its runners’',
+const causes: Readonly<Record<FailureDomain, string>> = {
+  user: 'the pipeline itself, not the platform',
+  platform: 'the platform or its runners, not the pipeline',
   unknown: 'not known',
 }
 
@@ -117,7 +117,7 @@ function aboutJob(
     ['Tags', tags.join(', ')],
     ['Cost', cost && `${amount(cost.amount)} ${cost.unit}${cost.rate === undefined ? '' : ` (${cost.rate})`}`],
     ['Failure', job.failureReason && wordOf(job.failureReason)],
-    ['Failure domain', about.failureDomain && domains[about.failureDomain]],
+    ['Cause', about.failureDomain && causes[about.failureDomain]],
     ['Allowed to fail', job.allowFailure && 'yes'],
     ['Retried', job.retried && 'yes: its pipeline has a newer job of this name'],
     ['Critical path', about.critical === true ? 'on it' : slackMs !== undefined && `${duration(slackMs)} of slack`],
@@ -138,15 +138,14 @@ function amount(value: number): string {
 function whyItFailed({ job, about, sections }: JobDetail): Content {
   if (!hasFailed(job.status)) return ''
   const where = sections?.sections.findLast(({ failed }) => failed === true)
-  const whose =
-    about.failureDomain === undefined || about.failureDomain === 'unknown' ? '' : domains[about.failureDomain]
+  const isKnown = about.failureDomain !== undefined && about.failureDomain !== 'unknown'
   return html`<ul class="notices" aria-label="Why it failed">
     <li class="notice problem">
       <p>
         <strong>It failed</strong>${job.failureReason !== undefined && `: ${wordOf(job.failureReason)}`}${
           where !== undefined && html`, in the section <strong>${where.title ?? where.name}</strong>`
         }.
-        ${whose !== '' && `The failure is ${whose}.`} ${job.allowFailure && 'It is allowed to fail.'}
+        ${isKnown && `Cause: ${causes[about.failureDomain]}.`} ${job.allowFailure && 'It is allowed to fail.'}
       </p>
     </li>
   </ul>`

@@ -194,6 +194,20 @@ function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: numb
         : html`The pipeline has ended; missing details are awaited until ${second(until)} at the latest.`,
     )
   }
+  const [delivered, others] = [exports.filter(isDelivered), exports.filter(one => !isDelivered(one))]
+  return html`${others.length > 0 && exportRows(others, now)}
+  ${
+    delivered.length > 0 &&
+    html`<details id="delivered">
+      <summary>${counted(delivered.length, 'export')} delivered</summary>
+      ${exportRows(delivered, now)}
+    </details>`
+  }`
+}
+
+const isDelivered = ({ state }: PipelineDetail['exports'][number]): boolean => state === 'delivered'
+
+function exportRows(exports: PipelineDetail['exports'], now: number): Content {
   const rows = exports.map(one => [
     badge(
       one.state === 'dead' ? 'dead' : one.state,

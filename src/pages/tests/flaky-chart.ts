@@ -4,16 +4,14 @@ import { fullWidth, stackedBars } from '../charts/stacked-bars.ts'
 import { html, type Content } from '../layout/html.ts'
 import { figure, number, utc } from '../layout/format.ts'
 import { runsLink } from '../charts/runs-link.ts'
-import { spans } from '../layout/trend-spans.ts'
-import type { AskedTests } from './test-figures.ts'
+import { flakyChartTimes, type AskedTests } from './test-figures.ts'
 import type { FlakyDay } from '../../store/ports/test-memory.ts'
 import { table, type RequestContext } from '../layout/frame.ts'
 
 /** Empty without flaky tests. */
 export function flakyChart(days: readonly FlakyDay[], asked: AskedTests, { base, now }: RequestContext): Content {
   if (days.length === 0) return ''
-  const until = Math.ceil((now + 1) / day) * day
-  const frame = { since: until - Math.max(7 * day, spans[asked.span].length), until, step: day }
+  const frame = { ...flakyChartTimes(asked.span, now), step: day }
   const href = ({ at }: FlakyDay): string => runsLink(base, at, frame, { project: asked.project, own: asked.own })
   return html`<div class="card">
     ${stackedBars({

@@ -59,7 +59,7 @@ export const flakyTestsShape = z.object({
         repeated: z.number().describe('Tests that were repeated within one report until they passed.'),
       }) satisfies z.ZodType<FlakyDay>,
     )
-    .describe('How many were found, by UTC day.'),
+    .describe('How many were found, by UTC day: the last 30 with today, or the last 7 if a shorter time is asked for.'),
 })
 type FlakyTests = Shaped<typeof flakyTestsShape>
 
@@ -77,14 +77,19 @@ export async function flakyTests(
   const { of, figures } = questions(parts, { ...asked, limit: maxSummed }, now)
   const [flaky, days] = await Promise.all([
     figures('flaky'),
-    // A whole day is one bar.
-    parts.tests.flakyDays({ project: of.project, since: Math.floor(of.since / day) * day }),
+    parts.tests.flakyDays({ project: of.project, since: flakyChartTimes(asked.span, now).since }),
   ])
   return {
     ...{ ...of, days, total: flakySum(flaky) },
     flaky: flaky.slice(0, asked.limit),
     ...flakyGroups(flaky, of.project, groupBy),
   }
+}
+
+/** What the chart shows: whole days, today among them, and a week at least. */
+export function flakyChartTimes(span: TestSpanName, now: Millis): { readonly since: Millis; readonly until: Millis } {
+  const until = Math.ceil((now + 1) / day) * day
+  return { since: until - Math.max(7 * day, spans[span].length), until }
 }
 
 export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<CostlyTests> {

@@ -65,18 +65,19 @@ export function flakyGroupCards(
     scopeAddress(`${context.base}/tests`, { span, project, own, ...changes })
   const groupLink = (name: string): Content => html`<a href="${address({ project: name })}">${pathText(name)}</a>`
   const valueLink = (name: string): Content => ownLink(name, address({ own: name }))
-  return html`${subgroups.length > 0 && groupCard('Groups', subgroups, groupLink, context)}
-  ${groups !== undefined && groups.lines.length > 0 && groupCard(`By ${groups.by}`, groups.lines, valueLink, context)}`
+  return html`${subgroups.length > 0 && groupCard('Groups', 'Group', subgroups, groupLink, context)}
+  ${groups !== undefined && groups.lines.length > 0 && groupCard(`By ${groups.by}`, groups.by, groups.lines, valueLink, context)}`
 }
 
 function groupCard(
   label: string,
+  head: string,
   lines: readonly Line[],
   nameOf: (name: string) => Content,
   context: RequestContext,
 ): Content {
   const columns = {
-    name: { head: label, of: ({ name }: Line) => name, cell: ({ name }: Line) => nameOf(name) },
+    name: { head, of: ({ name }: Line) => name, cell: ({ name }: Line) => nameOf(name) },
     tests: figures('Flaky tests', ({ tests }: Line) => tests, number),
     cost: figures('Time lost', ({ lostMs }: Line) => lostMs, duration),
   }

@@ -121,12 +121,13 @@ export function projectsTable(trends: Trends, base: string): Content {
 /** `label`: unique on its page. `nameOf`: as the first column shows it. */
 export function groupsTable(
   label: string,
+  head: string,
   lines: readonly GroupLine[],
   nameOf: (name: string) => Content,
   reader: TableReader,
 ): Content {
   const columns: Record<string, ShownColumn<GroupLine>> = {
-    name: { head: label, of: ({ name }) => name, cell: ({ name }) => nameOf(name) },
+    name: { head, of: ({ name }) => name, cell: ({ name }) => nameOf(name) },
     pipelines: figures('Pipelines', ({ runs }) => runs, number),
     failed: figures('Failed', ({ failed }) => failed, number),
     rate: figures('Rate', rateOf, percent),

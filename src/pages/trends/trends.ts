@@ -79,8 +79,8 @@ function groupCards(trends: Trends, context: RequestContext): Content {
   const link = (name: string): Content =>
     html`<a href="${trendsLink(context.base, trends, { group: name })}">${pathText(name)}</a>`
   const valueOf = (name: string): Content => ownLink(name, trendsLink(context.base, trends, { own: name }))
-  return html`${subgroups.length > 0 && card('Groups', groupsTable('Groups', subgroups, link, context))}
-  ${groups !== undefined && groups.lines.length > 0 && card(`By ${groups.by}`, groupsTable(`By ${groups.by}`, groups.lines, valueOf, context))}`
+  return html`${subgroups.length > 0 && card('Groups', groupsTable('Groups', 'Group', subgroups, link, context))}
+  ${groups !== undefined && groups.lines.length > 0 && card(`By ${groups.by}`, groupsTable(`By ${groups.by}`, groups.by, groups.lines, valueOf, context))}`
 }
 
 function aboutRetained({ retained }: Trends): Content {
