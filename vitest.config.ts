@@ -1,27 +1,74 @@
 // Tests run in a few forked processes, file after file.
 import path from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { defineConfig, type Plugin } from 'vitest/config'
+import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
 import { compiled, shippedModules } from './test/shipped.ts'
 import { isFull } from './test/full.ts'
 
-/** What takes longest, the longest first; then whole daemons, packages and browsers, and what waits for time to pass; then all others. */
-const longest = [
-  ...['pages/browser', 'e2e/totals', 'crash/inside-jobs', 'bounds/postgres-restart', 'store/postgres', 'store/silence'],
-  ...['crash/points', 'crash/counted', 'e2e/metrics', 'e2e/outage', 'e2e/events', 'bounds/disk-full', 'demo/demo'],
-  ...['attack/crash-loop', 'e2e/start-stop', 'store/sqlite', 'store/under-way', 'docs-commands', 'e2e/clock-ahead'],
-].map(name => new RegExp(`/test/${name}\\.test\\.ts$`))
+/** The slowest files, the slowest first: they take more than half of the time of all. `npm test` leaves them to `npm run test:slow`; CI runs both. */
+const slowest = [
+  'e2e/notifications',
+  'pages/browser',
+  'discovery/fair-polling',
+  'pages/large',
+  'store/postgres',
+  'discovery/poller',
+  'demo/demo',
+  'attack/crash-loop',
+  'e2e/refused-details',
+  'store/sqlite',
+  'pages/open-page',
+  'store/silence',
+  'e2e/outage',
+  'crash/notifications',
+  'e2e/reload',
+  'cli/try',
+  'e2e/inventory',
+  'mutants/mutations',
+  'e2e/start-stop',
+  'crash/inside-jobs',
+  'e2e/several-platforms',
+  'e2e/totals',
+  'crash/points',
+  'e2e/past-pipelines',
+  'config/valid-starts',
+  'e2e/events',
+  'e2e/metrics',
+  'deploy/kubernetes',
+  'pages/longest',
+  'platform/webhook/json-pick',
+  'inventory/inventory',
+  'discovery/endless-lists',
+  'enrichment/refused-details',
+  'deploy/helm',
+  'bounds/disk-full',
+  'e2e/backend',
+  'e2e/locked-store',
+  'lib/small-heap',
+  'platform/reports/reading-turns',
+  'bounds/memory',
+  'platform/linear-redaction',
+  'crash/counted',
+  'pages/job-log',
+  'bounds/postgres-restart',
+].map(name => `test/${name}.test.ts`)
+/** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
   /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
-const long = [...longest, whole, /./]
 
 /** What takes longest begins first: else one of them still runs alone when all others are done. */
-class LongFirst extends BaseSequencer {
+class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification): number => long.findIndex(one => one.test(moduleId))
+    const place = ({ moduleId }: TestSpecification): number => {
+      const slow = slowest.findIndex(name => moduleId.endsWith(`/${name}`))
+      return slow === -1 ? slowest.length + (whole.test(moduleId) ? 0 : 1) : slow
+    }
     return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
   }
 }
+
+/** Undefined: all. */
+const part = process.env.PIPESPAN_TEST_PART
 
 /**
  * Daemons within a test's own process begin the ingress thread that ships, with a third of the processor time of one that loads all of its sources.
@@ -41,7 +88,8 @@ process.env.NODE_COMPILE_CACHE = compiled
 export default defineConfig({
   plugins: isFull ? [] : [shippedThread],
   test: {
-    include: ['test/**/*.test.ts'],
+    include: part === 'slow' ? slowest : ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(part === 'quick' ? slowest : [])],
     globalSetup: 'test/before-all.ts',
     // Signals and working folders are a process's own. Modules are not a file's own: half of the processor time would go into loading them,
     // and all that they remember from one file to the next is which secrets to keep out of texts.
@@ -54,6 +102,6 @@ export default defineConfig({
     hookTimeout: 900_000,
     // What is asked again and again is often a command or a page: less often costs less.
     expect: { poll: { timeout: 300_000, interval: 100 } },
-    sequence: { sequencer: LongFirst },
+    sequence: { sequencer: SlowFirst },
   },
 })
