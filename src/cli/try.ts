@@ -31,8 +31,8 @@ export interface TryOptions {
   readonly main?: string | undefined
 }
 
-/** Where the pages usually are. */
-const usualPort = 8081
+/** Where the pages are by default. */
+const defaultPort = 8081
 /** ms. */
 const readyWithin = 120_000
 const askEvery = 1_000
@@ -64,7 +64,7 @@ export async function tryPlatform(
     if (options.keep === undefined) rmSync(folder, { recursive: true, force: true })
   }
   try {
-    const adminPort = await freePort(usualPort)
+    const adminPort = await freePort(defaultPort)
     const [port = 0] = await freePorts(1)
     const webhookToken = randomBytes(24).toString('hex')
     const places = { url: target.url, found, folder, port, adminPort, webhookToken }

@@ -195,19 +195,20 @@ function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: numb
     )
   }
   const [delivered, others] = [exports.filter(isDelivered), exports.filter(one => !isDelivered(one))]
-  return html`${others.length > 0 && exportRows(others, now)}
+  return html`${others.length > 0 && exportRows('Exports', others, now)}
   ${
     delivered.length > 0 &&
     html`<details id="delivered">
       <summary>${counted(delivered.length, 'export')} delivered</summary>
-      ${exportRows(delivered, now)}
+      ${exportRows('Delivered exports', delivered, now)}
     </details>`
   }`
 }
 
 const isDelivered = ({ state }: PipelineDetail['exports'][number]): boolean => state === 'delivered'
 
-function exportRows(exports: PipelineDetail['exports'], now: number): Content {
+/** `label`: unique on its page. */
+function exportRows(label: string, exports: PipelineDetail['exports'], now: number): Content {
   const rows = exports.map(one => [
     badge(
       one.state === 'dead' ? 'dead' : one.state,
@@ -218,7 +219,7 @@ function exportRows(exports: PipelineDetail['exports'], now: number): Content {
     time(one.settledAt ?? one.pendingSince, now),
     one.error ?? '',
   ])
-  return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'Last error'], rows)
+  return table(label, ['State', 'Signal', 'Attempt', 'Since', 'Last error'], rows)
 }
 
 const sourceWords: Readonly<Record<string, string>> = {
