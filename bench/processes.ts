@@ -61,7 +61,7 @@ export interface RunningDaemon extends Running {
   readonly file: string
   /** Milliseconds from the start of the process to its first good answer on /readyz. */
   readonly readyAfter: number
-  /** Ends it as an orchestrator would. Without it, it is killed in the end. */
+  /** Ends it as an orchestrator would. Without it, it is killed in the end. Rejects if the daemon has not ended after 60 s. */
   stop(): Promise<void>
 }
 
@@ -153,8 +153,9 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
   child.kill(signal)
-  const killer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  const killer = setTimeout(() => child.kill('SIGKILL'), 60_000)
   await ended
   clearTimeout(killer)
   children.delete(child)
+  if (signal === 'SIGTERM' && child.exitCode === null) throw new Error('the daemon had to be killed after 60 s')
 }
