@@ -114,7 +114,7 @@ it.skipIf(!isFull)(
         due += fresh.every
         await sleep(Math.max(0, due - performance.now()))
       }
-      await expect.poll(() => own.every(id => found.freshAt.has(id)), { timeout: 60_000 }).toBe(true)
+      await expect.poll(() => own.every(id => found.freshAt.has(id))).toBe(true)
       return own.map(id => (found.freshAt.get(id) ?? Infinity) - (postedAt.get(id) ?? 0))
     }
     const forMs = (ms: number): (() => boolean) => {

@@ -65,10 +65,10 @@ function opened(size = { rows: 24, columns: 100 }): DrawnTerminal {
 
 const shows = async (terminal: DrawnTerminal, text: string | RegExp): Promise<void> =>
   expect
-    .poll(() => terminal.lines.join('\n'), { timeout: 30_000 })
+    .poll(() => terminal.lines.join('\n'))
     .toEqual(typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text))
 const hides = async (terminal: DrawnTerminal, text: string): Promise<void> =>
-  expect.poll(() => terminal.lines.join('\n'), { timeout: 30_000 }).not.toContain(text)
+  expect.poll(() => terminal.lines.join('\n')).not.toContain(text)
 
 describe.skipIf(!hasPseudoTerminals)('on a terminal (needs python3)', () => {
   it('lists names, running jobs and durations in aligned columns', async () => {

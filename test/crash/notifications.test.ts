@@ -72,7 +72,7 @@ it.each(['sqlite', 'postgres'] as const)(
       await daemon.restart({ CRASH_AT: undefined })
       // Whether the last answer of a life was lost is unknown, so its webhook is sent again.
       await post(body, at + 1)
-      await expect.poll(() => arrived().size, { timeout: 60_000 }).toBe(at + 1)
+      await expect.poll(() => arrived().size).toBe(at + 1)
       expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     }
     const types = ['com.pipespan.default_branch.broken', 'com.pipespan.default_branch.fixed']

@@ -40,7 +40,7 @@ it.each(['sqlite', 'postgres'] as const)(
     await receiver.until(spans => spans.length >= 3)
     await isPosted(2)
     await receiver.until(spans => spans.length >= 6)
-    await expect.poll(async () => exportsOf(daemon, 'delivered'), { timeout: 60_000 }).toBe(2)
+    await expect.poll(async () => exportsOf(daemon, 'delivered')).toBe(2)
     expect(await exportsOf(daemon, 'repeated')).toBe(1)
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
   },

@@ -92,25 +92,23 @@ describe('pipespan demo', () => {
     const page = async (path: string) => (await fetch(pages + path, { headers })).text()
     // Links to the platform open a page without a login.
     const listed = async () => (JSON.parse(await page('/api/pipelines')) as { pipelines: RunCard[] }).pipelines
-    await expect.poll(async () => (await listed())[0]?.url, { timeout: 60_000 }).toContain(platform)
+    await expect.poll(async () => (await listed())[0]?.url).toContain(platform)
     const opened = await fetch((await listed())[0]?.url ?? '')
     expect([opened.status, await opened.text()]).toEqual([200, expect.stringContaining('Simulated platform')])
     // What it has to show: a failed deployment, superseded work, a dead letter, an audit event, a job's log.
-    await expect.poll(async () => page('/environments'), { timeout: 60_000 }).toMatch(/failed/)
+    await expect.poll(async () => page('/environments')).toMatch(/failed/)
     const costs = async () => JSON.parse(await page('/api/cost?span=90d')) as Pick<Costs, 'total'>
-    await expect.poll(async () => (await costs()).total?.wasted.superseded.cost, { timeout: 60_000 }).toBeGreaterThan(0)
-    await expect.poll(async () => page('/exports'), { timeout: 60_000 }).toMatch(/refuses one trace of the demo/)
-    await expect.poll(async () => page('/audit'), { timeout: 60_000 }).toMatch(/visibility|user_access|protected/i)
+    await expect.poll(async () => (await costs()).total?.wasted.superseded.cost).toBeGreaterThan(0)
+    await expect.poll(async () => page('/exports')).toMatch(/refuses one trace of the demo/)
+    await expect.poll(async () => page('/audit')).toMatch(/visibility|user_access|protected/i)
     const failed = async () =>
       (JSON.parse(await page('/api/pipelines?status=failed')) as { pipelines: RunCard[] }).pipelines
         .flatMap(({ projectId, pipelineId, failures }) =>
           failures.map(({ id }) => `/pipelines/${projectId}/${pipelineId}/jobs/${id}`),
         )
         .at(0)
-    await expect.poll(failed, { timeout: 60_000 }).toBeDefined()
-    await expect
-      .poll(async () => page(`${(await failed()) ?? ''}/log`), { timeout: 60_000 })
-      .toMatch(/ERROR: Job failed/)
+    await expect.poll(failed).toBeDefined()
+    await expect.poll(async () => page(`${(await failed()) ?? ''}/log`)).toMatch(/ERROR: Job failed/)
     await rotated
     // Then traces arrive with the new token.
     await firstMatch(run.stdout, /pipeline: .*trace/)
@@ -142,7 +140,7 @@ describe('pipespan demo', () => {
     await expect.poll(counted).toBeGreaterThan(100)
     // While the platform replays its last hour its clock is behind; elapsed times are those on its clock.
     const running = async () => (JSON.parse(await page('api/overview')) as { running: { spentMs?: number }[] }).running
-    await expect.poll(async () => (await running()).length, { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await running()).length).toBeGreaterThan(0)
     for (const { spentMs } of await running()) expect(spentMs).toBeLessThan(15 * 60_000)
     await expect.poll(async () => page('pipelines'), { timeout: 600_000 }).toMatch(/usually ≈\s?[\d.]+/)
     await expect.poll(async () => page('cost')).toMatch(/\d EUR/)

@@ -69,7 +69,7 @@ it.runIf(hasCompiler)(
     writeFileSync(sign, '')
     const answer = await daemon.post(pipelineEvent({ id: 1, jobs: 1 }), { 'x-service-event': 'Pipeline Hook' })
     expect(answer.status).toBe(202)
-    await expect.poll(() => readFileSync(sign, 'utf8'), { timeout: 20_000 }).toContain('failed')
+    await expect.poll(() => readFileSync(sign, 'utf8')).toContain('failed')
     expect(receiver.spans).toEqual([])
     rmSync(sign)
     await receiver.until(spans => new Set(spans.map(({ spanId }) => spanId)).size === 2)
@@ -100,7 +100,7 @@ it.runIf(hasCompiler)(
     // What a kill interrupts may be sent twice.
     await daemon.stop()
     await daemon.restart()
-    await expect.poll(() => daemon.output, { timeout: 20_000 }).toMatch(/cannot be read are set aside/)
+    await expect.poll(() => daemon.output).toMatch(/cannot be read are set aside/)
     for (const id of pipelines.slice(30)) expect(await post(id)).toBe(202)
     expect(readFileSync(sign, 'utf8')).toContain('failed')
     rmSync(sign)

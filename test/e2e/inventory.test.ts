@@ -51,7 +51,7 @@ it('asks for the includes of a project again after a push that touched its CI fi
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   })
   const asked = (): number => api.asked.filter(({ path }) => path.endsWith('/ci/lint')).length
-  await expect.poll(asked, { timeout: 60_000 }).toBe(1)
+  await expect.poll(asked).toBe(1)
   const push = async (file: string, id: string): Promise<void> => {
     const project = {
       id: 301,
@@ -76,7 +76,7 @@ it('asks for the includes of a project again after a push that touched its CI fi
   await push('README.md', 'a'.repeat(40))
   await receiver.until(() => receiver.logs.length === 1)
   await push('.gitlab-ci.yml', 'b'.repeat(40))
-  await expect.poll(asked, { timeout: 60_000 }).toBe(2)
+  await expect.poll(asked).toBe(2)
   const found = (await (await fetch(`${daemon.adminUrl}/api/components`)).json()) as {
     projects: number
     components: { name: string }[]

@@ -41,8 +41,6 @@ async function receiver(): Promise<MessageReceiver> {
   return one
 }
 
-/** On PostgreSQL, what a killed daemon had leased is free again after 70 s. */
-const patience = 180_000
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
 
 function configured(notifications: string): NodeJS.ProcessEnv {
@@ -69,16 +67,16 @@ describe.each(Object.entries(stores))('on %s', (_, storeOf) => {
     await post(ended(2, 'failed'))
     await revived()
     await post(ended(3, 'failed'))
-    await expect.poll(() => chat.refused, { timeout: patience }).toBeGreaterThan(0)
+    await expect.poll(() => chat.refused).toBeGreaterThan(0)
     await revived()
     await post(ended(4, 'success'))
     await revived()
     await post(ended(2, 'failed'))
     chat.status = 200
-    await expect.poll(() => chat.accepted.length, { timeout: patience }).toBe(2)
+    await expect.poll(() => chat.accepted.length).toBe(2)
     await post(ended(5, 'failed', { id: 4, path: 'acme/till' }))
     await revived()
-    await expect.poll(() => chat.accepted.length, { timeout: patience }).toBe(3)
+    await expect.poll(() => chat.accepted.length).toBe(3)
     expect(chat.accepted.map(({ body: { type, subject } }) => [type, subject])).toEqual([
       ['com.pipespan.default_branch.broken', 'acme/shop'],
       ['com.pipespan.default_branch.fixed', 'acme/shop'],
@@ -138,7 +136,7 @@ it('sends each rule what it is about, of its projects, in its format', async () 
     ).toBe(202)
   await post(ended(1, 'failed'), 'Pipeline Hook')
   await post(ended(2, 'failed', { id: 4, path: 'other/tool' }), 'Pipeline Hook')
-  await expect.poll(() => slack.accepted.length + mail.accepted.length, { timeout: patience }).toBe(2)
+  await expect.poll(() => slack.accepted.length + mail.accepted.length).toBe(2)
   expect(slack.accepted[0]?.body.text).toMatch(
     /^:x: \*acme\/shop: main is broken\*\nPipeline 1 failed in unit &lt;!channel&gt;/,
   )
@@ -157,10 +155,10 @@ it('sends each rule what it is about, of its projects, in its format', async () 
   const review = { environment: 'review/1', environment_tier: 'development' }
   await post(deployment(14, 'failed', review), 'Deployment Hook')
   await post(deployment(15, 'failed'), 'Deployment Hook')
-  await expect.poll(() => ops.accepted.length, { timeout: patience }).toBe(2)
+  await expect.poll(() => ops.accepted.length).toBe(2)
   await post(deployment(16, 'failed'), 'Deployment Hook')
   await post(deployment(17, 'success'), 'Deployment Hook')
-  await expect.poll(() => ops.accepted.length, { timeout: patience }).toBe(3)
+  await expect.poll(() => ops.accepted.length).toBe(3)
   const told = ops.accepted.map(({ body: { type, data } }) => [type, (data as { title: string }).title])
   expect(told.toSorted()).toEqual([
     ['com.pipespan.deployment.failed', 'team/shop: a deployment to production failed'],
@@ -184,14 +182,14 @@ it('begins with a rule that a reload adds, and with what happens from then on', 
       () => undefined,
     )
   daemon.signal('SIGHUP')
-  await expect.poll(reloads, { timeout: patience }).toBe(1)
+  await expect.poll(reloads).toBe(1)
   // Found late: it ended before the rule existed.
   const early = JSON.parse(ended(2, 'failed')) as { object_attributes: { finished_at: string } }
   early.object_attributes.finished_at = new Date(Date.now() - 60_000).toISOString()
   await post(JSON.stringify(early))
   await post(ended(3, 'success'))
   await post(ended(4, 'failed'))
-  await expect.poll(() => chat.accepted.length, { timeout: patience }).toBe(1)
+  await expect.poll(() => chat.accepted.length).toBe(1)
   expect(chat.accepted[0]?.body).toMatchObject({ type: 'com.pipespan.default_branch.broken' })
   expect(JSON.stringify(chat.accepted)).toContain('Pipeline 4 failed')
 })

@@ -38,7 +38,7 @@ const live = async ({ adminUrl }: Daemon): Promise<Live> =>
 
 async function reloaded(daemon: Daemon, applied: number): Promise<void> {
   daemon.signal('SIGHUP')
-  await expect.poll(async () => (await live(daemon)).reloads.applied, { timeout: 60_000 }).toBe(applied)
+  await expect.poll(async () => (await live(daemon)).reloads.applied).toBe(applied)
 }
 
 const postgres = await startPostgres()
@@ -87,7 +87,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
       const [atFirst, atSecond] = [new Set(idsAt(first)), new Set(idsAt(second))]
       return posted.filter(one => !atSecond.has(one) && (one > takenBySecond || !atFirst.has(one)))
     }
-    await expect.poll(missing, { timeout: 60_000 }).toEqual([])
+    await expect.poll(missing).toEqual([])
     for (const ids of [idsAt(first), idsAt(second)]) expect(ids).toEqual([...new Set(ids)])
     const teams = new Set(second.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes.team))
     expect(teams).toEqual(new Set(['payments', undefined]))
@@ -132,7 +132,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   // Its file is read when the exporter starts.
   writeFileSync(file, `${good}\notlp: { certificate: ${file} }\nadmin: { listen: '${new URL(daemon.url).host}' }`)
   daemon.signal('SIGHUP')
-  await expect.poll(async () => (await live(daemon)).reloads.refused, { timeout: 60_000 }).toBe(2)
+  await expect.poll(async () => (await live(daemon)).reloads.refused).toBe(2)
   expect((await daemon.post(pipelineEvent({ id: 7 }), pipelineHook)).status).toBe(202)
   await backend.until(() => idsAt(backend).includes(7))
   expect(await (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(
@@ -142,7 +142,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   writeFileSync(file, `${good}\nrefs: { exclude: [x] }`)
   daemon.signal('SIGHUP')
   daemon.signal('SIGHUP')
-  await expect.poll(async () => (await live(daemon)).reloads, { timeout: 60_000 }).toEqual({ applied: 1, refused: 2 })
+  await expect.poll(async () => (await live(daemon)).reloads).toEqual({ applied: 1, refused: 2 })
   expect((await live(daemon)).refused).toBeUndefined()
 })
 
@@ -167,5 +167,5 @@ it('notices a changed file by itself if it is asked to, also behind a link that 
     PIPESPAN_CONFIG_WATCH: 'true',
   })
   write('two', 'projects: { exclude: [none] }')
-  await expect.poll(async () => (await live(daemon)).reloads.applied, { timeout: 60_000 }).toBe(1)
+  await expect.poll(async () => (await live(daemon)).reloads.applied).toBe(1)
 })

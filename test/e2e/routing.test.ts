@@ -93,9 +93,7 @@ ${others}`
   writeFileSync(file, destinations(''))
   await daemon.restart()
   const unserved = /pipespan_export_circuit_breaker_state{destination="rest",signal="traces",state="unserved"} 1/
-  await expect
-    .poll(async () => (await fetch(`${daemon.adminUrl}/metrics`)).text(), { timeout: 60_000 })
-    .toMatch(unserved)
+  await expect.poll(async () => (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(unserved)
   await post(8, 'web/shop', 2)
   await daemon.process.logged('no destination takes this project')
   expect(await (await fetch(`${daemon.adminUrl}/exports`)).text()).toContain('1 snapshot since the start went nowhere')

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { Compiler } from '../../scripts/mutants/compiler.ts'
 import { mutantsOf, mutated } from '../../scripts/mutants/mutations.ts'
 
@@ -59,6 +59,7 @@ it('leaves no process and no file behind after it is killed', async () => {
   const run = spawn(process.execPath, [script, '--quick', '--file', 'model/instant.ts'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  onTestFinished(() => void run.kill('SIGKILL'))
   let said = ''
   run.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const folderOf = (): string | undefined => / in (\/.*)\n/.exec(said)?.[1]

@@ -61,7 +61,7 @@ it('the size of a PostgreSQL store includes all its tables', async () => {
     )
     // With the end of the connection its statistics are published.
     await client.end()
-    await expect.poll(async () => store.pruning.fullness(), { timeout: 10_000 }).toBeGreaterThan(before + 15)
+    await expect.poll(async () => store.pruning.fullness()).toBeGreaterThan(before + 15)
   } finally {
     await store.close()
   }
