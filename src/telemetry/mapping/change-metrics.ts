@@ -10,7 +10,7 @@ import { projectUrl } from './urls.ts'
 import { textRow, type AttributeRow } from './row.ts'
 import type { ChangeFigures, ChangeMeasure } from '../../model/change-figures.ts'
 import type { EventChunk } from '../../model/event.ts'
-import type { MetricHead } from './metrics.ts'
+import type { FiguresRow } from './metrics.ts'
 
 /** The subject of a point's attributes. */
 interface ChangeSubject {
@@ -23,11 +23,7 @@ interface ChangeSubject {
 
 type Row = AttributeRow<ChangeSubject>
 
-export interface ChangeMetricRow extends MetricHead {
-  readonly type: 'gauge' | 'histogram'
-  readonly of: ChangeMeasure
-  readonly attributes: readonly Row[]
-  readonly bounds?: readonly number[] | undefined
+interface ChangeMetricRow extends FiguresRow<ChangeSubject & { readonly change: ChangeFigures }> {
   /** Only with `PIPESPAN_VCS_METRICS`. */
   readonly isConvention?: true
 }
@@ -59,17 +55,17 @@ const isOn = 'with `PIPESPAN_VCS_METRICS`'
 
 // prettier-ignore
 export const changeMetrics: readonly ChangeMetricRow[] = [
-  { name: 'platform.vcs.change.time_to_merge', ...histogram, of: 'merge', bounds: longBounds, when: 'it was merged',
+  { name: 'platform.vcs.change.time_to_merge', ...histogram, values: took('merge'), bounds: longBounds, when: 'it was merged',
     description: 'Time from the creation of a change to its merge.' },
-  { name: 'platform.vcs.change.time_to_approval', ...histogram, of: 'approval', bounds: longBounds, when: 'its opening was reported, and it was approved',
+  { name: 'platform.vcs.change.time_to_approval', ...histogram, values: took('approval'), bounds: longBounds, when: 'its opening was reported, and it was approved',
     description: 'Time from the creation of a change to its first approval.' },
-  { name: 'platform.vcs.change.time_to_first_pipeline', ...histogram, of: 'pipeline', when: 'its opening was reported, and it has a merge request pipeline',
+  { name: 'platform.vcs.change.time_to_first_pipeline', ...histogram, values: took('pipeline'), when: 'its opening was reported, and it has a merge request pipeline',
     description: 'Time from the creation of a change to the creation of its first merge request pipeline.' },
-  { name: 'platform.vcs.change.time_in_merge_train', ...histogram, of: 'train', when: 'its opening was reported, it was merged, and it has a pipeline in a merge train',
+  { name: 'platform.vcs.change.time_in_merge_train', ...histogram, values: took('train'), when: 'its opening was reported, it was merged, and it has a pipeline in a merge train',
     description: 'Time from the creation of the first merge train pipeline of a change to its merge.' },
-  { name: 'vcs.change.time_to_merge', ...gauge, of: 'merge', when: `it was merged; ${isOn}`,
+  { name: 'vcs.change.time_to_merge', ...gauge, values: took('merge'), when: `it was merged; ${isOn}`,
     description: 'The amount of time since its creation it took the latest change to get merged.' },
-  { name: 'vcs.change.time_to_approval', ...gauge, of: 'approval', when: `it was approved; ${isOn}`,
+  { name: 'vcs.change.time_to_approval', ...gauge, values: took('approval'), when: `it was approved; ${isOn}`,
     description: 'The amount of time since its creation it took the latest change to get the first approval.' },
 ]
 
@@ -95,6 +91,6 @@ export const changeDurationMetric = {
     'The time for which a change has been open, since it was opened or reopened; of several with the same attributes, the longest.',
 } as const
 
-export function changeValue({ took }: ChangeFigures): number {
-  return took / 1_000
+function took(measure: ChangeMeasure): ChangeMetricRow['values'] {
+  return ({ change }) => (change.measure === measure ? [change.took / 1_000] : [])
 }

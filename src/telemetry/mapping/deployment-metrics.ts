@@ -4,17 +4,9 @@ import { longBounds } from '../metrics/buckets.ts'
 import { ATTR_DEPLOYMENT_STATUS } from './semconv.ts'
 import { textRow, type AttributeRow } from './row.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
-import type { MetricHead } from './metrics.ts'
+import type { FiguresRow } from './metrics.ts'
 
 type Row = AttributeRow<DeploymentFigures>
-
-export interface DeploymentMetricRow extends MetricHead {
-  readonly type: 'gauge' | 'counter' | 'histogram'
-  readonly attributes: readonly Row[]
-  readonly bounds?: readonly number[] | undefined
-  /** The values of its point; none: it has no point. */
-  readonly values: (figures: DeploymentFigures) => readonly number[]
-}
 
 const environment: Row = textRow(ATTR_DEPLOYMENT_ENVIRONMENT_NAME, 'always', figures => figures.environment)
 const tier: Row = textRow('platform.deployment.environment.tier', 'known', figures => figures.tier)
@@ -37,7 +29,7 @@ const histogram = { type: 'histogram', number: 'double', unit: 's' } as const
 const place = [environment, tier, production]
 
 // prettier-ignore
-export const deploymentMetrics: readonly DeploymentMetricRow[] = [
+export const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
   { name: 'platform.deployment.count', ...counter, unit: '{deployment}', attributes: [...place, status], when: 'it succeeded or failed', values: () => [1],
     description: 'Deployments that ended, by their outcome.' },
   { name: 'platform.deployment.duration', ...histogram, attributes: place, when: 'its start is known', values: ({ duration }) => seconds(duration),

@@ -2,15 +2,7 @@
 import { longBounds } from '../metrics/buckets.ts'
 import { textRow, type AttributeRow } from './row.ts'
 import type { IncidentFigures } from '../../model/incident.ts'
-import type { MetricHead } from './metrics.ts'
-
-export interface IncidentMetricRow extends MetricHead {
-  readonly type: 'counter' | 'histogram'
-  readonly attributes: readonly AttributeRow<IncidentFigures>[]
-  readonly bounds?: readonly number[] | undefined
-  /** The values of its point; none: it has no point. */
-  readonly values: (figures: IncidentFigures) => readonly number[]
-}
+import type { FiguresRow } from './metrics.ts'
 
 const severity: AttributeRow<IncidentFigures> = textRow(
   'platform.issue.severity',
@@ -20,7 +12,7 @@ const severity: AttributeRow<IncidentFigures> = textRow(
 )
 
 // prettier-ignore
-export const incidentMetrics: readonly IncidentMetricRow[] = [
+export const incidentMetrics: readonly FiguresRow<IncidentFigures>[] = [
   { name: 'platform.incident.count', type: 'counter', number: 'int', unit: '{incident}', attributes: [severity], when: 'it was opened', values: ({ isOpening }) => (isOpening ? [1] : []),
     description: 'Incidents that were opened.' },
   { name: 'platform.incident.duration', type: 'histogram', number: 'double', unit: 's', bounds: longBounds, attributes: [severity], when: 'it was closed', values: ({ duration }) => (duration === undefined ? [] : [duration / 1_000]),

@@ -82,6 +82,16 @@ export interface MetricRow extends MetricHead {
   readonly limited?: { readonly attribute: string; readonly max: number }
 }
 
+/** A metric of deployments, changes or incidents. */
+export interface FiguresRow<F> extends MetricHead {
+  readonly type: MetricRow['type']
+  readonly attributes: readonly AttributeRow<F>[]
+  /** Of a histogram with other bounds than those of pipelines, seconds. */
+  readonly bounds?: readonly number[]
+  /** The values of its point; none: it has no point. */
+  readonly values: (figures: F) => readonly number[]
+}
+
 /** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */
 export const ownName = '{name}'
 /** Limited, as users choose names and labels. */

@@ -17,10 +17,11 @@ import {
   costUnit,
   ownName,
   taskRunMetric,
+  type FiguresRow,
   type MetricHead,
   type MetricRow,
 } from '../mapping/metrics.ts'
-import { changeMetrics, changeValue } from '../mapping/change-metrics.ts'
+import { changeMetrics } from '../mapping/change-metrics.ts'
 import { changeRefs } from './refs.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
@@ -28,8 +29,7 @@ import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 /** A metric of pipelines, deployments, changes or incidents. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
-  /** For a histogram with other bounds than those of pipelines, seconds. */
-  readonly bounds?: readonly number[] | undefined
+  readonly bounds?: FiguresRow<never>['bounds']
   readonly maxSeries?: number | undefined
   readonly limited?: MetricRow['limited']
   readonly states?: MetricRow['states']
@@ -113,34 +113,23 @@ function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples
   const { deployment, change, incident, at } = chunk
   const style = styleOf(chunk, settings)
   const custom = settings.custom?.(chunk).points
-  const sampleOf = (row: MeasuredRow, own: PointAttributes, values: readonly number[]): Sample => {
-    const attributes = custom === undefined ? own : { ...custom, ...own }
-    const metric = keyUnder(style.namespace, row.name)
-    return { row, metric, attributes, series: sorted(attributes), values, folded: false }
-  }
-  if (change !== undefined) {
-    const subject = { chunk, ...changeRefs(change, chunk.project ?? { id: 0 }, settings.foldRef) }
-    const rows = changeMetrics.filter(
-      ({ of, isConvention }) => of === change.measure && (isConvention !== true || settings.vcsMetrics),
-    )
-    const samples = rows.map(row =>
-      sampleOf(row, pointAttributes(row.attributes, subject, style), [changeValue(change)]),
-    )
-    return { span: undefined, at, samples }
-  }
-  if (incident !== undefined) {
-    const samples = incidentMetrics.flatMap((row): Sample[] => {
-      const values = row.values(incident)
-      return values.length === 0 ? [] : [sampleOf(row, pointAttributes(row.attributes, incident, style), values)]
+  const samplesBy = <F>(rows: readonly FiguresRow<F>[], figures: F): Sample[] =>
+    rows.flatMap(row => {
+      const values = row.values(figures)
+      if (values.length === 0) return []
+      const attributes = { ...custom, ...pointAttributes(row.attributes, figures, style) }
+      const metric = keyUnder(style.namespace, row.name)
+      return [{ row, metric, attributes, series: sorted(attributes), values, folded: false }]
     })
-    return { span: undefined, at, samples }
+  if (change !== undefined) {
+    const refs = changeRefs(change, chunk.project ?? { id: 0 }, settings.foldRef)
+    const rows = changeMetrics.filter(({ isConvention }) => isConvention !== true || settings.vcsMetrics)
+    return { span: undefined, at, samples: samplesBy(rows, { chunk, change, ...refs }) }
   }
+  if (incident !== undefined) return { span: undefined, at, samples: samplesBy(incidentMetrics, incident) }
   if (deployment === undefined) return undefined
-  const samples = deploymentMetrics.flatMap((row): Sample[] => {
-    const values = row.values(deployment)
-    return values.length === 0 ? [] : [sampleOf(row, pointAttributes(row.attributes, deployment, style), values)]
-  })
-  return { span: deployment.span && contextOfJob(chunk.key.instance, deployment.span), at, samples }
+  const span = deployment.span && contextOfJob(chunk.key.instance, deployment.span)
+  return { span, at, samples: samplesBy(deploymentMetrics, deployment) }
 }
 
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
