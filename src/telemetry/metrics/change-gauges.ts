@@ -22,8 +22,8 @@ export function toChanges(known: KnownChanges, now: Millis, settings: TelemetryS
 }
 
 export function changesData(known: KnownChanges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
-  const { key, project, profile } = known
-  const style = styleOf({ trace: { profile } }, settings)
+  const { key, project } = known
+  const style = styleOf({ trace: known }, settings)
   const chunk = { key, project }
   const custom = settings.projectPoints?.(project, 'merge_request')
   // All states, so that one which no change is in any more is sent with 0.

@@ -90,7 +90,7 @@ function namesUnder(
 
 export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const { runs, jobs, since } = active
-  const style = styleOf({ trace: traceOf(active) }, settings)
+  const style = styleOf({ trace: active }, settings)
   const custom = settings.projectPoints?.(active.project)
   const waits = jobs.filter(({ state }) => state === 'pending')
   const waited = ({ oldest = now }: ActiveJobs): number => Math.max(0, now - oldest) / 1000
@@ -145,7 +145,7 @@ function within(maxSeries: number, points: readonly Point[], join: (a: number, b
  */
 export function projectResource(owner: Owner, settings: TelemetrySettings): AttributeSet[] {
   const { key, project } = owner
-  const subject = { key: { instance: key.instance, pipelineId: 0 }, project, trace: traceOf(owner) }
+  const subject = { key, project, trace: owner }
   const namespace = ownerOf(subject)
   const own = keyValuesOf(resourceAttributesOf(subject, settings)).map(({ key: name, value }) => [name, value] as const)
   return attributesFrom({
@@ -188,8 +188,4 @@ function shapeOfRow(row: MeasuredRow, settings: TelemetrySettings): string {
     case 'histogram':
       return shapeOf({ kind: 'histogram', bounds: boundsOf(row, settings), counts: [], sum: 0 })
   }
-}
-
-function traceOf({ profile }: Pick<Owner, 'profile'>) {
-  return { scheme: 'instance' as const, profile, rootPipelineId: 0 }
 }

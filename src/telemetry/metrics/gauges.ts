@@ -40,7 +40,7 @@ export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySet
 
 /** The metrics in the order in which they were found, each once. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
-  const style = styleOf({ trace: traceOf(found) }, settings)
+  const style = styleOf({ trace: found }, settings)
   const custom = found.project && settings.projectPoints?.(found.project)
   return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
     head: headOfGauge(metric, settings.gauges),
@@ -76,15 +76,11 @@ function resourceOf(found: FoundGauges, settings: TelemetrySettings): AttributeS
   if (project !== undefined) {
     return projectResource({ key: { instance, projectId: project.id }, project, profile }, settings)
   }
-  const owner = { key: { instance, pipelineId: 0 }, project, group, trace: traceOf(found) }
+  const owner = { key: found, group, trace: found }
   const own = keyValuesOf(resourceAttributesOf(owner, settings)).map(({ key, value }) => [key, value] as const)
   return attributesFrom({
     ...Object.fromEntries(own),
     // A group of another platform may have the same path.
     ...(settings.namesInstances && { [ATTR_SERVICE_INSTANCE_ID]: instance }),
   })
-}
-
-function traceOf({ profile }: FoundGauges) {
-  return { scheme: 'instance' as const, profile, rootPipelineId: 0 }
 }
