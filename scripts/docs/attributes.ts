@@ -16,9 +16,8 @@ import { sectionAttributes } from '../../src/telemetry/mapping/section.ts'
 import { changeStates, statusMeanings } from '../../src/telemetry/mapping/statuses.ts'
 import { strictChanges } from '../../src/telemetry/mapping/strict.ts'
 import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
-import { dotenvAttributes, dotenvEvent } from '../../src/telemetry/mapping/report.ts'
+import { dotenvAttributes, dotenvEvent, ownSpanAttributes } from '../../src/telemetry/mapping/inside-job.ts'
 import { eventAttributes } from '../../src/telemetry/mapping/event.ts'
-import { ownSpanAttributes } from '../../src/telemetry/mapping/own-span.ts'
 import { reportFaultReasons } from '../../src/model/test-report.ts'
 import {
   flakyTestAttributes,

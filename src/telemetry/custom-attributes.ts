@@ -79,7 +79,10 @@ export function customAttributes(
 }
 
 /** The attributes with custom ones at their end, if there are any. */
-export function withCustom(attributes: AttributeSet[], custom: readonly AttributeSet[] = []): AttributeSet[] {
+export function withCustom(
+  attributes: readonly AttributeSet[],
+  custom: readonly AttributeSet[] = [],
+): readonly AttributeSet[] {
   return custom.length === 0 ? attributes : [...attributes, ...custom]
 }
 

@@ -2,6 +2,7 @@
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
+import { eventAttributes } from './mapping/event.ts'
 import { eventScope } from './otlp/scope.ts'
 import { contextOfJob, contextOfPipeline } from './otlp/ids.ts'
 import { resourceWith, signalResourceOf } from './resource.ts'
@@ -41,7 +42,7 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
     severityText: '',
     body: event.body.toWellFormed(),
     attributes: withCustom(
-      settings.eventNameAttribute ? [...attributes, ...attributeOf('event.name', eventName, style)] : attributes,
+      [...attributes, ...attributesOf(eventAttributes, { name: eventName, settings }, style)],
       settings.custom?.(chunk).own,
     ),
     droppedAttributesCount: 0,

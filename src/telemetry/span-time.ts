@@ -45,6 +45,11 @@ function spanTimes(
   return { start: first, end: isInstant(end) ? Math.max(first, Math.round(end)) : first }
 }
 
+/** True for a span whose times are both plausible. */
+export function isTimed({ start, end }: SpanTimes): boolean {
+  return isInstant(start) && isInstant(end)
+}
+
 /** True for a plausible time. */
 export function isInstant(at: Millis | undefined): at is Millis {
   return at !== undefined && at >= 1 && at <= lastInstant

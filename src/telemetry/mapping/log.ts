@@ -1,8 +1,7 @@
 // The attributes of log records: those that a record has in addition to those of its span, and those of a line of a job's log.
-import { ranOnAttributes, type RanOnSubject } from './ran-on.ts'
+import { ranOnAttributes, runId, taskName, type OfLog } from './inside-job.ts'
 import type { AttributeRow } from './row.ts'
-import type { JobInside, LogLine } from '../../model/inside.ts'
-import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
+import type { LogLine } from '../../model/inside.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
@@ -24,18 +23,13 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   },
 ]
 
-interface LogLineSubject extends RanOnSubject {
-  readonly job: JobInside['job']
-  readonly line: LogLine
-}
-
 const recurs = true
 const prefix = 'platform.cicd.pipeline.task.'
 
 // prettier-ignore
-export const logLineAttributes: readonly AttributeRow<LogLineSubject>[] = [
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], recurs, type: 'string', when: 'always', value: ({ job }) => String(job.id) },
-  { keys: [ATTR_CICD_PIPELINE_TASK_NAME], recurs, type: 'string', when: 'always', value: ({ job }) => job.name ?? '' },
+export const logLineAttributes: readonly AttributeRow<OfLog & { readonly line: LogLine }>[] = [
+  { ...runId, recurs },
+  taskName,
   { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a timestamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
   { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
   { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },

@@ -1,20 +1,14 @@
 // The attributes of a section's span.
-import { ranOnAttributes, type RanOnSubject } from './ran-on.ts'
+import { ranOnAttributes, runId, type OfLog } from './inside-job.ts'
 import type { AttributeRow } from './row.ts'
-import type { JobInside, Section } from '../../model/inside.ts'
-import { ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
-
-export interface SectionSubject extends RanOnSubject {
-  readonly job: JobInside['job']
-  readonly section: Section
-}
+import type { Section } from '../../model/inside.ts'
 
 const recurs = true
 const prefix = 'platform.cicd.pipeline.task.section.'
 
 // prettier-ignore
-export const sectionAttributes: readonly AttributeRow<SectionSubject>[] = [
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: 'always', value: ({ job }) => String(job.id) },
+export const sectionAttributes: readonly AttributeRow<OfLog & { readonly section: Section }>[] = [
+  runId,
   { keys: [`${prefix}name`], recurs, type: 'string', when: 'always', value: ({ section }) => section.name },
   { keys: [`${prefix}title`], type: 'string', when: 'has one', note: 'one line; never of a command', value: ({ section }) => section.title },
   { keys: [`${prefix}kind`], recurs, type: 'string', when: 'always', note: '`runner`, `script` or `custom`', value: ({ section }) => section.kind },

@@ -6,10 +6,9 @@ import {
   ATTR_EXCEPTION_STACKTRACE,
   ATTR_EXCEPTION_TYPE,
 } from '@opentelemetry/semantic-conventions'
+import { runId, taskName, type OfJob } from './inside-job.ts'
 import type { AttributeRow } from './row.ts'
 import {
-  ATTR_CICD_PIPELINE_TASK_NAME,
-  ATTR_CICD_PIPELINE_TASK_RUN_ID,
   ATTR_TEST_CASE_NAME,
   ATTR_TEST_CASE_RESULT_STATUS,
   ATTR_TEST_SUITE_NAME,
@@ -20,17 +19,8 @@ import {
   TEST_SUITE_RUN_STATUS_VALUE_SUCCESS,
 } from './semconv.ts'
 import type { FlakyTest, TestSummary } from '../../model/job-tests.ts'
-import type { InsideJob } from '../../model/inside.ts'
 import type { TestFailure, TestResult } from '../../model/test-report.ts'
 import type { TestSpan } from '../../model/test-layout.ts'
-
-interface OfJob {
-  readonly job: InsideJob
-}
-export type TestReportSubject = OfJob & { readonly summary: TestSummary }
-export type TestFailureSubject = OfJob & { readonly failure: TestFailure }
-export type FlakyTestSubject = OfJob & { readonly test: FlakyTest }
-export type TestSpanSubject = OfJob & { readonly span: TestSpan }
 
 /** The event names of these records; `platform.` stands for the profile's namespace. */
 export const testEvents = {
@@ -44,22 +34,8 @@ const always = 'always'
 const known = 'known'
 const millis = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
 
-const runId: AttributeRow<OfJob> = {
-  keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID],
-  type: 'string',
-  when: always,
-  value: ({ job }) => String(job.id),
-}
-const taskName: AttributeRow<OfJob> = {
-  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
-  recurs,
-  type: 'string',
-  when: always,
-  value: ({ job }) => job.name ?? '',
-}
-
 // prettier-ignore
-export const testReportAttributes: readonly AttributeRow<TestReportSubject>[] = [
+export const testReportAttributes: readonly AttributeRow<OfJob & { readonly summary: TestSummary }>[] = [
   runId,
   taskName,
   { keys: ['platform.test.total'], type: 'int', when: always, note: 'a test counts once, however often the report says that it was run; cases of one name are tests of their own', value: ({ summary }) => summary.totals.total },
@@ -76,7 +52,7 @@ export const testReportAttributes: readonly AttributeRow<TestReportSubject>[] = 
 ]
 
 // prettier-ignore
-export const testFailureAttributes: readonly AttributeRow<TestFailureSubject>[] = [
+export const testFailureAttributes: readonly AttributeRow<OfJob & { readonly failure: TestFailure }>[] = [
   runId,
   taskName,
   { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: always, value: ({ failure }) => failure.suite },
@@ -93,7 +69,7 @@ export const testFailureAttributes: readonly AttributeRow<TestFailureSubject>[] 
 ]
 
 // prettier-ignore
-export const flakyTestAttributes: readonly AttributeRow<FlakyTestSubject>[] = [
+export const flakyTestAttributes: readonly AttributeRow<OfJob & { readonly test: FlakyTest }>[] = [
   runId,
   taskName,
   { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: always, value: ({ test }) => test.suite },
@@ -103,7 +79,7 @@ export const flakyTestAttributes: readonly AttributeRow<FlakyTestSubject>[] = [
 ]
 
 // prettier-ignore
-export const testSpanAttributes: readonly AttributeRow<TestSpanSubject>[] = [
+export const testSpanAttributes: readonly AttributeRow<OfJob & { readonly span: TestSpan }>[] = [
   runId,
   { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: 'suites', value: ({ span }) => (span.suite === undefined ? span.name : undefined) },
   { keys: [ATTR_TEST_SUITE_RUN_STATUS], recurs, type: 'string', when: 'suites', note: '`success` or `failure`', value: ({ span }) => suiteStatusOf(span) },
