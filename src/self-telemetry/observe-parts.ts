@@ -1,43 +1,75 @@
 // Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
-import type { Budget } from '../platform/port/budget.ts'
-import type { Observed } from './table.ts'
+import type { AuditCounters } from '../discovery/audit.ts'
+import type { Budget, BudgetSnapshot } from '../platform/port/budget.ts'
+import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
+import type { EnricherCounters } from '../enrichment/enricher.ts'
+import type { JobReaderCounters } from '../enrichment/job-reader.ts'
+import type { LogCounters } from '../enrichment/read-log.ts'
+import type { ReportCounters } from '../enrichment/read-report.ts'
+import type { SpanCounters } from '../enrichment/read-spans.ts'
+import type { TestCounters } from '../enrichment/read-tests.ts'
+import type { ChangeCounters, IncidentCounters } from '../enrichment/once-counter.ts'
+import type { InboxState } from '../store/ports/inbox.ts'
+import type { IntakeCounters } from '../processing/intake.ts'
+import type { ExportQueueStatus } from '../export/exporter.ts'
+import type { PollerCounters } from '../discovery/poller.ts'
+import type { RedeliveryCounters } from '../discovery/redelivery.ts'
+import type { SnapshotCounters } from '../processing/take-snapshots.ts'
+import type { SettleCounters } from '../processing/settle-loop.ts'
+import type { WebhookCounts } from '../ingress/webhook-counts.ts'
 import type { Store } from '../store/ports/store.ts'
 
+/** A part of the daemon that counts. */
 interface Counting<Counters> {
-  readonly counters: Counters
+  readonly counters: Readonly<Counters>
 }
 
-interface Queues {
-  status(): Promise<Observed['queues']>
+/** The parts of the daemon, as far as they are observed; undefined: one that does not run. */
+export interface ObservedParts {
+  readonly ingress: { readonly counts: WebhookCounts }
+  readonly intake: Counting<IntakeCounters>
+  readonly snapshotter: Counting<SnapshotCounters>
+  readonly settleLoop: Counting<SettleCounters>
+  readonly deployments: Counting<DeploymentCounters> & { readonly requests: () => number }
+  readonly changes: Counting<ChangeCounters>
+  readonly incidents: Counting<IncidentCounters>
+  readonly incidentPoller: Counting<{ readonly requests: number }> | undefined
+  readonly enricher: Counting<EnricherCounters> | undefined
+  readonly poller: Counting<PollerCounters> | undefined
+  readonly redelivery: Counting<RedeliveryCounters> | undefined
+  readonly audit: Counting<AuditCounters> | undefined
+  readonly jobReader?: Counting<JobReaderCounters> | undefined
+  readonly jobLogs?: Counting<LogCounters> | undefined
+  readonly jobTests?: Counting<TestCounters> | undefined
+  readonly jobReports?: Counting<ReportCounters> | undefined
+  readonly jobSpans?: Counting<SpanCounters> | undefined
+  /** Reloads of the configuration; undefined: nothing reloads it. */
+  readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
 }
 
-/** The parts of the daemon, as far as they are observed. */
-export interface Parts {
-  readonly ingress: { readonly counts: Observed['webhook'] }
-  readonly intake: Counting<Observed['intake']>
-  readonly snapshotter: Counting<Observed['snapshots']>
-  readonly settleLoop: Counting<Observed['settling']>
-  readonly exporter: Queues
+/** What is observed at collection: the parts, and what is read then. */
+export interface Observed extends ObservedParts {
+  /** Unix ms on the store's clock. */
+  readonly now: number
+  readonly queues: readonly ExportQueueStatus[]
+  readonly inbox: InboxState
+  readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
+  /** The store's own counters, by name. */
+  readonly counters: ReadonlyMap<string, number>
+  /** The used share of the store's limit. */
+  readonly fullness: number
+  /** Damaged rows that were skipped since the start. */
+  readonly damagedRows: number
+  readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
+}
+
+/** The parts that are observed, and those that are asked. */
+export interface Parts extends ObservedParts {
+  readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }
   readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged'>
   /** Those of the connections, by name. */
   readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
-  /** Clients of the platform's API; undefined if one does not run. */
-  readonly enricher?: Counting<NonNullable<Observed['enricher']>> | undefined
-  readonly jobReader?: Counting<NonNullable<Observed['jobReader']>> | undefined
-  readonly jobLogs?: Counting<NonNullable<Observed['jobLogs']>> | undefined
-  readonly jobTests?: Counting<NonNullable<Observed['jobTests']>> | undefined
-  readonly jobSpans?: Counting<NonNullable<Observed['jobSpans']>> | undefined
-  readonly jobReports?: Counting<NonNullable<Observed['jobReports']>> | undefined
-  readonly incidents: Counting<Observed['incidents']>
-  readonly incidentPoller: Counting<{ readonly requests: number }> | undefined
-  readonly deployments: Counting<Observed['deployments']> & { readonly requests: () => number }
-  readonly changes: Counting<Observed['changes']>
-  readonly poller?: Counting<NonNullable<Observed['poller']>> | undefined
-  readonly audit?: Counting<NonNullable<Observed['audit']>> | undefined
-  readonly redelivery?: Counting<NonNullable<Observed['redelivery']>> | undefined
-  /** Undefined: nothing reloads the configuration. */
-  readonly reloads?: Observed['reloads']
 }
 
 export async function observeParts(parts: Parts): Promise<Observed> {
@@ -52,26 +84,8 @@ export async function observeParts(parts: Parts): Promise<Observed> {
     Promise.all(parts.budgets.map(async ({ platform, budget }) => ({ platform, ...(await budget.snapshot()) }))),
   ])
   return {
+    ...parts,
     ...{ now, inbox, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
-    reloads: parts.reloads,
-    webhook: parts.ingress.counts,
-    intake: parts.intake.counters,
-    snapshots: parts.snapshotter.counters,
-    settling: parts.settleLoop.counters,
     queues: [...queues, ...parts.flush.status()],
-    enricher: parts.enricher?.counters,
-    poller: parts.poller?.counters,
-    deployments: parts.deployments.counters,
-    changes: parts.changes.counters,
-    incidents: parts.incidents.counters,
-    incidentRequests: parts.incidentPoller?.counters.requests,
-    commitRequests: parts.deployments.requests(),
-    jobReader: parts.jobReader?.counters,
-    jobLogs: parts.jobLogs?.counters,
-    jobTests: parts.jobTests?.counters,
-    jobReports: parts.jobReports?.counters,
-    jobSpans: parts.jobSpans?.counters,
-    redelivery: parts.redelivery?.counters,
-    audit: parts.audit?.counters,
   }
 }

@@ -5,7 +5,7 @@ import { createScrape, localProvider } from './scrape.ts'
 import { createWatch, type Watch } from './watch.ts'
 import { startSelfSdk, type SelfSettings, type SelfTarget } from './sdk.ts'
 import { version } from '../lib/version.ts'
-import type { Observed } from './table.ts'
+import type { Observed } from './observe-parts.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch

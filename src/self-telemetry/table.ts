@@ -1,60 +1,6 @@
 // The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
-import type { AuditCounters } from '../discovery/audit.ts'
-import type { BudgetSnapshot } from '../platform/port/budget.ts'
-import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
-import type { EnricherCounters } from '../enrichment/enricher.ts'
-import type { JobReaderCounters } from '../enrichment/job-reader.ts'
-import type { LogCounters } from '../enrichment/read-log.ts'
-import type { ReportCounters } from '../enrichment/read-report.ts'
-import type { SpanCounters } from '../enrichment/read-spans.ts'
-import type { TestCounters } from '../enrichment/read-tests.ts'
-import type { ChangeCounters, IncidentCounters } from '../enrichment/once-counter.ts'
-import type { InboxState } from '../store/ports/inbox.ts'
-import type { IntakeCounters } from '../processing/intake.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
-import type { PollerCounters } from '../discovery/poller.ts'
-import type { RedeliveryCounters } from '../discovery/redelivery.ts'
-import type { SnapshotCounters } from '../processing/take-snapshots.ts'
-import type { SettleCounters } from '../processing/settle-loop.ts'
-import type { WebhookCounts } from '../ingress/webhook-counts.ts'
-
-/** What is observed at collection. */
-export interface Observed {
-  /** Unix ms on the store's clock. */
-  readonly now: number
-  readonly webhook: WebhookCounts
-  readonly intake: Readonly<IntakeCounters>
-  readonly snapshots: Readonly<SnapshotCounters>
-  readonly settling: Readonly<SettleCounters>
-  readonly queues: readonly ExportQueueStatus[]
-  readonly inbox: InboxState
-  readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
-  /** Reloads of the configuration; undefined: nothing reloads it. */
-  readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
-  /** The store's own counters, by name. */
-  readonly counters: ReadonlyMap<string, number>
-  /** The used share of the store's limit. */
-  readonly fullness: number
-  /** Damaged rows that were skipped since the start. */
-  readonly damagedRows: number
-  readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
-  /** Clients of the platform's API; undefined if one does not run. */
-  readonly enricher?: Readonly<EnricherCounters> | undefined
-  readonly deployments: Readonly<DeploymentCounters>
-  readonly changes: ChangeCounters
-  readonly incidents: IncidentCounters
-  /** Undefined without a poller of incidents. */
-  readonly incidentRequests: number | undefined
-  readonly commitRequests: number
-  readonly poller?: Readonly<PollerCounters> | undefined
-  readonly jobReader?: Readonly<JobReaderCounters> | undefined
-  readonly jobLogs?: Readonly<LogCounters> | undefined
-  readonly jobTests?: Readonly<TestCounters> | undefined
-  readonly jobReports?: Readonly<ReportCounters> | undefined
-  readonly jobSpans?: Readonly<SpanCounters> | undefined
-  readonly redelivery?: Readonly<RedeliveryCounters> | undefined
-  readonly audit?: Readonly<AuditCounters> | undefined
-}
+import type { Observed } from './observe-parts.ts'
 
 export interface Point {
   readonly value: number
@@ -99,27 +45,27 @@ const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 export const observedMetrics = [
   { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
     description: 'Deliveries that reached the ingress, by outcome, with the reason for refused and ignored ones.',
-    points: ({ webhook }) => [
-      { value: webhook.accepted, attributes: { outcome: 'accepted' } },
-      { value: webhook.duplicate, attributes: { outcome: 'duplicate' } },
-      ...entries(webhook.ignored, reason => ({ outcome: 'ignored', reason })),
-      ...entries(webhook.refused, reason => ({ outcome: 'refused', reason })),
+    points: ({ ingress: { counts } }) => [
+      { value: counts.accepted, attributes: { outcome: 'accepted' } },
+      { value: counts.duplicate, attributes: { outcome: 'duplicate' } },
+      ...entries(counts.ignored, reason => ({ outcome: 'ignored', reason })),
+      ...entries(counts.refused, reason => ({ outcome: 'refused', reason })),
     ] },
   { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     description: 'Deliveries taken from the inbox, by outcome.',
-    points: ({ intake: { processed, ignored, unparseable, excluded, lost } }) => entries({ processed, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
+    points: ({ intake: { counters: { processed, ignored, unparseable, excluded, lost } } }) => entries({ processed, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
   { name: 'pipespan.intake.events', type: 'counter', unit: '{delivery}', attributes: [],
     description: 'Processed deliveries with an event that is not about a pipeline, duplicates included.',
-    points: ({ intake }) => [{ value: intake.events }] },
+    points: ({ intake }) => [{ value: intake.counters.events }] },
   { name: 'pipespan.intake.events_unclaimed', type: 'counter', unit: '{delivery}', attributes: [],
     description: 'Those events that were not stored, because no destination takes log records of their project.',
-    points: ({ intake }) => [{ value: intake.unclaimedEvents }] },
+    points: ({ intake }) => [{ value: intake.counters.unclaimedEvents }] },
   { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
     description: 'Jobs without an id or a status in deliveries that were otherwise processed. Of those in lists of the API: `pipespan.platform.left_out`.',
-    points: ({ intake }) => [{ value: intake.droppedJobs }] },
+    points: ({ intake }) => [{ value: intake.counters.droppedJobs }] },
   { name: 'pipespan.intake.unknown_statuses', type: 'counter', unit: '{status}', attributes: [],
     description: 'Unknown statuses, passed through unchanged.',
-    points: ({ intake }) => [{ value: intake.unknownStatuses }] },
+    points: ({ intake }) => [{ value: intake.counters.unknownStatuses }] },
   { name: 'pipespan.inbox.size', type: 'gauge', unit: '{delivery}', attributes: [],
     description: 'Deliveries accepted and not yet processed.', points: ({ inbox }) => [{ value: inbox.waiting }] },
   { name: 'pipespan.inbox.bytes', type: 'gauge', unit: 'By', attributes: [],
@@ -133,14 +79,14 @@ export const observedMetrics = [
     points: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
   { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
     description: 'Attempts and supplements whose snapshot was taken; of these, attempts that the configuration excludes (`excluded`), and snapshots that no destination takes (`unrouted`).',
-    points: ({ snapshots: { attempts, supplements, blocked, stale, excluded, unrouted } }) =>
+    points: ({ snapshotter: { counters: { attempts, supplements, blocked, stale, excluded, unrouted } } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded, unrouted }, kind => ({ kind })) },
   { name: 'pipespan.config.reloads', type: 'counter', unit: '{reload}', attributes: ['outcome'],
     description: 'Reloads of the configuration that changed something, and reloads that were refused because of faults. All other counters of this table begin anew with an applied reload, except those of the webhooks.',
     points: ({ reloads }) => (reloads === undefined ? [] : entries({ ...reloads }, outcome => ({ outcome }))) },
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
     description: 'How often a run could not be settled and was postponed; the log names it.',
-    points: ({ settling }) => [{ value: settling.postponed }] },
+    points: ({ settleLoop }) => [{ value: settleLoop.counters.postponed }] },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: queue,
     description: 'Exports pending.', points: ({ queues }) => queues.map(one => ({ value: one.pending, attributes: queueOf(one) })) },
   { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: queue,
@@ -171,79 +117,78 @@ export const observedMetrics = [
     points: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
     description: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',
-    points: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
+    points: ({ enricher }) => entries({ ...enricher?.counters }, outcome => ({ outcome })) },
   { name: 'pipespan.job.reads', type: 'counter', unit: '{job}', attributes: ['outcome'],
     description: 'Reads of job logs and reports: read, empty or not needed, repeated because incomplete, refused by the platform, withheld because it refuses such requests, failed (mostly retried), or expired.',
-    points: ({ jobReader }) => entries({ ...jobReader }, outcome => ({ outcome })) },
+    points: ({ jobReader }) => entries({ ...jobReader?.counters }, outcome => ({ outcome })) },
   { name: 'pipespan.job.log.bytes', type: 'counter', unit: 'By', attributes: [],
-    description: 'Bytes of job logs that were read.', points: ({ jobLogs }) => (jobLogs === undefined ? [] : [{ value: jobLogs.bytes }]) },
+    description: 'Bytes of job logs that were read.', points: ({ jobLogs }) => one(jobLogs?.counters.bytes) },
   { name: 'pipespan.job.log.sections', type: 'counter', unit: '{section}', attributes: ['kept'],
-    description: 'Sections of job logs: exported, or over the limit per job.', points: ({ jobLogs }) => kept(jobLogs?.sections, jobLogs?.sectionsOmitted) },
+    description: 'Sections of job logs: exported, or over the limit per job.', points: ({ jobLogs }) => kept(jobLogs?.counters.sections, jobLogs?.counters.sectionsOmitted) },
   { name: 'pipespan.job.log.lines', type: 'counter', unit: '{line}', attributes: ['kept'],
-    description: 'Lines of job logs: exported, or left out in the middle.', points: ({ jobLogs }) => kept(jobLogs?.lines, jobLogs?.linesOmitted) },
+    description: 'Lines of job logs: exported, or left out in the middle.', points: ({ jobLogs }) => kept(jobLogs?.counters.lines, jobLogs?.counters.linesOmitted) },
   { name: 'pipespan.job.log.cut', type: 'counter', unit: '{log}', attributes: ['reason'],
     description: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).',
-    points: ({ jobLogs }) => (jobLogs === undefined ? [] : [
-      { value: jobLogs.cut, attributes: { reason: 'size' } }, { value: jobLogs.debugTraces, attributes: { reason: 'debug_trace' } }]) },
+    points: ({ jobLogs }) => (jobLogs === undefined ? [] : entries({ size: jobLogs.counters.cut, debug_trace: jobLogs.counters.debugTraces }, reason => ({ reason }))) },
   { name: 'pipespan.deployments', type: 'counter', unit: '{deployment}', attributes: ['outcome'],
     description: "Deployments that ended: counted, skipped (neither success nor failure, or no environment), or counted without the platform's list of commits.",
-    points: ({ deployments: { counted, passedOver, withoutCommits } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
+    points: ({ deployments: { counters: { counted, passedOver, withoutCommits } } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
   { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
-    description: 'Requests to the platform for the commits of deployments.', points: ({ commitRequests }) => [{ value: commitRequests }] },
+    description: 'Requests to the platform for the commits of deployments.', points: ({ deployments }) => [{ value: deployments.requests() }] },
   { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
-    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`, their time in the merge `train`.', points: ({ changes }) => entries(changes, measure => ({ measure })) },
+    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`, their time in the merge `train`.', points: ({ changes }) => entries(changes.counters, measure => ({ measure })) },
   { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
     description: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
-    points: ({ incidents }) => entries(incidents, measure => ({ measure })) },
+    points: ({ incidents }) => entries(incidents.counters, measure => ({ measure })) },
   { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
-    description: 'Requests to the platform for incidents that have changed.', points: ({ incidentRequests }) => (incidentRequests === undefined ? [] : [{ value: incidentRequests }]) },
+    description: 'Requests to the platform for incidents that have changed.', points: ({ incidentPoller }) => one(incidentPoller?.counters.requests) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
     description: 'Test reports read: complete (`none`), or the reason why reading stopped.',
-    points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },
-      ...[...jobTests.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
+    points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.counters.reports, attributes: { fault: 'none' } },
+      ...[...jobTests.counters.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
   { name: 'pipespan.test.cases', type: 'counter', unit: '{case}', attributes: ['kept'],
-    description: 'Test cases of these reports: counted, or over the limit per report.', points: ({ jobTests }) => kept(jobTests?.cases, jobTests?.casesDropped) },
+    description: 'Test cases of these reports: counted, or over the limit per report.', points: ({ jobTests }) => kept(jobTests?.counters.cases, jobTests?.counters.casesDropped) },
   { name: 'pipespan.test.failures', type: 'counter', unit: '{case}', attributes: ['kept'],
-    description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', points: ({ jobTests }) => kept(jobTests?.failures, jobTests?.failuresDropped) },
+    description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', points: ({ jobTests }) => kept(jobTests?.counters.failures, jobTests?.counters.failuresDropped) },
   { name: 'pipespan.test.dropped_times', type: 'counter', unit: '{time}', attributes: [],
-    description: 'Times of suites and cases that cannot be, as they are more than ten times as long as the job.', points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.timesDropped }]) },
+    description: 'Times of suites and cases that cannot be, as they are more than ten times as long as the job.', points: ({ jobTests }) => one(jobTests?.counters.timesDropped) },
   { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
-    description: 'Tests that failed and passed on the same code.', points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.flaky }]) },
+    description: 'Tests that failed and passed on the same code.', points: ({ jobTests }) => one(jobTests?.counters.flaky) },
   { name: 'pipespan.job.reports', type: 'counter', unit: '{report}', attributes: ['type', 'fault'],
     description: 'Other job reports read, by artifact type: complete (`none`), or the reason why reading stopped.',
-    points: ({ jobReports }) => [...(jobReports?.reports ?? [])].flatMap(([type, faults]) =>
+    points: ({ jobReports }) => [...(jobReports?.counters.reports ?? [])].flatMap(([type, faults]) =>
       [...faults].map(([fault, value]) => ({ value, attributes: { type, fault } }))) },
   { name: 'pipespan.job.report.series', type: 'counter', unit: '{series}', attributes: ['kept'],
-    description: 'Series of metrics reports: exported, not a number, or over the limit per report or project.', points: ({ jobReports }) => kept(jobReports?.series, jobReports?.seriesDropped) },
+    description: 'Series of metrics reports: exported, not a number, or over the limit per report or project.', points: ({ jobReports }) => kept(jobReports?.counters.series, jobReports?.counters.seriesDropped) },
   { name: 'pipespan.job.report.values', type: 'counter', unit: '{value}', attributes: ['kept'],
-    description: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.', points: ({ jobReports }) => kept(jobReports?.values, jobReports?.valuesDropped) },
+    description: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.', points: ({ jobReports }) => kept(jobReports?.counters.values, jobReports?.counters.valuesDropped) },
   { name: 'pipespan.job.report.findings', type: 'counter', unit: '{finding}', attributes: [],
-    description: 'Findings in code quality and security reports.', points: ({ jobReports }) => (jobReports === undefined ? [] : [{ value: jobReports.findings }]) },
+    description: 'Findings in code quality and security reports.', points: ({ jobReports }) => one(jobReports?.counters.findings) },
   { name: 'pipespan.job.spans', type: 'counter', unit: '{span}', attributes: ['outcome'],
     description: 'Spans made by jobs: kept, not valid OTLP (`invalid`), more than an hour outside their job or ending before they start (`misplaced`), with a duplicate ID (`repeated`), or over the limit per job.',
     points: ({ jobSpans }) => {
       if (jobSpans === undefined) return []
-      const { files: _, ...counts } = jobSpans
+      const { files: _, ...counts } = jobSpans.counters
       return entries(counts, outcome => ({ outcome }))
     } },
   { name: 'pipespan.job.spans.files', type: 'counter', unit: '{file}', attributes: ['fault'],
     description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.',
-    points: ({ jobSpans }) => [...(jobSpans?.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
+    points: ({ jobSpans }) => [...(jobSpans?.counters.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
-    description: 'Rounds of polling.', points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
+    description: 'Rounds of polling.', points: ({ poller }) => one(poller?.counters.rounds) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
-    description: 'List requests of the poller.', points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
+    description: 'List requests of the poller.', points: ({ poller }) => one(poller?.counters.requests) },
   { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
     description: 'Pipelines that the poller found before a webhook arrived: it was missed or is late.',
-    points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.discovered }]) },
+    points: ({ poller }) => one(poller?.counters.discovered) },
   { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     description: "Failed deliveries in the platform's delivery log: found, accepted because they were new, or too large for the log.",
-    points: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },
+    points: ({ redelivery }) => entries({ ...redelivery?.counters }, outcome => ({ outcome })) },
   { name: 'pipespan.audit.requests', type: 'counter', unit: '{request}', attributes: [],
-    description: 'Requests for audit events.', points: ({ audit }) => (audit === undefined ? [] : [{ value: audit.requests }]) },
+    description: 'Requests for audit events.', points: ({ audit }) => one(audit?.counters.requests) },
   { name: 'pipespan.audit.events', type: 'counter', unit: '{event}', attributes: [],
     description: 'New audit events that were read.',
-    points: ({ audit }) => (audit === undefined ? [] : [{ value: audit.read }]) },
+    points: ({ audit }) => one(audit?.counters.read) },
   { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: ['platform'],
     description: "Requests to the platform's API available now.", points: ({ budgets }) => budgets.map(one => ({ value: one.available, attributes: namedPlatform(one.platform) })) },
   { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: ['platform'],
@@ -284,6 +229,11 @@ export function namedPlatform(name: string): { readonly platform?: string } {
 
 function queueOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
   return { destination, signal }
+}
+
+/** No point of a part that does not run. */
+function one(value: number | undefined): Point[] {
+  return value === undefined ? [] : [{ value }]
 }
 
 function kept(yes: number | undefined, no: number | undefined): Point[] {

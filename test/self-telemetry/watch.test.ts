@@ -137,27 +137,20 @@ describe('the table of own metrics', () => {
       counters,
     }
     const refused = { size: 1 } as never
+    const counting = <Counters>(all: Counters) => ({ counters: all })
     const observed = {
       now: 5_000,
-      webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
-      deployments: { counted: 1, passedOver: 1, withoutCommits: 1 },
-      commitRequests: 1,
-      changes: { pipeline: 1, approval: 1, merge: 1, train: 0 },
-      incidents: { opened: 1, closed: 1 },
-      incidentRequests: 1,
-      intake: {
-        events: 1,
-        unclaimedEvents: 0,
-        processed: 1,
-        ignored: 1,
-        unparseable: 1,
-        excluded: 1,
-        droppedJobs: 1,
-        unknownStatuses: 1,
-        lost: 1,
-      },
-      snapshots: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1, unrouted: 1 },
-      settling: { postponed: 1 },
+      ingress: { counts: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused } },
+      deployments: { ...counting({ counted: 1, passedOver: 1, withoutCommits: 1 }), requests: () => 1 },
+      changes: counting({ pipeline: 1, approval: 1, merge: 1, train: 0 }),
+      incidents: counting({ opened: 1, closed: 1 }),
+      incidentPoller: counting({ requests: 1 }),
+      intake: counting({
+        ...{ events: 1, unclaimedEvents: 0, processed: 1, ignored: 1, unparseable: 1 },
+        ...{ excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
+      }),
+      snapshotter: counting({ attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1, unrouted: 1 }),
+      settleLoop: counting({ postponed: 1 }),
       reloads: { applied: 1, refused: 1 },
       queues: [exportQueue],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
@@ -166,27 +159,27 @@ describe('the table of own metrics', () => {
       fullness: 0.5,
       damagedRows: 1,
       budgets: [{ platform: 'default', perMinute: 1, available: 1, pausedFor: 1_000 }],
-      enricher: { completed: 1, missed: 1, gone: 1, failed: 1 },
-      jobReader: { read: 1, empty: 1, needless: 1, early: 1, refused: 1, withheld: 1, failed: 1, expired: 1 },
-      jobLogs: {
+      enricher: counting({ completed: 1, missed: 1, gone: 1, failed: 1 }),
+      jobReader: counting({ read: 1, empty: 1, needless: 1, early: 1, refused: 1, withheld: 1, failed: 1, expired: 1 }),
+      jobLogs: counting({
         ...{ bytes: 1, sections: 1, sectionsOmitted: 1, lines: 1, linesOmitted: 1 },
         ...{ cut: 1, debugTraces: 1 },
-      },
-      jobTests: {
+      }),
+      jobTests: counting({
         ...{ reports: 1, faults: new Map([['truncated' as const, 1]]), cases: 1, casesDropped: 1 },
         ...{ failures: 1, failuresDropped: 1, timesDropped: 1, flaky: 1 },
-      },
-      jobReports: {
+      }),
+      jobReports: counting({
         reports: new Map([['sarif' as const, new Map([['none' as const, 1]])]]),
         ...{ series: 1, seriesDropped: 1, values: 1, valuesDropped: 1, findings: 1 },
-      },
-      jobSpans: {
+      }),
+      jobSpans: counting({
         ...{ kept: 1, invalid: 1, misplaced: 1, repeated: 1, beyond: 1 },
         files: new Map([['foreign' as const, 1]]),
-      },
-      poller: { rounds: 1, requests: 1, discovered: 1 },
-      redelivery: { found: 1, accepted: 1, oversize: 1 },
-      audit: { rounds: 1, requests: 2, read: 3 },
+      }),
+      poller: counting({ rounds: 1, requests: 1, discovered: 1 }),
+      redelivery: counting({ found: 1, accepted: 1, oversize: 1 }),
+      audit: counting({ rounds: 1, requests: 2, read: 3 }),
     }
     for (const { name, attributes, points: pointsOf } of observedMetrics) {
       const points = pointsOf(observed)
