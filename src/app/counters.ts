@@ -13,24 +13,15 @@ import { createDeploymentCounter, type DeploymentCounter } from '../enrichment/d
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
 import { ofDeployment } from '../notifications/conditions.ts'
-import { profileBy, type Connection } from './connections.ts'
-import type { Context } from './context.ts'
-import type { ExportParts } from './export.ts'
-import type { Notifier } from '../notifications/notifier.ts'
+import { profileBy } from './connections.ts'
 import type { FigureOutlets } from '../enrichment/counter.ts'
 import { startLoop, type Started } from './steps.ts'
+import type { Wiring } from './wiring.ts'
 
 const why = (things: string): string => `${things} that were not counted yet are counted after the next start`
 
-type Outlets = Pick<ExportParts, 'queues' | 'measure'>
-
-export function startDeploymentCounter(
-  context: Context,
-  connections: readonly Connection[],
-  outlets: Outlets,
-  notifier: Notifier,
-): Started<DeploymentCounter> {
-  const { config, store, log } = context
+export function startDeploymentCounter(wiring: Wiring): Started<DeploymentCounter> {
+  const { config, store, connections, notifier, log } = wiring
   const tokens = connections.map(({ name, client, scope, territory }) => {
     const capabilities = createCapabilities(store.repositories.refusedEndpoints, scope)
     const commits = createCommitsReading(client, capabilities, config.leadTime)
@@ -38,7 +29,7 @@ export function startDeploymentCounter(
   })
   const isProduction = productionBy(config.production)
   const counter = createDeploymentCounter({
-    ...countingOf(context, outlets),
+    ...countingOf(wiring),
     ...{ deployments: store.deployments, tokens },
     isProduction,
     conditions: (id, deployment, figures) => notifier.route(ofDeployment(id, deployment, figures, isProduction)),
@@ -46,20 +37,20 @@ export function startDeploymentCounter(
   return startLoop(counter, why('deployments'))
 }
 
-export function startChangeCounter(context: Context, outlets: Outlets): Started<OnceCounter<ChangeMeasure>> {
-  const options = { store: context.store.changes, ...countingOf(context, outlets) }
+export function startChangeCounter(wiring: Wiring): Started<OnceCounter<ChangeMeasure>> {
+  const options = { store: wiring.store.changes, ...countingOf(wiring) }
   return startLoop(createOnceCounter(countedChanges, options), why('changes'))
 }
 
-export function startIncidentCounter(context: Context, outlets: Outlets): Started<OnceCounter<IncidentMeasure>> {
-  const options = { store: context.store.incidents, ...countingOf(context, outlets) }
+export function startIncidentCounter(wiring: Wiring): Started<OnceCounter<IncidentMeasure>> {
+  const options = { store: wiring.store.incidents, ...countingOf(wiring) }
   return startLoop(createOnceCounter(countedIncidents, options), why('incidents'))
 }
 
 function countingOf(
-  { config, events, clock, log }: Context,
-  { queues, measure }: Outlets,
-): FigureOutlets & Pick<Context, 'clock' | 'log'> & { readonly onCounted: () => void } {
+  wiring: Wiring,
+): FigureOutlets & Pick<Wiring, 'clock' | 'log'> & { readonly onCounted: () => void } {
+  const { config, events, queues, measure, clock, log } = wiring
   const to = queues.flatMap(({ signal, ...rest }) => (signal === 'metrics' ? [{ ...rest, signal }] : []))
   return { measure, to, profile: profileBy(config), onCounted: () => events.pending.emit(), clock, log }
 }

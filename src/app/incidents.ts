@@ -4,22 +4,18 @@ import { createIncidentPoller, type IncidentPoller } from '../discovery/incident
 import { startLoop, type Started } from './steps.ts'
 import { clientWithin } from '../discovery/client-within.ts'
 import { eventRulesOf } from './processing.ts'
-import type { Context } from './context.ts'
-import type { ExportParts } from './export.ts'
 import { leaseOf, type Connection } from './connections.ts'
-import type { Selection } from '../processing/selection.ts'
+import type { Wiring } from './wiring.ts'
 
 /** The part is undefined where nobody asks. */
 export function startIncidentPoller(
-  context: Context,
+  wiring: Wiring,
   { name, client, territory, scope }: Connection,
-  selection: Selection,
-  queues: ExportParts['queues'],
 ): Started<IncidentPoller | undefined> {
-  const { config, store, clock, log } = context
+  const { config, store, selection, clock, log } = wiring
   const why = 'incidents that changed meanwhile are read after the next start'
   if (!config.events.includes('issue')) return startLoop(undefined, why)
-  const { wait: countIn } = eventRulesOf(context, queues)
+  const { wait: countIn } = eventRulesOf(wiring)
   const part = createIncidentPoller({
     ...{ scope, clock, log, cursors: store.repositories.incidentCursors, leases: store.leases },
     client: clientWithin(client, territory),

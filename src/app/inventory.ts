@@ -7,7 +7,7 @@ import { createInventory } from '../inventory/inventory.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { defaultPlatform } from '../config/platforms.ts'
 import { startLoop, type Started } from './steps.ts'
-import { eventRulesOf } from './processing.ts'
+import { takingOf } from './processing.ts'
 import { takeEvents } from '../processing/take-events.ts'
 import { ingestGauges } from '../tokens/ingest-gauges.ts'
 import { instanceOf } from './enforcement.ts'
@@ -15,12 +15,10 @@ import { lookUp } from '../platform/inventory/owner.ts'
 import { thingsOf } from '../platform/inventory/things.ts'
 import type { Asking } from '../platform/rest/asking.ts'
 import type { Config } from '../config/options.ts'
-import type { Context } from './context.ts'
-import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
 import { leaseOf, type Connection } from './connections.ts'
 import type { Thing } from '../platform/port/inventory.ts'
-import type { Selection } from '../processing/selection.ts'
+import type { Wiring } from './wiring.ts'
 
 type AskingOf = (signal: AbortSignal) => Asking
 
@@ -68,15 +66,13 @@ function queryThing(query: Config['queries'][number], asking: AskingOf): Thing {
  * connections. The part is undefined where there is nothing to ask.
  */
 export function startInventory(
-  context: Context,
+  wiring: Wiring,
   connection: Connection | undefined,
   asksIngest: boolean,
-  selection: Selection,
-  queues: ExportParts['queues'],
 ): Started<Loop | undefined> {
-  const { store, clock, log } = context
-  const { repositories, leases, runs } = store
-  const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: context.config }
+  const { store, clock, log } = wiring
+  const { repositories, leases } = store
+  const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: wiring.config }
   const why = 'the inventory is polled again after the next start'
   const asking: AskingOf = client === undefined ? disconnected : signal => client.asking({ priority: 'inside', signal })
   const things = [
@@ -85,7 +81,7 @@ export function startInventory(
   ]
   const instance = client?.instance ?? config.platform.url ?? config.observability.url
   if (things.length === 0 || instance === undefined) return startLoop(undefined, why)
-  const taking = { runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
+  const taking = takingOf(wiring)
   const part = createInventory({
     ...{ things, instance, scope, repositories, clock, log },
     profile: config.platform.profile,

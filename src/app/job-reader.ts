@@ -22,9 +22,8 @@ import { jobReadRulesOf } from './processing.ts'
 import { isChosen, jobReadsBy } from '../processing/job-reads.ts'
 import type { Connection } from './connections.ts'
 import type { Context } from './context.ts'
-import type { ExportParts } from './export.ts'
-import type { Notifier } from '../notifications/notifier.ts'
 import type { Started } from './steps.ts'
+import type { Wiring } from './wiring.ts'
 
 export interface JobReaderParts {
   readonly jobReader: JobReader
@@ -35,18 +34,13 @@ export interface JobReaderParts {
 }
 
 /** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
-export function startJobReader(
-  context: Context,
-  connections: readonly Connection[],
-  { queues: to, measure }: Pick<ExportParts, 'queues' | 'measure'>,
-  notifier: Notifier,
-): Started<JobReaderParts> {
-  const { config, store, events, clock, log } = context
+export function startJobReader(wiring: Wiring): Started<JobReaderParts> {
+  const { config, store, events, connections, queues: to, measure, notifier, clock, log } = wiring
   const { jobReads: queue, runs, repositories } = store
   const { refusedEndpoints } = repositories
   const tokens = connections.map(connection => ({
     ...connection,
-    ...readingsOf(context, connection),
+    ...readingsOf(wiring, connection),
     errors: createErrorThrottle(log, connection.name),
   }))
   const jobReader = createJobReader({

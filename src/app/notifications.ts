@@ -18,6 +18,7 @@ import type { Context } from './context.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Route } from '../model/route.ts'
+import type { Wiring } from './wiring.ts'
 
 type Configured = Config['notifications'][number]
 
@@ -82,8 +83,7 @@ export async function createNotifications({ config, store }: Pick<Context, 'conf
 
 /** The part is undefined if no rule is about such conditions. */
 export function startStandingWatch(
-  { config, store, events, clock, log }: Context,
-  notifier: Notifier,
+  { config, store, events, notifier, clock, log }: Wiring,
   destinations: readonly Pick<Destination, 'name'>[],
 ): Started<Loop | undefined> {
   const why = 'dead letters and tokens are looked at after the next start'

@@ -157,7 +157,7 @@ function recorderOf(context: Context, queues: Shown['queues']): (action: Operato
   const { config, store, clock, log } = context
   const taking = {
     ...{ runs: store.runs, selection: { project: () => true }, now: () => clock.now() },
-    rules: eventRulesOf(context, queues),
+    rules: eventRulesOf({ ...context, queues }),
   }
   const instance = normalizeInstance(platformViews(config)[0]?.config.platform.url) ?? 'https://platform.invalid'
   return async action => {

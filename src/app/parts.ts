@@ -32,6 +32,7 @@ import type { ConfigStatus } from '../pages/ports.ts'
 import type { EarlyStart } from './early-start.ts'
 import { receivedSince } from './received-since.ts'
 import type { WebhookCounts } from '../ingress/webhook-counts.ts'
+import type { Wiring } from './wiring.ts'
 
 export interface PartsOptions {
   readonly config: Config<ProfileName>
@@ -82,30 +83,28 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
     const enriches = connections.length > 0
-    const selection = selectionOf(config)
+    const wiring: Wiring = { ...context, ...outlets, connections, selection: selectionOf(config), notifier }
     const rules = mergeRulesOf(config, enriches)
-    const snapshotter = snapshotterOf(context, outlets, selection, connections, notifier)
+    const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
-    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues, notifier, isStopping))
-    const parts = enriches ? steps.add(startPlatformParts(context, connections, selection, rules)) : undefined
-    const audits = connections.map(one => steps.add(startAudit(context, one, selection, outlets.queues)))
-    const inside = enriches ? steps.add(startJobReader(context, connections, outlets, notifier)) : undefined
-    const deployments = steps.add(startDeploymentCounter(context, connections, outlets, notifier))
-    const changes = steps.add(startChangeCounter(context, outlets))
-    const incidents = steps.add(startIncidentCounter(context, outlets))
-    const incidentPollers = connections.map(one =>
-      steps.add(startIncidentPoller(context, one, selection, outlets.queues)),
-    )
+    const intake = steps.add(startIntake(wiring, snapshotter, rules, isStopping))
+    const parts = enriches ? steps.add(startPlatformParts(wiring, rules)) : undefined
+    const audits = connections.map(one => steps.add(startAudit(wiring, one)))
+    const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
+    const deployments = steps.add(startDeploymentCounter(wiring))
+    const changes = steps.add(startChangeCounter(wiring))
+    const incidents = steps.add(startIncidentCounter(wiring))
+    const incidentPollers = connections.map(one => steps.add(startIncidentPoller(wiring, one)))
 
     const [first, ...others] = connections
-    steps.add(startInventory(context, first, true, selection, outlets.queues))
-    for (const one of others) steps.add(startInventory(context, one, false, selection, outlets.queues))
-    steps.add(startStandingWatch(context, notifier, sending.destinations))
+    steps.add(startInventory(wiring, first, true))
+    for (const one of others) steps.add(startInventory(wiring, one, false))
+    steps.add(startStandingWatch(wiring, sending.destinations))
     steps.add(startMaintenance(context, [...outlets.queues, ...notificationQueues(messages)]))
     steps.add(startClockWatch(context))
     // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
     steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
-    steps.add(startRegressions(context, selection, outlets.queues, notifier))
+    steps.add(startRegressions(wiring))
 
     const counted = {
       ingress,

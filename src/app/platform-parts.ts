@@ -10,11 +10,11 @@ import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { profiles } from './profile.ts'
 import { wishesOf } from './wanted-facts.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
-import type { Selection } from '../processing/selection.ts'
 import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
 import { leaseOf, ofConnection, type Connection } from './connections.ts'
 import type { Platform } from './platform.ts'
+import type { Wiring } from './wiring.ts'
 
 /** What uses the platforms' APIs. */
 export interface PlatformParts {
@@ -29,20 +29,15 @@ export interface PlatformParts {
 }
 
 /** Starts enrichment, and for each connection the poller and redelivery where they are configured. */
-export function startPlatformParts(
-  context: Context,
-  connections: readonly Connection[],
-  selection: Selection,
-  rules: MergeRules,
-): Started<PlatformParts> {
-  const { config, store, events, clock, log } = context
+export function startPlatformParts(wiring: Wiring, rules: MergeRules): Started<PlatformParts> {
+  const { config, store, events, connections, selection, clock, log } = wiring
   const { runs, enrichment, repositories, views } = store
   const readers = connections.map(connection => {
     const { name, client } = connection
     const errors = createErrorThrottle(log, name)
     const shared = { client, runs, repositories, leases: store.leases, rules, selection, errors, clock, log }
     const poller = pollerOf(connection, shared, () => events.discovered.emit())
-    const redelivery = redeliveryOf(connection, shared, context, poller)
+    const redelivery = redeliveryOf(connection, shared, wiring, poller)
     return { ...connection, errors, poller, redelivery }
   })
   const enricher = createEnricher({

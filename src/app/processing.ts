@@ -14,7 +14,7 @@ import { ofInstance } from '../model/by-instance.ts'
 import { platformViews, type PlatformView } from '../config/platforms.ts'
 import { PayloadError } from '../lib/fault.ts'
 import { parseInTurns, type Delivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
-import { profileBy, type Connection } from './connections.ts'
+import { profileBy } from './connections.ts'
 import { profiles, type ProfileName } from './profile.ts'
 import type { Parsed } from '../platform/port/webhook.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
@@ -26,10 +26,10 @@ import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { Log } from '../lib/log.ts'
 import type { EventRules } from '../processing/process-deliveries.ts'
-import type { ExportParts } from './export.ts'
-import type { Notifier } from '../notifications/notifier.ts'
+import type { EventTaking } from '../processing/take-events.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import type { Started } from './steps.ts'
+import type { Wiring } from './wiring.ts'
 
 /** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
 const chunkSize = 500
@@ -68,16 +68,22 @@ function waitOf({ enrichDeadline }: Config): number {
 }
 
 /** How events that are about no pipeline are exported. */
-export function eventRulesOf(
-  { config, events }: Pick<Context, 'config' | 'events'>,
-  queues: ExportParts['queues'],
-): EventRules {
+export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' | 'events' | 'queues'>): EventRules {
   return {
     to: queues.flatMap(({ signal, ...rest }) => (signal === 'logs' ? [{ ...rest, signal }] : [])),
     profile: profileBy(config),
     wait: waitOf(config),
     onTaken: () => events.pending.emit(),
   }
+}
+
+/** Stores events that no delivery reported. */
+export function takingOf({ store, selection, clock, ...shared }: Taken): EventTaking {
+  return { runs: store.runs, selection, rules: eventRulesOf(shared), now: () => clock.now() }
+}
+
+interface Taken extends Pick<Wiring, 'config' | 'events' | 'queues' | 'clock' | 'selection'> {
+  readonly store: Pick<Wiring['store'], 'runs'>
 }
 
 /** Projects that are named in the log for this. */
@@ -96,13 +102,8 @@ function unroutedIn(log: Log): (project: string) => void {
   }
 }
 
-export function snapshotterOf(
-  { config, events, log }: Context,
-  { queues, takesTotals, measure }: Pick<ExportParts, 'queues' | 'takesTotals' | 'measure'>,
-  selection: Selection,
-  connections: readonly Pick<Connection, 'client'>[],
-  notifier?: Notifier,
-): Snapshotter {
+export function snapshotterOf(wiring: Wiring): Snapshotter {
+  const { config, events, queues, takesTotals, measure, selection, connections, notifier, log } = wiring
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
@@ -117,8 +118,7 @@ export function snapshotterOf(
     selection,
     ...{ to: queues, takesTotals },
     onUnrouted: unroutedIn(log),
-    conditions:
-      notifier?.isAbout('default-branch') === true ? chunk => notifier.route(ofDefaultBranch(chunk)) : undefined,
+    conditions: notifier.isAbout('default-branch') ? chunk => notifier.route(ofDefaultBranch(chunk)) : undefined,
     measure,
     reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
@@ -149,15 +149,12 @@ export function startSettling(
 
 /** `isLast`: as above. */
 export function startIntake(
-  context: Context,
+  wiring: Wiring,
   snapshotter: Snapshotter,
-  selection: Selection,
   rules: MergeRules,
-  queues: ExportParts['queues'],
-  notifier: Notifier,
   isLast: () => boolean,
 ): Started<Intake> {
-  const { config, store, events, clock, log } = context
+  const { config, store, events, selection, notifier, clock, log } = wiring
   const { inbox, runs, runsPerTransaction } = store
   const shared = {
     traceparent: config.traceparent,
@@ -169,7 +166,7 @@ export function startIntake(
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
     parse: parserOf(config, shared),
     redact: withoutVariables,
-    events: { ...eventRulesOf(context, queues), onCiPush: ciPushesOf(context) },
+    events: { ...eventRulesOf(wiring), onCiPush: ciPushesOf(wiring) },
     conditions: (event, receivedAt) => notifier.route(ofAnnouncedToken(event, receivedAt)),
     onChange: () => events.processed.emit(),
   })

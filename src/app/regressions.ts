@@ -2,16 +2,14 @@
 import { createJudge, type Announcement, type Judge } from '../regressions/judge-loop.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { startLoop, type Started } from './steps.ts'
-import { eventRulesOf } from './processing.ts'
+import { takingOf } from './processing.ts'
 import { regressionWord } from '../platform/webhook/event-selection.ts'
 import { ofRegression } from '../notifications/conditions.ts'
 import { takeEvents, type EventTaking } from '../processing/take-events.ts'
 import type { Config } from '../config/options.ts'
-import type { Context } from './context.ts'
-import type { ExportParts } from './export.ts'
 import type { Notifier } from '../notifications/notifier.ts'
 import type { Rule } from '../regressions/rule.ts'
-import type { Selection } from '../processing/selection.ts'
+import type { Wiring } from './wiring.ts'
 
 function ruleOf({ regressions }: Pick<Config, 'regressions'>): Rule {
   const { slower, slowerBy, failing } = regressions
@@ -49,21 +47,15 @@ export function announcing(
 }
 
 /** The part is undefined if nothing is judged. */
-export function startRegressions(
-  context: Context,
-  selection: Selection,
-  queues: ExportParts['queues'],
-  notifier: Notifier,
-): Started<Judge | undefined> {
-  const { config, store, clock, log } = context
+export function startRegressions(wiring: Wiring): Started<Judge | undefined> {
+  const { config, store, clock, log } = wiring
   const why = 'what is new is judged after the next start'
   if (!judgesRegressions(config)) return startLoop(undefined, why)
-  const taking = { runs: store.runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
   const part = createJudge({
     ...{ views: store.views, regressions: store.repositories.regressions, rule: ruleOf(config), clock, log },
     lease: createSingleton('regressions', store.leases, clock),
     readsSections: judgesSections(config) ? 'all' : config.job.sections.length > 0 ? 'some' : 'none',
-    take: announcing(taking, notifier, config.events.includes(regressionWord)),
+    take: announcing(takingOf(wiring), wiring.notifier, config.events.includes(regressionWord)),
   })
   return startLoop(part, why)
 }

@@ -1,9 +1,10 @@
 // `pipespan backfill --audit`: finds the audit events of the past, for the daemon to export.
 import { auditBackfill, type AuditBackfillProgress } from '../discovery/audit-backfill.ts'
-import { auditTakingOf, fullnessOf } from '../app/audit.ts'
+import { auditTaking } from '../discovery/audit-reading.ts'
+import { fullnessOf } from '../app/audit.ts'
 import { ConfigError } from '../lib/fault.ts'
 import { createProgressLine } from './progress-line.ts'
-import { eventRulesOf, selectionOf } from '../app/processing.ts'
+import { selectionOf, takingOf } from '../app/processing.ts'
 import { createEvents } from '../app/events.ts'
 import { exportDestinations } from '../app/export.ts'
 import { exitCode, type Terminal } from './terminal.ts'
@@ -39,7 +40,10 @@ export async function backfillAudit(
   const { client } = platformOf(view, store, log)
   const now = (): number => systemClock.now()
   // Nothing in this process listens to events: a running daemon polls the store.
-  const rules = eventRulesOf({ config, events: createEvents() }, exportDestinations(config).queues)
+  const taking = takingOf({
+    ...{ config, store, events: createEvents(), clock: systemClock },
+    ...{ selection: selectionOf(config), queues: exportDestinations(config).queues },
+  })
   const line = createProgressLine(terminal, now)
   let requests = 0
   let last: AuditBackfillProgress | undefined
@@ -51,7 +55,7 @@ export async function backfillAudit(
       name: nameOfCommand('audit', words, sources),
       range: { since, until: until ?? now() },
       ...{ sources, dryRun, now },
-      take: auditTakingOf(store, selectionOf(config), rules, systemClock),
+      take: auditTaking(taking),
       isFull: fullnessOf(store),
       onProgress: progress => {
         last = progress
