@@ -98,8 +98,6 @@ export function takeIngressThread({ config: first, positions, events, clock, log
       case 'log':
         relay(message.line, log)
         break
-      case 'stopped':
-        break
     }
   })
   thread.on('error', error => {

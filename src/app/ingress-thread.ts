@@ -61,7 +61,6 @@ export type IngressNews =
   | { readonly news: 'committed'; readonly tookMs: number; readonly failed: boolean }
   /** One line of the log, JSON. */
   | { readonly news: 'log'; readonly line: string }
-  | { readonly news: 'stopped' }
 
 interface OpenIngress {
   readonly store: InboxWriter
@@ -141,7 +140,6 @@ function serveIngress(port: MessagePort): void {
     ingress?.collecting.stop()
     await ingress?.listener.stop(withinMs)
     await ingress?.store.close()
-    report({ news: 'stopped' })
     port.close()
   }
 

@@ -18,7 +18,6 @@ export interface Steps {
   add<Part>(started: Started<Part>): Part
   /** A part that is stopped after all others, although it was not started first. */
   addLast<Part>(started: Started<Part>): Part
-  readonly isStopping: boolean
   /** Every step is tried, also after one that failed. `sendMs`: how long all of them together may go on sending. */
   stop(sendMs: number): Promise<void>
 }
@@ -33,11 +32,7 @@ type Step = Omit<Started<unknown>, 'part'>
 
 export function createSteps(clock: Clock, log: Log): Steps {
   const steps: Step[] = []
-  let stopping = false
   return {
-    get isStopping() {
-      return stopping
-    },
     add: started => {
       steps.push(started)
       return started.part
@@ -47,7 +42,6 @@ export function createSteps(clock: Clock, log: Log): Steps {
       return started.part
     },
     stop: async sendMs => {
-      stopping = true
       const until = elapsed(clock) + sendMs
       const left = (): number => Math.max(0, until - elapsed(clock))
       for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
