@@ -1,14 +1,11 @@
 // How many commits environments are behind, for the pages and `/metrics`: requested from the platform's API.
 import { createBehindCounts } from '../enrichment/behind-counts.ts'
 import { createCountBehind, type CountBehind as CountOnPlatform } from '../enrichment/count-behind.ts'
-import { connectionFor, type Connection } from './connections.ts'
+import { connectionFor, perMinuteForPeople, type Connection } from './connections.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Context } from './context.ts'
 import type { CountBehind } from '../export/latest-environment.ts'
 import type { PagesSources } from '../pages/ports.ts'
-
-/** Share of the API budget, so that people who look at pages do not make other requests wait. */
-const share = 1 / 10
 
 /** For scrapes, which get what was counted before. Undefined where no platform can be asked. */
 export function behindCountsOf({ clock, log }: Context, connections: readonly Connection[]): CountBehind | undefined {
@@ -24,8 +21,8 @@ export function behindCountsOf({ clock, log }: Context, connections: readonly Co
   return ({ instance, path, ...of }) => connectionFor(counts, instance, path)?.countOf(of)
 }
 
-function countOnPlatform({ config, client }: Connection, clock: Clock): CountOnPlatform {
-  return createCountBehind({ client, clock, maxPerMinute: Math.max(1, Math.floor(config.platform.budget * share)) })
+function countOnPlatform(connection: Connection, clock: Clock): CountOnPlatform {
+  return createCountBehind({ client: connection.client, clock, maxPerMinute: perMinuteForPeople(connection) })
 }
 
 /** Undefined where no platform can be asked. */

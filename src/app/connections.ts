@@ -56,6 +56,11 @@ export function connectionFor<C extends Pick<Connection, 'territory'>>(
   return connections.find(({ territory }) => isWithin(territory, instance, path))
 }
 
+/** A share of the API budget, so that people who look at pages do not make other requests wait. */
+export function perMinuteForPeople({ config }: Pick<Connection, 'config'>): number {
+  return Math.max(1, Math.floor(config.platform.budget * 0.1))
+}
+
 /** The profile of an instance; that of the first platform for one that is not configured. */
 export function profileBy(config: Config<ProfileName>): ByInstance<ProfileName> {
   const views = platformViews(config)

@@ -1,13 +1,10 @@
 // Job logs for the pages, read from the platform's API if the configuration allows it.
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createShowLog } from '../platform/job-log/show-log.ts'
-import { connectionFor, type Connection } from './connections.ts'
+import { connectionFor, perMinuteForPeople, type Connection } from './connections.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { PagesSources } from '../pages/ports.ts'
-
-/** Share of the API budget, so that people who read logs do not make other requests wait. */
-const share = 1 / 10
 
 /** Undefined unless logs are to be shown, and the platform can be asked. */
 export function jobLogOf(
@@ -16,11 +13,11 @@ export function jobLogOf(
   clock: Clock,
 ): PagesSources['jobLog'] {
   if (!pages.logs || connections.length === 0) return undefined
-  const shows = connections.map(({ client, territory, config }) => ({
-    territory,
+  const shows = connections.map(connection => ({
+    territory: connection.territory,
     show: createShowLog({
-      ...{ client, clock, redactText: createTextRedaction(redact ?? []), readMax: job.logsReadMax },
-      maxPerMinute: Math.max(1, Math.floor(config.platform.budget * share)),
+      ...{ client: connection.client, clock, maxPerMinute: perMinuteForPeople(connection) },
+      ...{ redactText: createTextRedaction(redact ?? []), readMax: job.logsReadMax },
     }),
   }))
   return async ({ instance, path, ...owner }) =>
