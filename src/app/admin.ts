@@ -1,7 +1,7 @@
 // Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
 import picomatch from 'picomatch'
 import { behindCountsOf } from './behind.ts'
-import { profileBy } from './connections.ts'
+import { metricSourcesOf } from './export.ts'
 import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { createGate } from '../web/gate.ts'
@@ -69,24 +69,20 @@ function metricsPage(
   isHidden: ((path: string) => boolean) | undefined,
 ): Routes {
   const { config, store } = context
-  const { totals, repositories, latest } = store
-  const { recentRuns, gaugeReadings, countedRows } = repositories
-  const profile = profileBy(config)
+  const { repositories, latest } = store
+  const { countedRows } = repositories
   const words = isHidden && createHiddenWords(isHidden)
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({
-        ...{ totals, recentRuns, gaugeReadings, profile, settings, isHidden },
+        ...metricSourcesOf(context, settings),
+        isHidden,
         namesHidden: words && (text => words.names(text)),
-        changes: settings.vcsMetrics ? store.changes : undefined,
       })
     : undefined
   const compatible =
     config.metrics.compat === 'gcpe'
       ? createGcpeMetrics({
-          latest,
-          countedRows,
-          settings,
-          isHidden,
+          ...{ latest, countedRows, settings, isHidden },
           countBehind: behindCountsOf(context, connections),
         })
       : undefined

@@ -23,6 +23,7 @@ import type { Encode } from '../export/encoded-item.ts'
 import type { AnyChunk } from '../model/event.ts'
 import type { LiveSecret } from '../config/live-secret.ts'
 import type { Loop } from '../lib/loop.ts'
+import type { MetricSources } from '../export/metric-sources.ts'
 import type { MetricRefs } from '../telemetry/metrics/refs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { ExportMeters } from '../export/export-stats.ts'
@@ -122,14 +123,10 @@ export function startMetricFlush(
   { metricDestinations: destinations, settings }: Pick<ExportParts, 'metricDestinations' | 'settings'>,
   meters: ExportMeters,
 ): Started<MetricFlush> {
-  const { totals, repositories, leases } = store
-  const { recentRuns, gaugeReadings } = repositories
-  const { interval } = config.metrics
   const flush = createMetricFlush({
-    ...{ destinations, totals, recentRuns, gaugeReadings, leases, settings, interval, clock, log, meters },
-    profile: profileBy(config),
-    tries: repositories.tryRequests,
-    changes: settings.vcsMetrics ? store.changes : undefined,
+    ...metricSourcesOf({ config, store }, settings),
+    ...{ destinations, leases: store.leases, tries: store.repositories.tryRequests },
+    ...{ interval: config.metrics.interval, clock, log, meters },
   })
   flush.start()
   return {
@@ -137,6 +134,17 @@ export function startMetricFlush(
     why: 'all metrics are counted: send the totals',
     stop: async left => flush.finish(left()),
   }
+}
+
+/** What the metrics of pipelines are read from. */
+export function metricSourcesOf(
+  { config, store }: Pick<Context, 'config' | 'store'>,
+  settings: TelemetrySettings,
+): MetricSources {
+  const { totals, repositories, changes } = store
+  const { recentRuns, gaugeReadings } = repositories
+  const profile = profileBy(config)
+  return { totals, recentRuns, gaugeReadings, profile, settings, changes: settings.vcsMetrics ? changes : undefined }
 }
 
 /** How telemetry looks, as the operator decided. */

@@ -3,18 +3,13 @@ import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { createActiveJobs, type ActiveJobCounts } from './active-jobs.ts'
 import type { ActiveJobs, ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
+import type { MetricSources } from './metric-sources.ts'
 import type { Millis } from '../model/instant.ts'
 import type { RecentRuns } from '../store/ports/recent-runs.ts'
-import type { Repositories } from '../store/ports/repository.ts'
-import type { Totals } from '../store/ports/totals.ts'
 
-export interface ActiveSource {
-  readonly totals: Pick<Totals, 'active' | 'activeJobs'>
-  readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
-  /** The profile that names the attributes of active runs. */
-  readonly profile: ByInstance<string>
-  /** Maximum number of series that are remembered for a project. */
-  readonly maxSeries: number
+type ActiveSources = Pick<MetricSources, 'recentRuns' | 'profile'> & {
+  readonly totals: Pick<MetricSources['totals'], 'active' | 'activeJobs'>
+  readonly settings: Pick<MetricSources['settings'], 'maxSeries'>
 }
 
 /** A series of active runs or jobs, and when it last had one. */
@@ -28,23 +23,23 @@ type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
 const afterglow = 24 * 3_600_000
 
 /** Active runs and jobs by project, for pushed metrics. The series seen are remembered in the store. */
-export async function readActive(source: ActiveSource): Promise<ActiveTotals[]> {
+export async function readActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const active = await activeNow(source)
   const next = await source.recentRuns.change({}, (known, now) => {
-    const document = remember(known, active, now, source.maxSeries)
+    const document = remember(known, active, now, source.settings.maxSeries)
     return { document, result: document }
   })
   return byProject(next, source.profile)
 }
 
 /** Active runs and jobs by project, for scraped metrics. Nothing is written: the series seen are remembered in this process only. */
-export function lookAtActive(source: ActiveSource): () => Promise<ActiveTotals[]> {
-  const { recentRuns, profile, maxSeries } = source
+export function lookAtActive(source: ActiveSources): () => Promise<ActiveTotals[]> {
+  const { recentRuns, profile, settings } = source
   let memory: RecentRuns | undefined
   return async () => {
     const active = await activeNow(source)
     const [known, now] = await Promise.all([recentRuns.get({}), recentRuns.now()])
-    memory = remember(joined(memory, known), active, now, maxSeries)
+    memory = remember(joined(memory, known), active, now, settings.maxSeries)
     return byProject(memory, profile)
   }
 }
@@ -54,7 +49,7 @@ interface ActiveNow {
   readonly jobs: ActiveJobCounts
 }
 
-async function activeNow({ totals }: ActiveSource): Promise<ActiveNow> {
+async function activeNow({ totals }: ActiveSources): Promise<ActiveNow> {
   const jobs = createActiveJobs()
   const runs = await totals.active()
   await totals.activeJobs(page => jobs.add(page))

@@ -2,46 +2,32 @@
 //
 // Nothing is queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of runs under way do not depend on
 // the destination's temporality; they have their own requests, with the gauges of the inventory.
-import type { ByInstance } from '../model/by-instance.ts'
 import { randomUUID } from 'node:crypto'
 import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/encode.ts'
 import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
-import { knownChanges } from './known-changes.ts'
-import { goodReadings } from './gauge-readings.ts'
+import { goodReadings, knownChanges, type MetricSources } from './metric-sources.ts'
 import { readActive } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { toChanges } from '../telemetry/metrics/change-gauges.ts'
 import { toGauges } from '../telemetry/metrics/gauges.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
-import type { Changes } from '../store/ports/changes.ts'
 import { subjectOf } from '../model/route.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
-import type { Repositories } from '../store/ports/repository.ts'
-import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Millis } from '../model/instant.ts'
 import { watchTries, type TryRequests } from './try-requests.ts'
-import type { Totals } from '../store/ports/totals.ts'
 
-export interface MetricFlushOptions {
+export interface MetricFlushOptions extends MetricSources {
   /** Those without metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
-  readonly totals: Totals
-  readonly recentRuns: Repositories['recentRuns']
-  readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** Undefined: the number of changes is not exported. */
-  readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
   readonly leases: Leases
   /** As of the exporter, which notes the requests. */
   readonly tries?: TryRequests | undefined
-  readonly settings: TelemetrySettings
-  /** The platform's profile. */
-  readonly profile: ByInstance<string>
   /** Between two flushes, ms. */
   readonly interval: number
   readonly clock: Clock
@@ -66,7 +52,7 @@ const pageSize = 50
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
-  const { totals, recentRuns, gaugeReadings, changes, leases, settings, profile, interval, clock, log } = options
+  const { totals, leases, settings, interval, clock, log } = options
   const holder = randomUUID()
   /** If a replica dies, another one takes over after two intervals. */
   const leaseMs = 2 * interval + 10_000
@@ -80,7 +66,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 
   async function flush(): Promise<void> {
     if (targets.length === 0 || !(await hasLease())) return
-    const active = await readActive({ totals, recentRuns, profile, maxSeries: settings.maxSeries })
+    const active = await readActive(options)
     const now = clock.now()
     const at = elapsed(clock)
     for (const { target, watch } of watches) {
@@ -92,12 +78,12 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       ...placeOf(one),
       bytes: encodeResourceMetrics([toActive(one, now, settings)]),
     }))
-    const found = (await goodReadings(gaugeReadings)).map(one => ({
+    const found = (await goodReadings(options)).map(one => ({
       project: one.project?.path ?? one.group ?? one.instance,
       ...subjectOf(one),
       bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
     }))
-    const known = (await knownChanges(changes, profile)).map(one => ({
+    const known = (await knownChanges(options)).map(one => ({
       ...placeOf(one),
       bytes: encodeResourceMetrics([toChanges(one, now, settings)]),
     }))

@@ -8,7 +8,7 @@ import { day, hour, instance, minute, second, t0 } from '../flow/world.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { isEvent } from '../../src/model/event.ts'
 import { isFull } from '../full.ts'
-import { knownChanges } from '../../src/export/known-changes.ts'
+import { knownChanges } from '../../src/export/metric-sources.ts'
 import { changesData } from '../../src/telemetry/metrics/change-gauges.ts'
 import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
@@ -217,7 +217,7 @@ describe.each([
       }
     }
     // The conventions' count of each state.
-    for (const known of await knownChanges(store.changes, 'generic')) {
+    for (const known of await knownChanges({ changes: store.changes, profile: 'generic' })) {
       const [states] = changesData(known, here.now(), settings)
       const own = all.filter(({ project }) => project.id === known.key.projectId)
       const points = states?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])
@@ -312,7 +312,7 @@ describe.each([
       observed(3, 'reopen', t0 + 30 * second),
     ])
     here.move(minute)
-    const [known] = await knownChanges(store.changes, 'generic')
+    const [known] = await knownChanges({ changes: store.changes, profile: 'generic' })
     const [, ages] = changesData(known!, here.now(), settings)
     expect(ages?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])).toEqual([
       ['wip', 60],
