@@ -7,7 +7,15 @@ import { createJobRuns, type JobRuns } from './job-runs.ts'
 import { createNewest, type NewestOptions, type NewestRow } from './newest.ts'
 import { latestRunOf, latestTests, type LatestRun } from './latest-run.ts'
 import { environmentOf, type CountBehind } from './latest-environment.ts'
-import type { GcpeTests } from '../telemetry/mapping/gcpe.ts'
+import {
+  gcpeEnvironmentMetrics,
+  gcpeJobMetrics,
+  gcpePipelineMetrics,
+  gcpeReportMetrics,
+  gcpeRunMetrics,
+  gcpeSuiteMetrics,
+  type GcpeTests,
+} from '../telemetry/mapping/gcpe.ts'
 import type { Latest, ListedDeployment, ListedRun } from '../store/ports/latest.ts'
 import type { CountedRows } from '../store/ports/scrape-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
@@ -130,7 +138,7 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
           const runOf = (ref: string): LatestRun | undefined => refs.get(refKey(owner, refName(ref, false)))?.run
           const counted = some.get(one.id)?.counts.get('') ?? 0
           const environment = environmentOf(one, counted, runOf, countBehind)
-          if (isHidden?.(environment.project) !== true) families.environment(environment)
+          if (isHidden?.(environment.project) !== true) families.add(gcpeEnvironmentMetrics, environment)
         }
       }
     }
@@ -159,13 +167,12 @@ function addRef(
   { tests, jobRuns }: Remembered,
   counts: ReadonlyMap<string, number>,
 ): void {
-  families.pipeline(pipeline)
-  for (const [source, runs] of counts) families.runCount({ ...pipeline, source, runs })
-  for (const job of jobs) families.job({ pipeline, job, runs: jobRuns.of(job, pipeline.facts.source ?? '') })
-  for (const one of tests) {
-    if (one.suite === undefined) families.report(one)
-    else families.suite(one)
+  families.add(gcpePipelineMetrics, pipeline)
+  for (const [source, runs] of counts) families.add(gcpeRunMetrics, { ...pipeline, source, runs })
+  for (const job of jobs) {
+    families.add(gcpeJobMetrics, { pipeline, job, runs: jobRuns.of(job, pipeline.facts.source ?? '') })
   }
+  for (const one of tests) families.add(one.suite === undefined ? gcpeReportMetrics : gcpeSuiteMetrics, one)
 }
 
 /** Child pipelines are parts of others. Refs that are folded have no newest pipeline; the default branch is only known once a run is loaded. */

@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFamilies } from '../../src/telemetry/metrics/families.ts'
 import { createGcpeFamilies } from '../../src/telemetry/metrics/gcpe-families.ts'
+import { gcpeRunMetrics } from '../../src/telemetry/mapping/gcpe.ts'
 import { createMetricsPage } from '../../src/web/metrics-page.ts'
 import { expositionOf, type Exposition } from '../../src/web/exposition.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
@@ -43,7 +44,7 @@ const openmetrics = 'application/openmetrics-text'
 
 it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', () => {
   const families = createGcpeFamilies(10)
-  families.runCount({ project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
+  families.add(gcpeRunMetrics, { project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
   const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'
   const linesOf = (format: Exposition): string[] => expositionOf(families.scopes(), format).split('\n').slice(1, 3)
   const sample = `gitlab_ci_pipeline_run_count{${labels}} 3`

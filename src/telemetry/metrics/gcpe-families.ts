@@ -1,19 +1,13 @@
 // The metrics of gcpe (`telemetry/mapping/gcpe.ts`), for `/metrics`. Each has at most so many series for each project.
 import { ValueType } from '@opentelemetry/api'
 import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
-import { gcpeEnvironmentMetrics, gcpeJobMetrics, gcpePipelineMetrics, gcpeReportMetrics } from '../mapping/gcpe.ts'
-import { gcpeRunMetrics, gcpeSuiteMetrics, type GcpeRow } from '../mapping/gcpe.ts'
 import { scope } from '../otlp/scope.ts'
-import type { GcpeEnvironment, GcpeJob, GcpePipeline, GcpeRunCount, GcpeTests } from '../mapping/gcpe.ts'
+import type { GcpeRow } from '../mapping/gcpe.ts'
 
 /** Subjects are added one by one, the most important of a project first; `scopes` answers all of them. */
 export interface GcpeFamilies {
-  pipeline(of: GcpePipeline): void
-  runCount(of: GcpeRunCount): void
-  job(of: GcpeJob): void
-  report(of: GcpeTests): void
-  suite(of: GcpeTests): void
-  environment(of: GcpeEnvironment): void
+  /** Adds a point to each metric of a table. */
+  add<S>(rows: readonly GcpeRow<S>[], subject: S): void
   scopes(): ScopeMetrics[]
 }
 
@@ -28,23 +22,15 @@ interface Family {
 /** `maxSeries`: of each metric and project. Further ones are left out, as a sum of states says nothing. */
 export function createGcpeFamilies(maxSeries: number): GcpeFamilies {
   const families = new Map<string, Family>()
-  const adder =
-    <S>(rows: readonly GcpeRow<S>[]) =>
-    (subject: S): void => {
+  return {
+    add: (rows, subject) => {
       for (const row of rows) {
         const family = families.get(row.name) ?? { row, points: [], seen: new Set(), perProject: new Map() }
         families.set(row.name, family)
         const value = row.value(subject)
         if (value !== undefined) addPoint(family, labelsOf(row, subject), value, maxSeries)
       }
-    }
-  return {
-    pipeline: adder(gcpePipelineMetrics),
-    runCount: adder(gcpeRunMetrics),
-    job: adder(gcpeJobMetrics),
-    report: adder(gcpeReportMetrics),
-    suite: adder(gcpeSuiteMetrics),
-    environment: adder(gcpeEnvironmentMetrics),
+    },
     scopes: () => [{ scope, metrics: [...families.values()].filter(({ points }) => points.length > 0).map(metricOf) }],
   }
 }
