@@ -16,11 +16,11 @@ import {
 } from './otlp/ids.ts'
 import { linkAttributes } from './mapping/link.ts'
 import { notBlank } from './mapping/row.ts'
-import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
+import { pipelineAttributes, pipelineOutcome, runAction } from './mapping/pipeline.ts'
 import type { Outcome } from './mapping/statuses.ts'
 import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
 import { resourceWith, signalResourceOf } from './resource.ts'
-import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN, schemaUrl } from './mapping/semconv.ts'
+import { schemaUrl } from './mapping/semconv.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
 import { insideSpans } from './inside.ts'
 import { scopeOf } from './otlp/scope.ts'
@@ -58,8 +58,7 @@ export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
 function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
   const name = notBlank(pipeline.facts.name)
   if (style === 'legacy') return `pipeline: ${name ?? notBlank(pipeline.facts.ref) ?? key.pipelineId}`.toWellFormed()
-  const action = CICD_PIPELINE_ACTION_NAME_VALUE_RUN
-  return name === undefined ? action : `${action} ${name}`.toWellFormed()
+  return name === undefined ? runAction : `${runAction} ${name}`.toWellFormed()
 }
 
 interface SpanLooks {

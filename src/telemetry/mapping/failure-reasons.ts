@@ -1,9 +1,4 @@
 // The meaning of the platform's failure reasons: the result by the CI/CD conventions, and who can fix it.
-import {
-  CICD_PIPELINE_RESULT_VALUE_ERROR,
-  CICD_PIPELINE_RESULT_VALUE_FAILURE,
-  CICD_PIPELINE_RESULT_VALUE_TIMEOUT,
-} from './semconv.ts'
 
 export interface FailureMeaning {
   readonly result: 'failure' | 'timeout' | 'error'
@@ -13,9 +8,9 @@ export interface FailureMeaning {
   readonly component?: 'runner' | 'scheduler' | 'api' | undefined
 }
 
-const failure = { result: CICD_PIPELINE_RESULT_VALUE_FAILURE } as const
-const timeout = { result: CICD_PIPELINE_RESULT_VALUE_TIMEOUT } as const
-const error = { result: CICD_PIPELINE_RESULT_VALUE_ERROR } as const
+const failure = { result: 'failure' } as const
+const timeout = { result: 'timeout' } as const
+const error = { result: 'error' } as const
 const user = { domain: 'user' } as const
 const platform = { domain: 'platform' } as const
 const unknown = { domain: 'unknown' } as const

@@ -17,11 +17,6 @@ import {
   ATTR_DEPLOYMENT_ID,
   ATTR_DEPLOYMENT_NAME,
   ATTR_DEPLOYMENT_STATUS,
-  CICD_WORKER_STATE_VALUE_AVAILABLE,
-  CICD_WORKER_STATE_VALUE_BUSY,
-  CICD_WORKER_STATE_VALUE_OFFLINE,
-  DEPLOYMENT_STATUS_VALUE_FAILED,
-  DEPLOYMENT_STATUS_VALUE_SUCCEEDED,
 } from './semconv.ts'
 import { jobsUrl, runnerUrl } from './urls.ts'
 import { milliseconds, type AttributeRow } from './row.ts'
@@ -141,14 +136,14 @@ function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
   return job.runner === undefined ? undefined : runnerUrl(chunk, job.runner)
 }
 
-function workerStateOf(active: boolean | undefined): string | undefined {
+function workerStateOf(active: boolean | undefined): 'available' | 'offline' | undefined {
   if (active === undefined) return undefined
-  return active ? CICD_WORKER_STATE_VALUE_AVAILABLE : CICD_WORKER_STATE_VALUE_OFFLINE
+  return active ? 'available' : 'offline'
 }
 
 /** The state of the runner while the job ran. */
-function busyState({ runner, startedAt }: JobSnapshot): string | undefined {
-  return runner === undefined || startedAt === undefined ? undefined : CICD_WORKER_STATE_VALUE_BUSY
+function busyState({ runner, startedAt }: JobSnapshot): 'busy' | undefined {
+  return runner === undefined || startedAt === undefined ? undefined : 'busy'
 }
 
 /** Undefined if it is no failure. */
@@ -168,8 +163,8 @@ function logSize({ artifactSizes }: JobSnapshot): number | undefined {
 }
 
 /** The conventions only have the two final states of a deployment. */
-function deploymentStatusOf(job: JobSnapshot): string | undefined {
+function deploymentStatusOf(job: JobSnapshot): 'succeeded' | 'failed' | undefined {
   if (!deploys(job)) return undefined
-  if (hasSucceeded(job.status)) return DEPLOYMENT_STATUS_VALUE_SUCCEEDED
-  return hasFailed(job.status) ? DEPLOYMENT_STATUS_VALUE_FAILED : undefined
+  if (hasSucceeded(job.status)) return 'succeeded'
+  return hasFailed(job.status) ? 'failed' : undefined
 }

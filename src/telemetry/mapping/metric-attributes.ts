@@ -15,7 +15,6 @@ import {
   ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_TYPE,
   ATTR_VCS_REF_HEAD_TYPE,
-  CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING as executing,
 } from './semconv.ts'
 
 /** What distinguishes the points of one metric of a chunk. */
@@ -114,7 +113,7 @@ export const durationAttributes: readonly Row[] = [...conventionAttributes, fail
 
 /** Result and error are not set before the run executes. */
 function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
-  return { ...row, value: subject => (subject.state === executing ? row.value(subject) : undefined) }
+  return { ...row, value: subject => (subject.state === 'executing' ? row.value(subject) : undefined) }
 }
 
 export const strictDurationAttributes: readonly Row[] = [

@@ -46,7 +46,6 @@ import {
   testSuiteAttributes,
   testSuites,
 } from './report-metrics.ts'
-import { CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING, CICD_PIPELINE_RUN_STATE_VALUE_PENDING } from './semconv.ts'
 import type { AttributeRow, RowVariant } from './row.ts'
 
 /** A metric without its points. */
@@ -191,8 +190,8 @@ function queued({ attempt, pipeline }: Chunk): Measured[] {
 /** The duration of each state that the platform reports. */
 function states(chunk: Chunk): Measured[] {
   return [
-    ...queued(chunk).map(({ values }): Measured => ({ state: CICD_PIPELINE_RUN_STATE_VALUE_PENDING, values })),
-    ...duration(chunk).map(({ values }): Measured => ({ state: CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING, values })),
+    ...queued(chunk).map(({ values }): Measured => ({ state: 'pending', values })),
+    ...duration(chunk).map(({ values }): Measured => ({ state: 'executing', values })),
   ]
 }
 

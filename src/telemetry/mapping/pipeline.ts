@@ -18,14 +18,13 @@ import {
   ATTR_VCS_REF_HEAD_NAME,
   ATTR_VCS_REF_HEAD_REVISION,
   ATTR_VCS_REF_HEAD_TYPE,
-  CICD_PIPELINE_ACTION_NAME_VALUE_RUN,
-  VCS_REF_BASE_TYPE_VALUE_BRANCH,
-  VCS_REF_HEAD_TYPE_VALUE_BRANCH,
-  VCS_REF_HEAD_TYPE_VALUE_TAG,
 } from './semconv.ts'
 import { pipelineUrl } from './urls.ts'
 import { milliseconds, notBlank, type AttributeRow } from './row.ts'
 import type { Millis } from '../../model/instant.ts'
+
+/** `cicd.pipeline.action.name`. */
+export const runAction = 'RUN'
 
 const always = 'always'
 const known = 'known'
@@ -40,7 +39,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.name'], type: 'string', when: emptyWhenNull, value: ({ pipeline }) => pipeline.facts.name ?? '' },
   { keys: [ATTR_CICD_PIPELINE_NAME], type: 'string', when: 'not blank', value: ({ pipeline }) => notBlank(pipeline.facts.name) },
   { keys: [ATTR_CICD_PIPELINE_ACTION_NAME], only: 'run', type: 'string', when: '`PIPESPAN_TRACES_SPAN_NAME=conventions`', note: '`RUN`, as in the name of the span',
-    value: () => CICD_PIPELINE_ACTION_NAME_VALUE_RUN },
+    value: () => runAction },
   { keys: ['pipeline.ref', ATTR_VCS_REF_HEAD_NAME], type: 'string', when: always, note: 'the source branch in a merge request pipeline',
     value: ({ pipeline }) => pipeline.facts.ref ?? '' },
   { keys: ['pipeline.sha', ATTR_VCS_REF_HEAD_REVISION], type: 'string', when: always, value: ({ pipeline }) => pipeline.facts.sha ?? '' },
@@ -81,7 +80,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: [ATTR_VCS_REF_BASE_NAME], type: 'string', when: known, note: 'the target branch',
     value: ({ pipeline }) => pipeline.facts.mergeRequest?.targetBranch },
   { keys: [ATTR_VCS_REF_BASE_TYPE], type: 'string', when: known, note: '`branch`, of the target branch',
-    value: ({ pipeline }) => (pipeline.facts.mergeRequest?.targetBranch === undefined ? undefined : VCS_REF_BASE_TYPE_VALUE_BRANCH) },
+    value: ({ pipeline }) => (pipeline.facts.mergeRequest?.targetBranch === undefined ? undefined : 'branch') },
   { keys: ['platform.vcs.change.source.branch'], type: 'string', when: known, value: ({ pipeline }) => pipeline.facts.mergeRequest?.sourceBranch },
   { keys: ['platform.vcs.change.url.full'], type: 'string', when: known, value: ({ pipeline }) => pipeline.facts.mergeRequest?.url },
   { keys: ['platform.vcs.change.fork'], type: 'bool', when: known, note: "whether the source branch is in another project",
@@ -113,9 +112,9 @@ export function pipelineOutcome({ pipeline }: Pick<Chunk, 'pipeline'>): ReturnTy
 }
 
 /** `vcs.ref.head.type`. */
-export function refTypeOf(tag: boolean | undefined): string | undefined {
+export function refTypeOf(tag: boolean | undefined): 'tag' | 'branch' | undefined {
   if (tag === undefined) return undefined
-  return tag ? VCS_REF_HEAD_TYPE_VALUE_TAG : VCS_REF_HEAD_TYPE_VALUE_BRANCH
+  return tag ? 'tag' : 'branch'
 }
 
 /** The stages as listed by the platform, or else those of this chunk's jobs, whose ids follow the order of the stages. */

@@ -2,19 +2,6 @@
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
 import { meaningOf } from './failure-reasons.ts'
 import { isKnownStatus, type KnownStatus, type Status, hasFailed } from '../../model/status.ts'
-import {
-  CICD_PIPELINE_RESULT_VALUE_CANCELLATION,
-  CICD_PIPELINE_RESULT_VALUE_FAILURE,
-  CICD_PIPELINE_RESULT_VALUE_SKIP,
-  CICD_PIPELINE_RESULT_VALUE_SUCCESS,
-  CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING,
-  CICD_PIPELINE_RUN_STATE_VALUE_FINALIZING,
-  CICD_PIPELINE_RUN_STATE_VALUE_PENDING,
-  VCS_CHANGE_STATE_VALUE_CLOSED,
-  VCS_CHANGE_STATE_VALUE_MERGED,
-  VCS_CHANGE_STATE_VALUE_OPEN,
-  VCS_CHANGE_STATE_VALUE_WIP,
-} from './semconv.ts'
 
 export const results = ['success', 'failure', 'error', 'timeout', 'cancellation', 'skip'] as const
 export type Result = (typeof results)[number]
@@ -27,16 +14,15 @@ export interface Outcome {
   readonly reason?: string | undefined
 }
 
-const pending = { state: CICD_PIPELINE_RUN_STATE_VALUE_PENDING } as const
-const executing = { state: CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING } as const
-const finalizing = CICD_PIPELINE_RUN_STATE_VALUE_FINALIZING
+const pending = { state: 'pending' } as const
+const executing = { state: 'executing' } as const
 
 /** All statuses that the platform documents. The result of `failed` applies without a known reason. */
 export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunState; readonly result?: Result }>> = {
-  success: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_SUCCESS },
-  failed: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_FAILURE },
-  canceled: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_CANCELLATION },
-  skipped: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_SKIP },
+  success: { state: 'finalizing', result: 'success' },
+  failed: { state: 'finalizing', result: 'failure' },
+  canceled: { state: 'finalizing', result: 'cancellation' },
+  skipped: { state: 'finalizing', result: 'skip' },
   created: pending,
   waiting_for_resource: pending,
   preparing: pending,
@@ -50,10 +36,10 @@ export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunS
 
 /** States of a merge request; others pass through. */
 export const changeStates: Readonly<Record<string, string>> = {
-  opened: VCS_CHANGE_STATE_VALUE_OPEN,
-  closed: VCS_CHANGE_STATE_VALUE_CLOSED,
-  merged: VCS_CHANGE_STATE_VALUE_MERGED,
-  locked: VCS_CHANGE_STATE_VALUE_WIP,
+  opened: 'open',
+  closed: 'closed',
+  merged: 'merged',
+  locked: 'wip',
 }
 
 /** Undefined for a status that this version does not know. */
@@ -78,7 +64,7 @@ export function outcomeOfPipeline(status: Status, failures: readonly string[]): 
     const deciding = failures.filter(reason => meaningOf(reason).result === result)
     if (deciding.length > 0) return { result, reason: deciding.find(reason => named(reason) !== undefined) }
   }
-  return { result: CICD_PIPELINE_RESULT_VALUE_FAILURE }
+  return { result: 'failure' }
 }
 
 /** `error.type`: the reason, else `_OTHER`; undefined if it is no error. */
@@ -90,7 +76,7 @@ export function errorTypeOf({ result, reason }: Outcome): string | undefined {
 /** `draft`: of an open one. */
 export function changeStateOf(state: string | undefined, draft?: boolean): string | undefined {
   if (state === undefined) return undefined
-  if (state === 'opened' && draft === true) return VCS_CHANGE_STATE_VALUE_WIP
+  if (state === 'opened' && draft === true) return 'wip'
   return Object.hasOwn(changeStates, state) ? changeStates[state] : state
 }
 

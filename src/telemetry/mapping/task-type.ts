@@ -1,15 +1,10 @@
 // Maps the name of a stage to a type of tasks of the conventions.
-import {
-  CICD_PIPELINE_TASK_TYPE_VALUE_BUILD,
-  CICD_PIPELINE_TASK_TYPE_VALUE_DEPLOY,
-  CICD_PIPELINE_TASK_TYPE_VALUE_TEST,
-} from './semconv.ts'
 
 /** The types that the conventions define, with the words in the names of stages that mean them. */
 export const taskTypes: Readonly<Record<string, readonly string[]>> = {
-  [CICD_PIPELINE_TASK_TYPE_VALUE_BUILD]: ['build', 'builds', 'compile'],
-  [CICD_PIPELINE_TASK_TYPE_VALUE_TEST]: ['test', 'tests', 'testing'],
-  [CICD_PIPELINE_TASK_TYPE_VALUE_DEPLOY]: ['deploy', 'deployment', 'deployments'],
+  build: ['build', 'builds', 'compile'],
+  test: ['test', 'tests', 'testing'],
+  deploy: ['deploy', 'deployment', 'deployments'],
 }
 
 /** Undefined if no type applies, or more than one. */

@@ -13,10 +13,6 @@ import {
   ATTR_TEST_CASE_RESULT_STATUS,
   ATTR_TEST_SUITE_NAME,
   ATTR_TEST_SUITE_RUN_STATUS,
-  TEST_CASE_RESULT_STATUS_VALUE_FAIL,
-  TEST_CASE_RESULT_STATUS_VALUE_PASS,
-  TEST_SUITE_RUN_STATUS_VALUE_FAILURE,
-  TEST_SUITE_RUN_STATUS_VALUE_SUCCESS,
 } from './semconv.ts'
 import type { FlakyTest, TestSummary } from '../../model/job-tests.ts'
 import type { TestFailure, TestResult } from '../../model/test-report.ts'
@@ -95,12 +91,12 @@ export function testSpanName({ suite, name }: TestSpan): string {
 }
 
 /** The conventions only have pass and fail. */
-function statusOf(result: TestResult): string | undefined {
+function statusOf(result: TestResult): 'pass' | 'fail' | undefined {
   if (result === 'skip') return undefined
-  return result === 'pass' ? TEST_CASE_RESULT_STATUS_VALUE_PASS : TEST_CASE_RESULT_STATUS_VALUE_FAIL
+  return result === 'pass' ? 'pass' : 'fail'
 }
 
-function suiteStatusOf({ suite, failed }: TestSpan): string | undefined {
+function suiteStatusOf({ suite, failed }: TestSpan): 'success' | 'failure' | undefined {
   if (suite !== undefined) return undefined
-  return failed ? TEST_SUITE_RUN_STATUS_VALUE_FAILURE : TEST_SUITE_RUN_STATUS_VALUE_SUCCESS
+  return failed ? 'failure' : 'success'
 }
