@@ -1,7 +1,7 @@
 // A change (a merge request), as webhook events and its pipelines report it. Its key is the project that it is to be merged into, and its
 // number (iid) there. Merging is pure and commutative.
 import { earliest, later, second, type Millis } from './instant.ts'
-import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
+import { either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
 import { inMergeTrain } from './pipeline.ts'
 import type { ProjectFacts } from './observation.ts'
 import type { Run } from './run.ts'
@@ -79,13 +79,13 @@ export function mergeChange(known: Change, reported: Change): Change {
   const { instance, iid } = known
   return knownOf({
     ...{ instance, iid, project: { ...known.project, ...reported.project } },
-    event: mergeEvent(known.event, reported.event),
+    event: either(known.event, reported.event, mergeVersioned),
     createdAt: earliest([known.createdAt, reported.createdAt]),
     isWhole: known.isWhole ?? reported.isWhole,
     stateAt: later(known.stateAt, reported.stateAt),
     approvedAt: earliest([known.approvedAt, reported.approvedAt]),
     mergedAt: earliest([known.mergedAt, reported.mergedAt]),
-    pipeline: first(known.pipeline, reported.pipeline),
+    pipeline: either(known.pipeline, reported.pipeline, first),
     trainAt: earliest([known.trainAt, reported.trainAt]),
   })
 }
@@ -115,13 +115,8 @@ export function changeOfRun({
   }
 }
 
-function mergeEvent(a: Change['event'], b: Change['event']): Change['event'] {
-  return a === undefined || b === undefined ? (a ?? b) : mergeVersioned(a, b)
-}
-
 /** The earlier one; of two created at the same time the one with the lower id. */
-function first(a: Change['pipeline'], b: Change['pipeline']): Change['pipeline'] {
-  if (a === undefined || b === undefined) return a ?? b
+function first(a: ChangePipeline, b: ChangePipeline): ChangePipeline {
   return b.createdAt < a.createdAt || (b.createdAt === a.createdAt && b.id < a.id) ? b : a
 }
 

@@ -2,7 +2,7 @@
 // job has its own id. Merging is pure and commutative.
 import type { Chunk, JobSnapshot } from './chunk.ts'
 import { isFinished, hasSucceeded } from './status.ts'
-import { canonical, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
+import { canonical, either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 import type { TraceContext } from './run.ts'
@@ -109,8 +109,8 @@ export function mergeDeployment(known: Deployment, reported: Deployment): Deploy
     project: { ...known.project, ...reported.project },
     jobId: known.jobId ?? reported.jobId,
     deploymentId: known.deploymentId ?? reported.deploymentId,
-    event: mergeEvent(known.event, reported.event),
-    job: mergeJob(known.job, reported.job),
+    event: either(known.event, reported.event, mergeEvent),
+    job: either(known.job, reported.job, laterJob),
   })
 }
 
@@ -153,13 +153,11 @@ export function observedEvent(facts: DeploymentEvent): Versioned<DeploymentEvent
   return versioned(versionOf(second(facts.at), rankOf(facts.status), Math.round(facts.at)), facts)
 }
 
-function mergeEvent(a: Deployment['event'], b: Deployment['event']): Deployment['event'] {
-  if (a === undefined || b === undefined) return a ?? b
+function mergeEvent(a: Versioned<DeploymentEvent>, b: Versioned<DeploymentEvent>): Versioned<DeploymentEvent> {
   return mergeVersioned(a, b, { beganAt: (one, other) => Number(one) <= Number(other) })
 }
 
-function mergeJob(a: Deployment['job'], b: Deployment['job']): Deployment['job'] {
-  if (a === undefined || b === undefined) return a ?? b
+function laterJob(a: DeploymentJob, b: DeploymentJob): DeploymentJob {
   const isLater = later(a.finishedAt, b.finishedAt) === a.finishedAt && a.finishedAt !== b.finishedAt
   const isSame = a.finishedAt === b.finishedAt
   return isLater || (isSame && canonical(a) >= canonical(b)) ? a : b

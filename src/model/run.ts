@@ -1,7 +1,7 @@
 // The run: everything known about one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
-import { knownOf, mergeVersioned, type Versioned } from './versioned.ts'
+import { either, knownOf, mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { MergeRequest, Observation, ProjectFacts, RunKey } from './observation.ts'
 
@@ -93,7 +93,8 @@ export function observedRun(observation: Observation): Run {
 export function mergeRun(known: Run, observed: Run): Run {
   const project = mergeVersioned(known.project, observed.project)
   const pipeline = mergePipeline(known.pipeline, observed.pipeline)
-  const mergeRequestEvent = eitherEvent(known.mergeRequestEvent, observed.mergeRequestEvent)
+  // Of two, which no platform reports, always the same.
+  const mergeRequestEvent = either(known.mergeRequestEvent, observed.mergeRequestEvent, (a, b) => (a < b ? a : b))
   const jobs = new Map(known.jobs)
   let moved = false
   for (const [id, job] of observed.jobs) {
@@ -107,12 +108,6 @@ export function mergeRun(known: Run, observed: Run): Run {
     project === known.project && pipeline === known.pipeline && mergeRequestEvent === known.mergeRequestEvent
   if (!moved && isSame) return known
   return { ...known, project, ...knownOf({ pipeline, mergeRequestEvent }), jobs }
-}
-
-/** Of two, which no platform reports, always the same. */
-function eitherEvent(a: string | undefined, b: string | undefined): string | undefined {
-  if (a === undefined || b === undefined) return a ?? b
-  return a < b ? a : b
 }
 
 /** The last attempt that has a snapshot; undefined before the first. */

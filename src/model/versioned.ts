@@ -67,6 +67,11 @@ export function knownOf<F extends object>(facts: F): F {
   return known as F
 }
 
+/** The known one of two, or both merged. */
+export function either<T>(a: T | undefined, b: T | undefined, merge: (a: T, b: T) => T): T | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : merge(a, b)
+}
+
 /** Merges two records. Returns `known` itself when `observed` adds nothing. */
 export function mergeVersioned<F extends object>(
   known: Versioned<F>,
