@@ -1,6 +1,7 @@
 // The connections and addresses from which a listener has received the right secret. When connections or memory run short, they are
 // served before strangers. It grants no access: every request must still show the secret.
 import { isIPv6 } from 'node:net'
+import { remember } from './bounded-map.ts'
 
 /** The part of a socket that is needed here. */
 export interface Connection {
@@ -24,25 +25,17 @@ const maxAddresses = 4_096
 export function createProvenPeers(): ProvenPeers {
   /** With the address from which each of them last showed the secret. */
   const connections = new WeakMap<Connection, string>()
-  const networks = new Set<string>()
+  const networks = new Map<string, true>()
   const listeners: ((connection: Connection) => void)[] = []
-
-  function remember(address: string | undefined): void {
-    if (address === undefined) return
-    const network = networkOf(address)
-    networks.delete(network)
-    networks.add(network)
-    const [oldest] = networks
-    if (networks.size > maxAddresses && oldest !== undefined) networks.delete(oldest)
-  }
 
   return {
     proved: (connection, address) => {
       const before = connections.get(connection)
       if (before === address) return
       connections.set(connection, address)
-      remember(connection.remoteAddress)
-      if (address !== connection.remoteAddress) remember(address)
+      for (const one of [connection.remoteAddress, address]) {
+        if (one !== undefined) remember(networks, networkOf(one), true, maxAddresses)
+      }
       if (before === undefined) for (const each of listeners) each(connection)
     },
     knows: (connection, address) =>
