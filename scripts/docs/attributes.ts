@@ -1,7 +1,7 @@
 // Writes docs/ATTRIBUTES.md from the tables of attributes.
 import { jobAttributes } from '../../src/telemetry/mapping/job.ts'
 import { legacy } from '../../src/telemetry/legacy-names.ts'
-import { linkAttributes, linkMeanings } from '../../src/telemetry/mapping/link.ts'
+import { linkAttributes } from '../../src/telemetry/mapping/link.ts'
 import { logAttributes, logLineAttributes } from '../../src/telemetry/mapping/log.ts'
 import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
 import { defaultValueLengthLimit } from '../../src/telemetry/attribute-policy.ts'
@@ -14,7 +14,7 @@ import {
 } from '../../src/telemetry/mapping/failure-reasons.ts'
 import { sectionAttributes } from '../../src/telemetry/mapping/section.ts'
 import { changeStates, statusMeanings } from '../../src/telemetry/mapping/statuses.ts'
-import { strictChanges } from '../../src/telemetry/mapping/strict.ts'
+import { strictChanges } from './strict.ts'
 import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
 import { dotenvAttributes, dotenvEvent, ownSpanAttributes } from '../../src/telemetry/mapping/inside-job.ts'
 import { eventAttributes } from '../../src/telemetry/mapping/event.ts'
@@ -26,9 +26,18 @@ import {
   testReportAttributes,
   testSpanAttributes,
 } from '../../src/telemetry/mapping/test.ts'
+import type { LinkType } from '../../src/telemetry/otlp/ids.ts'
 import type { RowVariant } from '../../src/telemetry/mapping/row.ts'
 import type { TelemetryProfile } from '../../src/telemetry/settings.ts'
-import { code, table } from '../../src/lib/markdown.ts'
+import { code, table } from './markdown.ts'
+
+/** The meaning of each kind of link. */
+const linkMeanings: Readonly<Record<LinkType, string>> = {
+  previous_attempt: "from the pipeline's span of attempt 2 and later, to that of the attempt before",
+  same_job: "from a job's second or later span, to its first",
+  upstream_pipeline:
+    "from a pipeline's span, to that of the pipeline that triggered it, where that cannot be its parent",
+}
 
 /** The fields of any row that the reference shows. */
 interface ReferenceRow {

@@ -1,5 +1,5 @@
 // Writes docs/EVENTS.md from the tables of events.
-import { code, table } from '../../src/lib/markdown.ts'
+import { code, table } from './markdown.ts'
 import { auditAddress, auditAttributes, auditName } from '../../src/platform/rest/audit-table.ts'
 import { eventTable, type EventRow } from '../../src/platform/webhook/event-table.ts'
 import { profiles } from '../../src/app/profile.ts'

@@ -1,5 +1,5 @@
 // Writes docs/INVENTORY.md from the table of collectors.
-import { code, table } from '../../src/lib/markdown.ts'
+import { code, table } from './markdown.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { hour, minute } from '../../src/platform/inventory/collector.ts'
 import { maxPoints, requestsAnHour } from '../../src/model/inventory.ts'

@@ -11,7 +11,7 @@ import { projectLabels } from '../../src/telemetry/metrics/families.ts'
 import * as gcpe from '../../src/telemetry/mapping/gcpe.ts'
 import type { RowVariant } from '../../src/telemetry/mapping/row.ts'
 import type { GaugeHead } from '../../src/telemetry/mapping/gauge.ts'
-import { code, table } from '../../src/lib/markdown.ts'
+import { code, table } from './markdown.ts'
 
 /** One of the daemon's own metrics in the reference. */
 export interface OwnMetricRow {

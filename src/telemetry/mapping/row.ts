@@ -2,7 +2,7 @@
 
 /**
  * Rows that only some settings have: `run` if pipeline spans are named `RUN {name}`; `contract` and `strict` by `PIPESPAN_CONVENTIONS`, for what
- * these do differently (`strict.ts`).
+ * these do differently (listed in `scripts/docs/strict.ts`).
  */
 export type RowVariant = 'run' | Conventions
 

@@ -1,13 +1,7 @@
 // What `PIPESPAN_CONVENTIONS=strict` changes: the rows of the reference's table. The tables of attributes and metrics have a row for each of both.
-import { code } from '../../lib/markdown.ts'
-import { taskStage } from './job.ts'
-import { taskTypes } from './task-type.ts'
-
-export interface StrictChange {
-  readonly name: string
-  readonly contract: string
-  readonly strict: string
-}
+import { code } from './markdown.ts'
+import { taskStage } from '../../src/telemetry/mapping/job.ts'
+import { taskTypes } from '../../src/telemetry/mapping/task-type.ts'
 
 const words = Object.entries(taskTypes)
   .map(([type, own]) => `${code(type)} by ${own.map(code).join(', ')}`)
@@ -36,4 +30,4 @@ export const strictChanges = [
     contract: '`available` or `offline`: whether its runner takes jobs',
     strict: '`busy` if the job ran: in the time of its span, its runner worked',
   },
-] as const satisfies readonly StrictChange[]
+] as const
