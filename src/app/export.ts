@@ -95,16 +95,10 @@ export function startExporter(
   meters: ExportMeters,
 ): Started<Exporter> {
   const exporter = createExporter({
-    ...{
-      destinations,
-      outbox: store.outbox,
-      tries: store.repositories.tryRequests,
-      note: store.underWay.encoding,
-      encode,
-      clock,
-      log,
-      meters,
-    },
+    ...{ destinations, encode, clock, log, meters },
+    outbox: store.outbox,
+    tries: store.repositories.tryRequests,
+    note: store.underWay.encoding,
   })
   events.pending.on(() => exporter.wake())
   exporter.start()
@@ -217,7 +211,7 @@ function takesOnly(
   headerValues: Destination['headerValues'],
 ): Destination['takes'] {
   if (projects === undefined && headerValues === undefined) return undefined
-  const isChosen = projects && chooser(projects.include, projects.exclude)
+  const isChosen = projects && chooser(projects)
   return subject =>
     (isChosen === undefined || (subject.path !== undefined && isChosen(subject.path))) &&
     (headerValues === undefined || headerValues(subject) !== undefined)

@@ -100,7 +100,7 @@ function readingsOf({ config, store, clock, log }: Context, { client, scope }: C
     names: repositories.reportedNames,
     readReport: createReadReport({
       ...{ client, redactText },
-      isAllowed: config.dotenvKeys === undefined ? () => false : chooser(config.dotenvKeys, []),
+      isAllowed: config.dotenvKeys === undefined ? () => false : chooser({ include: config.dotenvKeys }),
     }),
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })

@@ -1,5 +1,5 @@
 // Turns the configured notifications into destinations, and into rules for what is sent to them; starts what looks after standing conditions.
-import { chooser } from '../lib/chooser.ts'
+import { chooser, isChoice } from '../lib/chooser.ts'
 import { contentTypeOf, encodeNotification, messageId } from '../notifications/formats.ts'
 import { createNotifier, type Notifier } from '../notifications/notifier.ts'
 import { createSingleton } from '../discovery/singleton.ts'
@@ -58,9 +58,9 @@ export function notificationQueues(destinations: readonly Destination[]): Route<
   return destinations.map(({ name }) => ({ destination: name, signal: 'notifications' }))
 }
 
-function takesOf({ projects: { include = [], exclude = [] } }: Configured): Route['takes'] {
-  if (include.length + exclude.length === 0) return undefined
-  const isChosen = chooser(include, exclude)
+function takesOf({ projects }: Configured): Route['takes'] {
+  if (!isChoice(projects)) return undefined
+  const isChosen = chooser(projects)
   return ({ path }) => path !== undefined && isChosen(path)
 }
 

@@ -12,7 +12,7 @@ import {
   startStandingWatch,
 } from './notifications.ts'
 import { observeParts } from '../self-telemetry/observe-parts.ts'
-import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
+import { mergeRulesOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startAudit } from './audit.ts'
 import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
@@ -26,6 +26,7 @@ import type { Exporter } from '../export/exporter.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
+import { createSelection } from '../processing/selection.ts'
 import { createSteps } from './steps.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ConfigStatus } from '../pages/ports.ts'
@@ -83,7 +84,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
     const enriches = connections.length > 0
-    const wiring: Wiring = { ...context, ...outlets, connections, selection: selectionOf(config), notifier }
+    const wiring: Wiring = { ...context, ...outlets, connections, selection: createSelection(config), notifier }
     const rules = mergeRulesOf(config, enriches)
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))

@@ -5,7 +5,6 @@ import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
 import { chooser } from '../lib/chooser.ts'
-import { createSelection, type Selection } from '../processing/selection.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
 import { ofAnnouncedToken, ofDefaultBranch } from '../notifications/conditions.ts'
@@ -34,17 +33,6 @@ import type { Wiring } from './wiring.ts'
 /** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
 const chunkSize = 500
 
-/** What is exported at all. */
-export function selectionOf(config: Config): Selection {
-  return createSelection({
-    projectsInclude: config.projects.include ?? [],
-    projectsExclude: config.projects.exclude ?? [],
-    refsInclude: config.refs.include ?? [],
-    refsExclude: config.refs.exclude ?? [],
-    sourcesExclude: config.sources.exclude ?? [],
-  })
-}
-
 /** `enriches`: whether the platform's API is used. */
 export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
@@ -57,7 +45,7 @@ export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
 /** Which logs and reports of which jobs are read. */
 export function jobReadRulesOf({ job, tests, reports }: Config): JobReadRules {
   const spans = (job.spans ?? []).length > 0
-  return { sections: job.sections, lines: job.logs, tests, reports, spans, project: chooser(job.projects ?? [], []) }
+  return { sections: job.sections, lines: job.logs, tests, reports, spans, project: chooser({ include: job.projects }) }
 }
 
 /** Events wait no longer than this for the job that they belong to, ms. */

@@ -4,7 +4,8 @@ import { auditTaking } from '../discovery/audit-reading.ts'
 import { fullnessOf } from '../app/audit.ts'
 import { ConfigError } from '../lib/fault.ts'
 import { createProgressLine } from './progress-line.ts'
-import { selectionOf, takingOf } from '../app/processing.ts'
+import { createSelection } from '../processing/selection.ts'
+import { takingOf } from '../app/processing.ts'
 import { createEvents } from '../app/events.ts'
 import { exportDestinations } from '../app/export.ts'
 import { exitCode, type Terminal } from './terminal.ts'
@@ -42,7 +43,7 @@ export async function backfillAudit(
   // Nothing in this process listens to events: a running daemon polls the store.
   const taking = takingOf({
     ...{ config, store, events: createEvents(), clock: systemClock },
-    ...{ selection: selectionOf(config), queues: exportDestinations(config).queues },
+    ...{ selection: createSelection(config), queues: exportDestinations(config).queues },
   })
   const line = createProgressLine(terminal, now)
   let requests = 0

@@ -13,7 +13,7 @@ import {
   type BackfillResult,
 } from './backfill-command.ts'
 import { chosenPlatform } from './chosen-platform.ts'
-import { selectionOf } from '../app/processing.ts'
+import { createSelection } from '../processing/selection.ts'
 import type { PlatformView } from '../config/platforms.ts'
 import { ownPipelines } from '../discovery/poll-own-pipelines.ts'
 import { pollScopeOf } from '../discovery/poll-scope.ts'
@@ -93,7 +93,7 @@ async function backfillPipelines(
   const context = createPollContext({
     client: platform.client,
     runs: store.runs,
-    selection: selectionOf(config),
+    selection: createSelection(config),
     rules: { blockedAfter, staleAfter },
     source: 'backfill',
     signal,

@@ -10,7 +10,7 @@ import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
-import { selectionOf } from '../app/processing.ts'
+import { createSelection } from '../processing/selection.ts'
 import { checkNotifications, notificationRoutes } from './doctor/notifications.ts'
 import { checkRoutes } from './doctor/routes.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
@@ -43,7 +43,7 @@ export async function doctor(
   }
   const config = configuration(terminal, options.file, show)
   if (config !== undefined && options.project !== undefined) {
-    show(await checkRoutes(destinationsOf(config), selectionOf(config), options.project))
+    show(await checkRoutes(destinationsOf(config), createSelection(config), options.project))
     show(notificationRoutes(notificationDestinations(config), options.project))
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length

@@ -1,16 +1,14 @@
 // What is exported, by the configured patterns for projects, refs and pipeline sources.
-import { chooser } from '../lib/chooser.ts'
+import { chooser, type Choice } from '../lib/chooser.ts'
 import type { PipelineFacts } from '../model/observation.ts'
 
 export interface SelectionOptions {
-  /** Globs over the project's full path; empty: all. */
-  readonly projectsInclude: readonly string[]
-  readonly projectsExclude: readonly string[]
-  /** Globs over the ref (branch, tag or merge request ref); empty: all. */
-  readonly refsInclude: readonly string[]
-  readonly refsExclude: readonly string[]
+  /** Globs over the project's full path. */
+  readonly projects: Choice
+  /** Globs over the ref (branch, tag or merge request ref). */
+  readonly refs: Choice
   /** Pipeline sources (`schedule`, `push`, …) or globs. */
-  readonly sourcesExclude: readonly string[]
+  readonly sources: Choice
 }
 
 export interface Selection {
@@ -19,9 +17,7 @@ export interface Selection {
   pipeline(facts: PipelineFacts): boolean
 }
 
-export function createSelection(options: SelectionOptions): Selection {
-  const project = chooser(options.projectsInclude, options.projectsExclude)
-  const ref = chooser(options.refsInclude, options.refsExclude)
-  const source = chooser([], options.sourcesExclude)
-  return { project, pipeline: facts => ref(facts.ref) && source(facts.source) }
+export function createSelection({ projects, refs, sources }: SelectionOptions): Selection {
+  const [ref, source] = [chooser(refs), chooser(sources)]
+  return { project: chooser(projects), pipeline: facts => ref(facts.ref) && source(facts.source) }
 }

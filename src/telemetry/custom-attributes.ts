@@ -2,29 +2,23 @@
 // pipelines of a project, a class of refs and a source.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
 import { branchClasses, branchClassOf, type BranchClass } from '../model/branch-class.ts'
-import { chooser } from '../lib/chooser.ts'
+import { chooser, isChoice, type Choice } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'
 import { remember } from '../lib/bounded-map.ts'
 import type { PipelineFacts, ProjectFacts } from '../model/observation.ts'
 import type { AttributePolicy } from './attribute-policy.ts'
 
-/** Glob patterns. */
-export interface RuleChoice {
-  readonly include?: readonly string[] | undefined
-  readonly exclude?: readonly string[] | undefined
-}
-
 /** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 
 /** Matches if all its conditions do. A condition without patterns always matches. */
 export interface AttributeSetter {
-  readonly projects: RuleChoice
+  readonly projects: Choice
   readonly branches?: readonly BranchClass[] | undefined
-  readonly sources: RuleChoice
+  readonly sources: Choice
   /** With patterns here the rule is for these jobs only. */
-  readonly jobs: RuleChoice
+  readonly jobs: Choice
   readonly set: Readonly<Record<string, AttributeSource>>
   /** Also on the points of metrics. */
   readonly metrics: boolean
@@ -91,7 +85,7 @@ export function withCustom(
  * so a project has as many series as without rules. Undefined without such rules.
  */
 export function projectPoints(rules: readonly AttributeSetter[], policy: AttributePolicy): ProjectPoints | undefined {
-  const ready = rules.filter(({ metrics, jobs }) => metrics && !isChosen(jobs)).map(readyRule)
+  const ready = rules.filter(({ metrics, jobs }) => metrics && !isChoice(jobs)).map(readyRule)
   if (ready.length === 0) return undefined
   const known = new Map<string, Readonly<Record<string, string>>>()
   return ({ path }, branch) => {
@@ -118,7 +112,7 @@ export function literalOf(
   name: string,
 ): (path: string, branch: string) => string | undefined {
   const ready = rules
-    .filter(({ set, sources, jobs }) => typeof set[name] === 'string' && !isChosen(sources) && !isChosen(jobs))
+    .filter(({ set, sources, jobs }) => typeof set[name] === 'string' && !isChoice(sources) && !isChoice(jobs))
     .map(readyRule)
     .reverse()
   return (path, branch) => {
@@ -149,14 +143,10 @@ function readyRule(rule: AttributeSetter): ReadyRule {
 }
 
 /** Undefined without patterns. */
-function matcher({ include = [], exclude = [] }: RuleChoice): ((text: string | undefined) => boolean) | undefined {
-  if (!isChosen({ include, exclude })) return undefined
-  const matches = chooser(include, exclude)
+function matcher(choice: Choice): ((text: string | undefined) => boolean) | undefined {
+  if (!isChoice(choice)) return undefined
+  const matches = chooser(choice)
   return text => text !== undefined && matches(text)
-}
-
-function isChosen({ include = [], exclude = [] }: RuleChoice): boolean {
-  return include.length + exclude.length > 0
 }
 
 function placeOf(chunk: AnyChunk): Place {

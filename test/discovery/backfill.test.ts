@@ -20,11 +20,10 @@ async function openPast(): Promise<PolledWorld> {
 }
 
 function run(world: PolledWorld, options: Partial<BackfillOptions> = {}, signal = new AbortController().signal) {
-  const none = { projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] }
   const context = createPollContext({
     client: world.client,
     runs: world.store.runs,
-    selection: createSelection(none),
+    selection: createSelection({ projects: {}, refs: {}, sources: {} }),
     rules: { blockedAfter: hour, staleAfter: 7 * day },
     source: 'backfill',
     signal,

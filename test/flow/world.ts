@@ -27,13 +27,7 @@ export const day = 24 * hour
 export const t0 = Date.UTC(2026, 5, 1, 12, 0, 0)
 
 /** No project, ref or source is left out. */
-export const everything = createSelection({
-  projectsInclude: [],
-  projectsExclude: [],
-  refsInclude: [],
-  refsExclude: [],
-  sourcesExclude: [],
-})
+export const everything = createSelection({ projects: {}, refs: {}, sources: {} })
 
 export const rules = {
   settle: 5 * second,

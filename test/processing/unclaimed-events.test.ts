@@ -18,10 +18,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 
 const logs = { destination: 'default', signal: 'logs' } as const
 const flag = eventFiles.find(({ event }) => event === 'Feature Flag Hook')!
-const withoutShop = createSelection({
-  ...{ projectsInclude: [], projectsExclude: ['team/shop'] },
-  ...{ refsInclude: [], refsExclude: [], sourcesExclude: [] },
-})
+const withoutShop = createSelection({ projects: { exclude: ['team/shop'] }, refs: {}, sources: {} })
 
 describe.each([
   ['SQLite', sqliteBench],

@@ -31,15 +31,7 @@ function snapshotterFor(selection = everything): Snapshotter {
 
 const exportsAll = snapshotterFor()
 /** Takes the snapshot too, with nothing pending for it. */
-const exportsNothing = snapshotterFor(
-  createSelection({
-    projectsInclude: [],
-    projectsExclude: [],
-    refsInclude: [],
-    refsExclude: ['**'],
-    sourcesExclude: [],
-  }),
-)
+const exportsNothing = snapshotterFor(createSelection({ projects: {}, refs: { exclude: ['**'] }, sources: {} }))
 
 /** A pipeline that has ended, as one webhook reports it. */
 const end = observation.map((one): Observation => ({

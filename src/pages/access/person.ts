@@ -51,7 +51,7 @@ export function identifier({ header, proxies, people }: PeopleOptions): Identify
     if (bits === undefined) trusted.addAddress(address, family)
     else trusted.addSubnet(address, Number(bits), family)
   }
-  const entries = people.map(entry => ({ entry, matches: chooser(entry.who, []) }))
+  const entries = people.map(entry => ({ entry, matches: chooser({ include: entry.who }) }))
   return ({ raw }) => {
     const { remoteAddress = '' } = raw.socket
     const values = valuesOf(raw.rawHeaders, header)

@@ -46,7 +46,7 @@ export function createViews(
   }
 
   function boundView({ include, exclude }: ProjectChoice): View {
-    const chosen = chooser(include, exclude)
+    const chosen = chooser({ include, exclude })
     const isOther = (path: string): boolean => !chosen(path) || isHidden?.(path) === true
     // Texts are full of paths that name no project. Only those of known projects are removed.
     const known = knownPaths(all)
