@@ -84,17 +84,10 @@ function pollerOf(connection: Connection, shared: Shared, onFound: () => void): 
   shared.log.info(ofConnection(name), pollMessage(what, config.platform.budget))
   if (what.description === undefined) return undefined
   return createPoller({
-    ...{
-      ...shared,
-      ...what,
-      interval,
-      lookback,
-      running,
-      perMinute: config.platform.budget,
-      onFound,
-      scope,
-      territory,
-    },
+    ...shared,
+    ...what,
+    ...{ interval, lookback, running, onFound, scope, territory },
+    perMinute: config.platform.budget,
     lease: leaseOf('poller', name),
   })
 }

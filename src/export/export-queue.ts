@@ -7,47 +7,35 @@ import { createExportStats, type ExportMeters, type ExportCounters, type LastErr
 import { createLoop } from '../lib/loop.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { BatchSender, type LeasedBatch, type BatchContext } from './batch-sender.ts'
-import type { BackoffOptions } from '../lib/backoff.ts'
-import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
-import type { Encode } from './encoded-item.ts'
-import type { Destination } from './destination.ts'
-import type { EncodeNoted } from './encode-noted.ts'
+import { elapsed, timeOfDay } from '../lib/clock.ts'
 import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
-import type { CircuitState, QueueBreaker, TripCause } from './circuit-breaker.ts'
-import type { Log } from '../lib/log.ts'
+import type { CircuitState, TripCause } from './circuit-breaker.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender } from './sender.ts'
 import type { TryWatch } from './try-requests.ts'
 
-export interface QueueLimits {
+/** The pauses are also those of the queue. */
+export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
   /** Entries in one lease. */
   readonly batchItems: number
-  /** Bytes of one request before compression; a single larger entry is still sent, alone. */
-  readonly batchBytes: number
   /** Bytes of one lease as stored; it is in memory as a whole. */
   readonly leaseBytes: number
   /** Leases under way at a time. */
   readonly inFlight: number
-  /** Pauses after failures: of the queue, and of an entry that fails by itself. */
-  readonly pauses: BackoffOptions
 }
 
-export interface ExportQueueOptions {
+export interface ExportQueueOptions extends Pick<
+  BatchContext,
+  'encode' | 'encodeNoted' | 'headerValues' | 'breaker' | 'clock' | 'log'
+> {
   readonly queue: ExportQueue
   readonly outbox: Outbox
-  readonly encode: Encode
-  readonly encodeNoted: EncodeNoted
-  /** As of the destination. */
-  readonly headerValues: Destination['headerValues']
   readonly sender: Sender
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
-  readonly breaker: QueueBreaker
   /** Undefined: no other replica is asked to try now. */
   readonly tries?: TryWatch | undefined
   readonly limits: QueueLimits
-  readonly clock: Clock
-  readonly log: Log
   readonly meters?: ExportMeters | undefined
 }
 
@@ -85,7 +73,7 @@ const minRest = 100
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
-  const { queue, outbox, encode, encodeNoted, headerValues, sender, breaker, tries, limits, clock, timeoutMs } = options
+  const { queue, outbox, sender, breaker, tries, limits, clock, timeoutMs } = options
   const log = options.log.child({ destination: queue.destination, signal: queue.signal })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
@@ -97,24 +85,10 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   let unsettled = 0
   let resting: (() => void)[] = []
 
-  const { batchBytes, pauses } = limits
-  const isStopping = (): boolean => stopping
   const context: BatchContext = {
-    ...{
-      outbox,
-      encode,
-      encodeNoted,
-      headerValues,
-      sender,
-      breaker,
-      stats,
-      batchBytes,
-      pauses,
-      maxSend,
-      isStopping,
-      clock,
-      log,
-    },
+    ...options,
+    ...limits,
+    ...{ stats, maxSend, log, isStopping: () => stopping },
     pauseLeasing: () => {
       unsettled += 1
       return () => (unsettled -= 1)

@@ -12,11 +12,8 @@ import type { Sender, Sent } from './sender.ts'
 import type { TripCause } from './circuit-breaker.ts'
 
 /** A destination of metrics, with the outcome of its last flush. */
-export interface FlushTarget {
-  readonly name: string
+export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'headerValues'> {
   readonly isCumulative: boolean
-  readonly takes: Destination['takes']
-  readonly headerValues: Destination['headerValues']
   readonly sender: Sender
   readonly stats: ExportStats
   /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first. */
@@ -106,10 +103,8 @@ export class MetricDelivery {
     target.cause = cause
     const facts = { destination: target.name, signal: 'metrics' }
     if (cause !== undefined) {
-      const reason = sentenceOf({
-        message: verdict.message ?? '',
-        ...('status' in verdict ? { status: verdict.status } : {}),
-      })
+      const status = 'status' in verdict ? verdict.status : undefined
+      const reason = sentenceOf({ message: verdict.message ?? '', status })
       this.#log.warn(
         { ...facts, project, cause, reason },
         'metrics could not be sent; the totals stay in the store until the next flush',

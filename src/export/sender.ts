@@ -5,7 +5,7 @@ import { createOtlpHttp } from './otlp-http.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { giveBack } from '../lib/give-back.ts'
-import type { Bearer, Endpoint, HeaderValues, Proxies } from './destination.ts'
+import type { Destination, Endpoint, HeaderValues } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
@@ -30,11 +30,9 @@ export interface Sender {
   close(): Promise<void>
 }
 
-export interface SenderOptions {
+export interface SenderOptions extends Pick<Destination, 'bearer' | 'proxy'> {
   readonly signal: Signal
   readonly endpoint: Endpoint
-  readonly bearer?: Bearer | undefined
-  readonly proxy?: Proxies | undefined
   readonly connections: number
   readonly clock: Clock
 }
