@@ -4,20 +4,16 @@ import { drainDeadline } from './ingress-thread-handle.ts'
 import { forgetListeners } from './events.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { startEarly, type EarlyStart } from './early-start.ts'
+import { startEarly, type EarlyStart, type EarlyStartOptions } from './early-start.ts'
 import { startParts, type Parts, type PartsOptions } from './parts.ts'
-import { systemClock, type Clock } from '../lib/clock.ts'
+import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { ConfigStatus } from '../pages/ports.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
 
-export interface DaemonOptions {
-  readonly config: Config<ProfileName>
-  readonly log: Log
-  readonly clock?: Clock | undefined
+export interface DaemonOptions extends EarlyStartOptions {
   /** What was started before this module was loaded. */
   readonly early?: EarlyStart | undefined
   /** Which configuration is live; undefined: nothing reloads it. */
