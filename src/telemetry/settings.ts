@@ -23,9 +23,6 @@ export interface TelemetryProfile {
   readonly provider: string
 }
 
-/** See `TelemetryOptions.jobMetrics`. */
-export type JobMetrics = 'default-branch' | 'all' | 'off'
-
 export interface TelemetryOptions extends AttributePolicyOptions {
   /** By name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
@@ -42,7 +39,7 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   /** The refs that keep their names in metrics; `branches` by default. */
   readonly metricRefs?: MetricRefs | undefined
   /** The pipelines whose jobs are measured by name: those of the default branch, all, or none. */
-  readonly jobMetrics?: JobMetrics | undefined
+  readonly jobMetrics?: 'default-branch' | 'all' | 'off' | undefined
   /** Upper bounds of the histograms' buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
   /** The unit of prices; `min` by default. */
@@ -61,12 +58,15 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly namesInstances?: boolean | undefined
 }
 
-export interface TelemetrySettings {
-  readonly profiles: Readonly<Record<string, TelemetryProfile>>
-  readonly serviceName?: string | undefined
-  readonly resourceAttributes: Readonly<Record<string, AttributeValue>>
-  readonly spanNames: 'legacy' | 'conventions'
-  readonly conventions: Conventions
+/** Options that are prepared, or have no default. */
+type Prepared = keyof AttributePolicyOptions | 'serviceName' | 'attributeRules' | 'metricRefs' | 'gauges'
+
+/** The other options, or their defaults. */
+type Defaulted = {
+  readonly [Name in Exclude<keyof TelemetryOptions, Prepared>]-?: NonNullable<TelemetryOptions[Name]>
+}
+
+export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'serviceName'> {
   readonly policy: AttributePolicy
   /** Undefined without rules. */
   readonly custom?: CustomAttributesOf | undefined
@@ -75,14 +75,6 @@ export interface TelemetrySettings {
   /** The rows of the tables that only some settings have. */
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
-  readonly jobMetrics: JobMetrics
-  readonly histogramBounds: readonly number[]
-  readonly costUnit: string
-  readonly maxSeries: number
-  readonly eventNameAttribute: boolean
-  readonly isProduction: IsProduction
-  readonly vcsMetrics: boolean
-  readonly namesInstances: boolean
   readonly gauges: ReadonlyMap<string, GaugeHead>
 }
 
