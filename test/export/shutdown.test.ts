@@ -2,19 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok } from './backend.ts'
 import { destination, queueOf, openBench, maxWaitMs, range, sorted, traces, type Bench } from './bench.ts'
 
+let bench: Bench
+let backend: Backend
+
+beforeEach(async () => {
+  bench = openBench()
+  backend = await Backend.start()
+})
+afterEach(async () => {
+  await bench.dispose()
+  await backend.close()
+})
+
 describe('stopping', () => {
-  let bench: Bench
-  let backend: Backend
-
-  beforeEach(async () => {
-    bench = openBench()
-    backend = await Backend.start()
-  })
-  afterEach(async () => {
-    await bench.dispose()
-    await backend.close()
-  })
-
   it('ends within its deadline even if the backend hangs, and releases all leases', async () => {
     backend.behave = () => 'hang'
     await bench.enqueue(range(1, 30))
@@ -66,18 +66,6 @@ describe('stopping', () => {
 })
 
 describe('flushing', () => {
-  let bench: Bench
-  let backend: Backend
-
-  beforeEach(async () => {
-    bench = openBench()
-    backend = await Backend.start()
-  })
-  afterEach(async () => {
-    await bench.dispose()
-    await backend.close()
-  })
-
   it('resolves when everything due is sent', async () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
