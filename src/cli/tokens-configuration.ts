@@ -92,7 +92,7 @@ function proverOf({ targets }: ConfiguredDestination, proxies: Proxies) {
   const endpoint = { timeoutMs: target.timeout, tls: { caFile, certFile, keyFile } }
   const dispatcher = dispatcherFor(new URL(target.url), endpoint, proxies, 1)
   const headers = Object.fromEntries([...target.headers()].map(([name, value]) => [name, value.reveal()]))
-  const { prove } = createProver({ url: target.url, headers, dispatcher, timeoutMs: target.timeout })
+  const prove = createProver({ url: target.url, headers, dispatcher, timeoutMs: target.timeout })
   return { prove, close: async () => dispatcher.destroy() }
 }
 

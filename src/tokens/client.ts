@@ -5,7 +5,7 @@ import { Secret } from '../lib/secret.ts'
 import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'
 import { readCreated, readList, readState, type ListedToken } from './listed-token.ts'
 import type { CreatedToken, IngestTokens, Revocation } from './ingest-tokens.ts'
-import { dispatcherFor, isSendable, parsed, send, type Answer, type Call } from './request.ts'
+import { isSendable, parsed, send, type Answer, type Call } from './request.ts'
 import { createPauses, type RetryPauses, type Pauses } from './pauses.ts'
 
 export interface InstanceOptions {
@@ -13,10 +13,7 @@ export interface InstanceOptions {
   readonly url: string
   /** Called for every request, because the key's file may change. */
   readonly apiKey: () => Secret | undefined
-  /** A certificate authority to trust, PEM. */
-  readonly ca?: string
-  /** Takes precedence over `ca`. */
-  readonly dispatcher?: Dispatcher
+  readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
   /** How requests are repeated after a 429 or a 503. Undefined: every request is sent once. */
   readonly retry?: RetryPauses | undefined
@@ -24,7 +21,6 @@ export interface InstanceOptions {
 
 export function createIngestTokens(options: InstanceOptions): IngestTokens {
   const base = new URL(options.url)
-  const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
 
   async function ask(method: Call['method'], path: string, action: string, body?: object) {
     const pauses = createPauses(options.retry)
@@ -52,7 +48,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       timeoutMs: options.timeoutMs,
-      dispatcher: options.dispatcher ?? own,
+      dispatcher: options.dispatcher,
     })
   }
 
@@ -118,7 +114,6 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       // A 204 has no state, so the state is requested.
       return readState(parsed(answer.text)) ?? (await enforcement())
     },
-    close: async () => own?.close(),
   }
 }
 

@@ -22,5 +22,4 @@ export interface IngestTokens {
   enforcement(): Promise<boolean>
   /** Turns enforcement on or off, with immediate effect. Answers the new state. */
   setEnforcement(enabled: boolean): Promise<boolean>
-  close(): Promise<void>
 }

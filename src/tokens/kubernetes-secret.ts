@@ -1,9 +1,9 @@
 // Reads and patches a Secret through the Kubernetes API, with the pod's service account.
 import { readFile } from 'node:fs/promises'
-import type { Dispatcher } from 'undici'
+import { Agent } from 'undici'
 import { z } from 'zod'
 import { reasonOf } from '../lib/fault.ts'
-import { dispatcherFor, parsed, send, wordsOf, type Answer } from './request.ts'
+import { parsed, send, wordsOf, type Answer } from './request.ts'
 import { Secret } from '../lib/secret.ts'
 import { RotationError } from './rotation-error.ts'
 
@@ -51,12 +51,12 @@ const account = '/var/run/secrets/kubernetes.io/serviceaccount'
 export function createSecretApi(name: SecretName, options: KubernetesOptions): SecretApi {
   const folder = options.accountFolder ?? account
   const url = addressOf(name, options.env)
-  let trusting: Dispatcher | undefined
+  let trusting: Agent | undefined
 
   async function call(method: 'GET' | 'PATCH', body?: object): Promise<Answer> {
     // The token is read for every request, because the kubelet renews it while the pod runs.
     const token = new Secret((await mounted(`${folder}/token`)).trim())
-    trusting ??= dispatcherFor(await mounted(`${folder}/ca.crt`))
+    trusting ??= new Agent({ connect: { ca: await mounted(`${folder}/ca.crt`) } })
     return await send({
       method,
       url,

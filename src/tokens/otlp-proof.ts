@@ -1,15 +1,14 @@
 // Tests whether the OTLP endpoint accepts a token, by an empty export with that token.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../lib/secret.ts'
-import { dispatcherFor, isSendable, send } from './request.ts'
+import { isSendable, send } from './request.ts'
 
 export interface ProofOptions {
   /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */
   readonly url: string
   /** Further headers that the daemon sends, too. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly ca?: string
-  readonly dispatcher?: Dispatcher
+  readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
 }
 
@@ -27,33 +26,29 @@ export type Prove = (token: Secret | undefined) => Promise<Proof>
  * The test sends an empty ExportTraceServiceRequest, which has 0 bytes (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The endpoint
  * must answer an empty request with success (OTLP, "Full Success").
  */
-export function createProver(options: ProofOptions): { readonly prove: Prove; close(): Promise<void> } {
-  const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
-  return {
-    close: async () => own?.close(),
-    prove: async token => {
-      const value = token?.reveal()
-      if (value !== undefined && !isSendable(value)) {
-        return { kind: 'unclear', reason: 'the token has characters that are invalid in an HTTP header' }
-      }
-      const answer = await send({
-        method: 'POST',
-        url: new URL(options.url),
-        headers: {
-          ...lowered(options.headers ?? {}),
-          'content-type': 'application/x-protobuf',
-          ...(value === undefined ? {} : { authorization: `Bearer ${value}` }),
-        },
-        body: new Uint8Array(0),
-        timeoutMs: options.timeoutMs,
-        dispatcher: options.dispatcher ?? own,
-      })
-      if (answer.kind === 'failed') return { kind: 'unclear', reason: answer.reason }
-      const { status } = answer
-      if (status >= 200 && status < 300) return { kind: 'accepted' }
-      if (status === 401 || status === 403) return { kind: 'refused', status }
-      return { kind: 'unclear', reason: `the endpoint answered ${status}` }
-    },
+export function createProver({ url, headers = {}, dispatcher, timeoutMs }: ProofOptions): Prove {
+  return async token => {
+    const value = token?.reveal()
+    if (value !== undefined && !isSendable(value)) {
+      return { kind: 'unclear', reason: 'the token has characters that are invalid in an HTTP header' }
+    }
+    const answer = await send({
+      method: 'POST',
+      url: new URL(url),
+      headers: {
+        ...lowered(headers),
+        'content-type': 'application/x-protobuf',
+        ...(value === undefined ? {} : { authorization: `Bearer ${value}` }),
+      },
+      body: new Uint8Array(0),
+      timeoutMs,
+      dispatcher,
+    })
+    if (answer.kind === 'failed') return { kind: 'unclear', reason: answer.reason }
+    const { status } = answer
+    if (status >= 200 && status < 300) return { kind: 'accepted' }
+    if (status === 401 || status === 403) return { kind: 'refused', status }
+    return { kind: 'unclear', reason: `the endpoint answered ${status}` }
   }
 }
 

@@ -1,5 +1,5 @@
 // Sends one HTTP request with a timeout and a maximum size of the answer. The outcome is a union; nothing is thrown.
-import { Agent, request, type Dispatcher } from 'undici'
+import { request, type Dispatcher } from 'undici'
 import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import { strangerBy } from '../lib/stranger.ts'
 import { briefly, redact } from '../lib/redaction.ts'
@@ -92,11 +92,6 @@ function failure(error: unknown, timeoutMs: number): Answer {
 
 function failed(reason: string, sent: boolean, certificate = false): Answer {
   return { kind: 'failed', reason: redact(reason), sent, certificate }
-}
-
-/** A dispatcher that trusts only `ca` (PEM). Without `ca` it is undefined, and undici's default is used. */
-export function dispatcherFor(ca: string | undefined): Agent | undefined {
-  return ca === undefined ? undefined : new Agent({ connect: { ca } })
 }
 
 /** Whether a credential is valid in a header (RFC 9110, 5.5, without blanks). */

@@ -5,32 +5,24 @@ import { createProver } from '../../src/tokens/otlp-proof.ts'
 import { DemoReceiver } from '../../src/demo/receiver.ts'
 import { IngestAuth } from '../../src/demo/ingest-auth.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import type { IngestTokens } from '../../src/tokens/ingest-tokens.ts'
 
 let auth: IngestAuth
 let receiver: DemoReceiver
-const clients: IngestTokens[] = []
 
 beforeEach(async () => {
   auth = new IngestAuth()
   receiver = await DemoReceiver.start(undefined, auth)
 })
 afterEach(async () => {
-  for (const one of clients.splice(0)) await one.close()
   await receiver.close()
 })
 
-function client(key = auth.apiKey): IngestTokens {
-  const one = createIngestTokens({ url: receiver.url, apiKey: () => new Secret(key), timeoutMs: 5_000 })
-  clients.push(one)
-  return one
+function client(key = auth.apiKey) {
+  return createIngestTokens({ url: receiver.url, apiKey: () => new Secret(key), timeoutMs: 5_000 })
 }
 
 async function proofOf(token: Secret | undefined): Promise<string> {
-  const prover = createProver({ url: `${receiver.url}/v1/traces`, timeoutMs: 5_000 })
-  const { kind } = await prover.prove(token)
-  await prover.close()
-  return kind
+  return (await createProver({ url: `${receiver.url}/v1/traces`, timeoutMs: 5_000 })(token)).kind
 }
 
 it('accepts telemetry with each valid token, and with none after enforcement is off', async () => {

@@ -43,7 +43,7 @@ async function currentToken(): Promise<Secret | undefined> {
 function setup() {
   return {
     instance: createIngestTokens({ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 60_000 }),
-    prove: createProver({ url: instance.otlpUrl, timeoutMs: 60_000 }).prove,
+    prove: createProver({ url: instance.otlpUrl, timeoutMs: 60_000 }),
     currentToken,
     tokens: async () => [await currentToken()].flatMap(token => token ?? []),
     tokenFiles: [file],

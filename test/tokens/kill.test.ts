@@ -13,24 +13,9 @@ import { rotateToken } from '../../src/tokens/rotation.ts'
 import type { RotationParts } from '../../src/tokens/rotation-session.ts'
 import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
 import type { RotationOrder } from './rotating-process.ts'
-import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+import { allPoints, openWorld, usual, type RotationWorld } from './rotation-world.ts'
 
-const all = [
-  'creating',
-  'answered',
-  'created',
-  'tried',
-  'writing',
-  'replaced',
-  'written',
-  'proved',
-  'waiting',
-  'seen',
-  'revoking',
-  'revoked',
-  'over',
-]
-const points = all.filter((_, at) => isFull || at % 6 === 0)
+const points = allPoints.filter((_, at) => isFull || at % 6 === 0)
 
 let world: RotationWorld
 

@@ -15,8 +15,9 @@ afterEach(async () => {
 })
 
 function prove(token: string | undefined, headers: Record<string, string> = {}, timeoutMs = 60_000) {
-  const { prove } = createProver({ url: instance.otlpUrl, headers, timeoutMs })
-  return prove(token === undefined ? undefined : new Secret(token))
+  return createProver({ url: instance.otlpUrl, headers, timeoutMs })(
+    token === undefined ? undefined : new Secret(token),
+  )
 }
 
 it('accepts a valid token, and refuses a wrong or missing one while enforcement is on', async () => {

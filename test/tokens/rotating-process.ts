@@ -20,7 +20,7 @@ export interface RotationOrder {
 }
 
 const order = JSON.parse(process.env.ROTATION_ORDER ?? '') as RotationOrder
-const { parts } = partsFor(order, order.file)
+const parts = partsFor(order, order.file)
 const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
 const target =
   order.kubernetes === undefined

@@ -44,7 +44,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
     file,
     held,
     parts: ({ progress, ...more } = {}) => ({
-      ...ours.parts,
+      ...ours,
       progress: async (point, text) => {
         lines.push(text)
         await progress?.(point, text)
@@ -57,7 +57,6 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
     },
     output: async () => `${lines.join('\n')}\n${await readFile(`${file}.rotation.json`, 'utf8').catch(() => '')}`,
     close: async () => {
-      await ours.close()
       await instance.close()
       await rm(folder, { recursive: true })
     },
@@ -68,24 +67,22 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
 export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,
-): { readonly parts: RotationParts; close(): Promise<void> } {
+): RotationParts {
   const timeoutMs = 60_000
-  const instance = createIngestTokens({ url, apiKey: () => new Secret(apiKey), timeoutMs })
-  const prover = createProver({ url: otlpUrl, timeoutMs })
   return {
-    parts: {
-      instance,
-      prove: prover.prove,
-      clock: systemClock,
-      target: createFileTarget(file),
-      pace: quickPace,
-      progress: () => undefined,
-    },
-    close: async () => {
-      await instance.close()
-      await prover.close()
-    },
+    instance: createIngestTokens({ url, apiKey: () => new Secret(apiKey), timeoutMs }),
+    prove: createProver({ url: otlpUrl, timeoutMs }),
+    clock: systemClock,
+    target: createFileTarget(file),
+    pace: quickPace,
+    progress: () => undefined,
   }
 }
+
+/** The points of a rotation's progress at which it may be interrupted, in their order. */
+export const allPoints = [
+  ...(['creating', 'answered', 'created', 'tried', 'writing', 'replaced', 'written'] as const),
+  ...(['proved', 'waiting', 'seen', 'revoking', 'revoked', 'over'] as const),
+]
 
 export const usual: RotationOptions = { name: 'pipespan', graceMs: 0, adopt: false, force: false }

@@ -92,7 +92,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
       else left.push(outcome.said)
     }
   } finally {
-    await Promise.all([...clients.map(client => client.close()), instance?.close()])
+    await Promise.all(clients.map(client => client.close()))
   }
   const file = pathIn(answers, 'configuration')
   if (left.length === 0) {
