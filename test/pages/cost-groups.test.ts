@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { tmpdir } from 'node:os'
-import { groupedCosts } from '../../src/pages/cost/cost-groups.ts'
+import { groupLines } from '../../src/pages/cost/cost-figures.ts'
+import { groupsOf } from '../../src/pages/layout/groups.ts'
 import { openHouse, type House } from './house.ts'
 import type { CostLine } from '../../src/store/ports/costs.ts'
 import type { Trends } from '../../src/pages/trends/trend-figures.ts'
@@ -84,7 +85,9 @@ it('adds up runs, time, cost and waste, and puts the most expensive first', () =
   })
   const lines = [line('a/x', 'default', 1), line('b/x', 'default', 4), line('a/y', 'tag', 2)]
   const valueOf = (project: string): string => project.slice(0, 1)
-  expect(groupedCosts(lines, { name: 'team', valueOf })).toMatchObject([
+  const groupBy = { name: 'team', valueOf }
+  const { groups } = groupsOf(lines, { scope: undefined, groupBy, pathOf: one => one.project }, groupLines)
+  expect(groups?.lines).toMatchObject([
     { name: 'b', project: '', runs: 2, cost: 4 },
     {
       name: 'a',

@@ -1,8 +1,10 @@
 // A group of projects on the pages and in the JSON API: what it filters, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
-import { subgroupCosts } from '../../src/pages/cost/cost-groups.ts'
+import { groupLines } from '../../src/pages/cost/cost-figures.ts'
+import { groupsOf } from '../../src/pages/layout/groups.ts'
 import type { Trends } from '../../src/pages/trends/trend-figures.ts'
+import type { CostLine } from '../../src/store/ports/costs.ts'
 import type { Costs } from '../../src/pages/cost/cost-figures.ts'
 
 let house: House
@@ -121,6 +123,8 @@ it('leaves out subgroups if there is only one', () => {
     ...{ project, name: '', runs: 1, totalMs: 2, cost: 3 },
     wasted: { retried: { totalMs: 0, cost: 0 }, superseded: { totalMs: 0, cost: 0 }, failed: { totalMs: 0, cost: 0 } },
   })
+  const subgroupCosts = (lines: readonly CostLine[], scope?: string): readonly CostLine[] =>
+    groupsOf(lines, { scope, groupBy: undefined, pathOf: one => one.project }, groupLines).subgroups
   expect(subgroupCosts([line('a/b/c'), line('a/b/d')])).toEqual([])
   expect(
     subgroupCosts([line('a/b/c'), line('a/x/d'), line('a/direct')], 'a/').map(({ name, totalMs }) => [name, totalMs]),

@@ -4,9 +4,16 @@ import { z } from 'zod'
 import { day, type TrendExtent } from '../../store/ports/trends.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
-import { groupedCosts, subgroupCosts } from './cost-groups.ts'
+import { groupsOf, groupsShape, type Grouped } from '../layout/groups.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
-import type { CostGroup, CostLine, CostQuery, RetainedCosts } from '../../store/ports/costs.ts'
+import {
+  wastedPurposes,
+  type CostGroup,
+  type CostLine,
+  type CostQuery,
+  type CostSum,
+  type RetainedCosts,
+} from '../../store/ports/costs.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 
@@ -70,15 +77,7 @@ export const costsShape = z.object({
   before: costLineShape
     .optional()
     .describe('The previous period of the same length; absent unless all of it is stored.'),
-  groups: z
-    .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(costLineShape) })
-    .optional()
-    .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
-  subgroups: z
-    .array(costLineShape)
-    .describe(
-      'By the next level of groups, whose path is the `name`; empty for one project, and if there is only one.',
-    ),
+  ...groupsShape(costLineShape),
   projects: z.array(costLineShape),
   jobs: z.array(costLineShape),
   branches: z.array(costLineShape),
@@ -106,10 +105,9 @@ export async function costsView(
   const query: CostQuery = { since, until, projectId, group }
   const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> =>
     views.costs.lines(by, query, limit)
-  const isGrouped = groupBy !== undefined && projectId === undefined
   const [[total], places, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
-    projectId === undefined ? lines('place', maxPlaces) : [],
+    projectId === undefined ? lines('place', maxPlaces) : undefined,
     projectId === undefined ? lines('project', shownCosts.projects) : [],
     lines('job', shownCosts.jobs),
     lines('branch', shownCosts.few),
@@ -129,8 +127,7 @@ export async function costsView(
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),
     ...(isWhole && before !== undefined && { before }),
-    ...(isGrouped && { groups: { by: groupBy.name, lines: groupedCosts(places, groupBy) } }),
-    subgroups: subgroupCosts(places, group),
+    ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.name }, groupLines),
     ...{ projects, jobs, branches, workers, days, retained },
   }
 }
@@ -138,4 +135,29 @@ export async function costsView(
 function openingDays(extent: TrendExtent | undefined, now: Millis): Span {
   const span = openingSpan(extent, now)
   return span === '24h' ? '7d' : span
+}
+
+/** The most expensive first. */
+export function groupLines(all: readonly Grouped<CostLine>[]): CostLine[] {
+  return all
+    .map(({ name, items }) =>
+      items
+        .map(({ runs, totalMs, cost, wasted }): CostLine => ({ project: '', name, runs, totalMs, cost, wasted }))
+        .reduce(added),
+    )
+    .sort((a, b) => b.cost - a.cost || b.totalMs - a.totalMs)
+}
+
+function added(a: CostLine, b: CostLine): CostLine {
+  const wasted = wastedPurposes.map(purpose => [purpose, sumOf(a.wasted[purpose], b.wasted[purpose])] as const)
+  return {
+    ...a,
+    ...sumOf(a, b),
+    runs: a.runs + b.runs,
+    wasted: Object.fromEntries(wasted) as unknown as CostLine['wasted'],
+  }
+}
+
+function sumOf(a: CostSum, b: CostSum): CostSum {
+  return { totalMs: a.totalMs + b.totalMs, cost: a.cost + b.cost }
 }

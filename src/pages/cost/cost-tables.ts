@@ -38,14 +38,19 @@ export function costLines<Line extends CostLine>(
   nameOf: (line: Line) => Content,
   head = title.replace(/(?:(?<=ss)e)?s$/, ''),
 ): Html {
+  const name: ShownColumn<Line> = {
+    head,
+    of: ({ name, project, bucket }) => bucket ?? (name || project),
+    cell: nameOf,
+  }
+  return sortedTable(title, { name, ...costColumns(unit) }, some, context)
+}
+
+/** All but the name. */
+export function costColumns<Line extends CostLine>(unit: string | undefined): Record<string, ShownColumn<Line>> {
   const show = (sum: CostSum): Content => figure(unit === undefined ? minutes(sum) : amount(sum, unit))
   const valueOf = ({ totalMs, cost }: CostSum): number => (unit === undefined ? totalMs : cost)
-  const columns: Record<string, ShownColumn<Line>> = {
-    name: {
-      head,
-      of: ({ name, project, bucket }) => bucket ?? (name || project),
-      cell: nameOf,
-    },
+  return {
     ...(unit !== undefined && {
       cost: { head: 'Cost', of: (line: Line) => line.cost, cell: (line: Line) => figure(amount(line, unit)) },
     }),
@@ -62,7 +67,6 @@ export function costLines<Line extends CostLine>(
       ]),
     ),
   }
-  return sortedTable(title, columns, some, context)
 }
 
 /** Minutes, as runners' time is priced. */

@@ -1,8 +1,9 @@
 // The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
 import { addressWith } from '../layout/address.ts'
-import { ofOwn, ownLink, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
+import { groupCards } from '../layout/groups.ts'
+import { ofOwn, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
-import { amount, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
+import { amount, costColumns, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
 import { costChart } from './cost-chart.ts'
 import { card, crumbs, empty, howCounted, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
@@ -35,8 +36,12 @@ export function costPage(costs: Costs, context: RequestContext): Page {
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${totals(costs, total)} ${wastedCard(costs, total)} ${costChart(costs, context)}
-              ${costs.groups !== undefined && groupsCard(costs, costs.groups, context)}
-              ${costs.subgroups.length > 0 && costTable(costs, 'Groups', costs.subgroups, context, ({ name }) => html`<a href="${linkTo(base, span, name, own)}">${pathText(name)}</a>`)}
+              ${groupCards(
+                costs,
+                costColumns(costs.unit),
+                { group: to => linkTo(base, span, to, own), value: to => linkTo(base, span, group, to) },
+                context,
+              ).toReversed()}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
@@ -56,11 +61,6 @@ export function costPage(costs: Costs, context: RequestContext): Page {
 /** `project`: an id, or a group with a slash at its end. `own`: a value of the operator's attribute. */
 function linkTo(base: string, span: Span, project?: number | string, own?: string): string {
   return addressWith(`${base}/cost`, { span, project, own })
-}
-
-function groupsCard(costs: Costs, { by, lines }: NonNullable<Costs['groups']>, context: RequestContext): Html {
-  const nameOf = ({ name }: CostLine): Content => ownLink(name, linkTo(context.base, costs.span, costs.group, name))
-  return card(`By ${by}`, costLines(costs, `By ${by}`, lines, context, nameOf, by))
 }
 
 /** `type`: of the runners; empty if unknown. */

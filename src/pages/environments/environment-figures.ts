@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { incidentShape, incidentsOf } from './incident-figures.ts'
 import { keysOverTime, keysOverTimeShape } from './key-days.ts'
 import { fourKeys, keysShape } from './four-keys.ts'
-import { keyGroups, keyGroupsShape } from './environment-groups.ts'
+import { groupsOf, groupsShape, type Grouped } from '../layout/groups.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { DeploymentView, IsProduction } from '../../model/deployment.ts'
@@ -55,6 +55,8 @@ const environmentShape = z.object({
 })
 export type EnvironmentFigures = Shaped<typeof environmentShape>
 
+const keyLineShape = z.object({ name: z.string(), keys: keysShape })
+
 export const environmentsShape = z.object({
   span: spanShape,
   since: millis,
@@ -63,7 +65,7 @@ export const environmentsShape = z.object({
   environments: z.array(environmentShape),
   incidents: z.array(incidentShape).describe('By project.'),
   overTime: keysOverTimeShape,
-  ...keyGroupsShape,
+  ...groupsShape(keyLineShape),
   deployments: z.array(deploymentShape).describe('Newest first.'),
 })
 export type Environments = Shaped<typeof environmentsShape>
@@ -100,6 +102,11 @@ export async function environmentsOf(
     const about = { environment, tier, isProduction: isProduction({ environment, tier }) }
     return [{ ...about, instance, projectId, project: path, current: shown && listed(shown, isProduction), keys }]
   })
+  const linesOf = (all: readonly Grouped<ShownDeployment>[]): Shaped<typeof keyLineShape>[] =>
+    all
+      .map(({ name, items }) => ({ name, keys: fourKeys(items, days) }))
+      .sort((a, b) => b.keys.deployments - a.keys.deployments || (a.name < b.name ? -1 : 1))
+  const pathOf = ({ deployment }: ShownDeployment): string => deployment.project.path ?? ''
   return {
     span,
     since,
@@ -107,7 +114,7 @@ export async function environmentsOf(
     own,
     environments,
     incidents,
-    ...keyGroups(made, { project, days }, groupBy),
+    ...groupsOf(made, { scope: project, groupBy, pathOf }, linesOf),
     overTime: keysOverTime({ made, opened, isProduction }, span, now),
     deployments: made.slice(0, limit).map(one => listed(one, isProduction)),
   }

@@ -2,7 +2,7 @@
 import { addressWith } from '../layout/address.ts'
 import { environmentsOf } from './environment-figures.ts'
 import { keyColumns } from './four-keys.ts'
-import { keyGroupCards } from './environment-groups.ts'
+import { groupCards } from '../layout/groups.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { duration, figure, number, shortSha, since } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -29,6 +29,7 @@ export async function environmentsPage(
   const asked = { ...askedScope(context.query), limit: maxRows }
   const found = await environmentsOf(parts, settings, asked, context.now)
   const { environments, incidents, deployments } = found
+  const here = `${context.base}/environments`
   return {
     title: 'Environments',
     content: html`${await scopeHeading({ title: 'Environments', path: '/environments' }, asked, parts, context)}
@@ -46,7 +47,15 @@ export async function environmentsPage(
         ? empty('Nothing was deployed.')
         : html`${keyCharts(found.overTime, found, context)} ${keysTable(environments, found, context)} ${definitions}`,
     )}
-    ${keyGroupCards(found, asked, context)}
+    ${groupCards(
+      found,
+      keyColumns(),
+      {
+        group: project => scopeAddress(here, { ...asked, project }),
+        value: own => scopeAddress(here, { ...asked, own }),
+      },
+      context,
+    )}
     ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, context)} ${aboutIncidents}`)}
     ${card(
       'Latest deployments',

@@ -1,7 +1,7 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
 import { day } from '../../store/ports/trends.ts'
-import { flakyGroups, flakyGroupsShape, flakySum } from './test-groups.ts'
 import { given } from '../layout/address.ts'
+import { groupsOf, groupsShape } from '../layout/groups.ts'
 import { z } from 'zod'
 import { millis, ms, own as ownShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
@@ -45,12 +45,15 @@ const figuresShape = z.array(
 )
 const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional(), own: ownShape }
 
+const flakyLineShape = z.object({ name: z.string(), tests: z.number().describe('Flaky tests.'), lostMs: ms })
+type FlakyLine = Shaped<typeof flakyLineShape>
+
 /** Most expensive first. */
 export const flakyTestsShape = z.object({
   ...ofShape,
   flaky: figuresShape,
   total: z.object({ tests: z.number(), lostMs: ms }).describe(`Of all flaky tests, up to ${maxSummed}.`),
-  ...flakyGroupsShape,
+  ...groupsShape(flakyLineShape),
   days: z
     .array(
       z.object({
@@ -82,8 +85,18 @@ export async function flakyTests(
   return {
     ...{ ...of, days, total: flakySum(flaky) },
     flaky: flaky.slice(0, asked.limit),
-    ...flakyGroups(flaky, of.project, groupBy),
+    ...groupsOf(flaky, { scope: of.project, groupBy, pathOf: ({ project }) => project }, all =>
+      all.map(({ name, items }) => ({ name, ...flakySum(items) })).sort(costliest),
+    ),
   }
+}
+
+function flakySum(flaky: readonly TestFigures[]): Omit<FlakyLine, 'name'> {
+  return { tests: flaky.length, lostMs: flaky.reduce((sum, { costMs }) => sum + costMs, 0) }
+}
+
+function costliest(a: FlakyLine, b: FlakyLine): number {
+  return b.lostMs - a.lostMs || b.tests - a.tests
 }
 
 /** What the chart shows: whole days, today among them, and a week at least. */

@@ -3,7 +3,7 @@ import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { alternatives, card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, maxSummed, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number } from '../layout/format.ts'
-import { flakyGroupCards } from './test-groups.ts'
+import { groupCards } from '../layout/groups.ts'
 import { flakyChart } from './flaky-chart.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
@@ -21,6 +21,7 @@ type Settings = Pick<PagesSettings, 'readsTests' | 'groupBy'>
 export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
   const asked = askedTests(context.query, maxRows)
   const { flaky, days, total, ...groups } = await flakyTests(parts, settings, asked, context.now)
+  const here = `${context.base}/tests`
   return {
     title: 'Flaky tests',
     content: html`${await heading('Flaky tests', '/tests', asked, parts, context)}
@@ -31,7 +32,19 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, context
         failed with them took <strong>${duration(total.lostMs)}</strong>
       </p>`
     }
-    ${flakyChart(days, asked, context)} ${flakyGroupCards(groups, asked, context)}
+    ${flakyChart(days, asked, context)}
+    ${groupCards(
+      groups,
+      {
+        tests: figures('Flaky tests', ({ tests }) => tests, number),
+        cost: figures('Time lost', ({ lostMs }) => lostMs, duration),
+      },
+      {
+        group: project => scopeAddress(here, { ...asked, project }),
+        value: own => scopeAddress(here, { ...asked, own }),
+      },
+      context,
+    )}
     ${card(
       context.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
       flaky.length === 0

@@ -2,11 +2,20 @@
 import { z } from 'zod'
 import { branchClasses } from '../../model/branch-class.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
-import { figuresOf, figuresShape } from './trend-lines.ts'
-import { groupedTrends, groupLineShape, subgroupTrends } from './trend-groups.ts'
+import { groupsOf, groupsShape } from '../layout/groups.ts'
 import { regressionShape, regressionsOf } from './regression-figures.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
-import { lineShape, lineSorts, rankedJobs, rankedProjects, type LineSort } from './trend-lines.ts'
+import {
+  figuresOf,
+  figuresShape,
+  groupLines,
+  groupLineShape,
+  lineShape,
+  lineSorts,
+  rankedJobs,
+  rankedProjects,
+  type LineSort,
+} from './trend-lines.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendSubject } from '../../store/ports/trends.ts'
@@ -54,15 +63,7 @@ export const trendsShape = z.object({
     .optional()
     .describe('The previous period of the same length; absent unless all of it is stored.'),
   projects: z.array(lineShape),
-  subgroups: z
-    .array(groupLineShape)
-    .describe(
-      'By the next level of groups, whose path is the `name`; empty for one project, and if there is only one.',
-    ),
-  groups: z
-    .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(groupLineShape) })
-    .optional()
-    .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
+  ...groupsShape(groupLineShape),
   jobs: z.array(lineShape),
   regressions: z.array(regressionShape).describe('Those of the project or job in this period, and unresolved ones.'),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
@@ -115,7 +116,7 @@ export async function trendsOf(
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
     regressionsOf({ repositories }, { projectId, group, job, since: query.since }),
-    hasPlaces ? views.trends.places(query, maxPlaces) : [],
+    hasPlaces ? views.trends.places(query, maxPlaces) : undefined,
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
   return {
@@ -131,8 +132,7 @@ export async function trendsOf(
     total: figuresOf(series),
     before: before.length === 0 ? undefined : figuresOf(before),
     projects,
-    subgroups: subgroupTrends(places, group),
-    ...(hasPlaces && groupBy !== undefined && { groups: { by: groupBy.name, lines: groupedTrends(places, groupBy) } }),
+    ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.branch }, groupLines),
     jobs,
     regressions: worse.filter(one => branch === undefined || one.branch === branch),
     sorted,

@@ -1,6 +1,7 @@
 // The figures of trends, and the lines of their tables: jobs and projects in the order of a column, each with its figures of the previous period.
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
+import type { Grouped } from '../layout/groups.ts'
 import { roundPercentileOf, plusBins } from '../../lib/log-bins.ts'
 import {
   trendOrders,
@@ -9,6 +10,7 @@ import {
   type TrendReads,
   type TrendTotal,
   type TrendFigures,
+  type TrendPlace,
 } from '../../store/ports/trends.ts'
 
 export const figuresShape = z.object({
@@ -37,6 +39,15 @@ export const lineShape = z.object({
   before: figuresShape.optional().describe('The previous period of the same length.'),
 })
 export type TrendLine = Shaped<typeof lineShape>
+
+export const groupLineShape = z.object({
+  name: z.string(),
+  runs: z.number(),
+  failed: z.number(),
+  totalMs: ms,
+  meanMs: ms,
+})
+export type GroupLine = Shaped<typeof groupLineShape>
 
 /** The orders that the store can sort by, and those that are sorted here among `candidates`. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
@@ -131,4 +142,14 @@ export function figuresOf(rows: readonly TrendFigures[]): Figures {
     p95: roundPercentileOf(durations, 0.95),
     queueP50: roundPercentileOf(queues, 0.5),
   }
+}
+
+/** Sums of places, those with the most pipelines first. */
+export function groupLines(all: readonly Grouped<TrendPlace>[]): GroupLine[] {
+  const lines = all.map(({ name, items: some }) => {
+    const sum = (of: (place: TrendPlace) => number): number => some.reduce((total, one) => total + of(one), 0)
+    const [runs, totalMs] = [sum(one => one.runs), sum(one => one.totalMs)]
+    return { name, runs, failed: sum(one => one.failed), totalMs, meanMs: runs === 0 ? 0 : totalMs / runs }
+  })
+  return lines.sort((a, b) => b.runs - a.runs || (a.name < b.name ? -1 : 1))
 }

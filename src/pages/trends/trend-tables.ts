@@ -1,12 +1,11 @@
 // The tables of trends: jobs and projects, sortable by their columns.
-import { candidates, type LineSort, type TrendLine } from './trend-lines.ts'
+import { candidates, type GroupLine, type LineSort, type TrendLine } from './trend-lines.ts'
 import { delta } from '../layout/delta.ts'
 import { duration, figure, number, percent } from '../layout/format.ts'
 import { alternatives, empty, table, type SortHead } from '../layout/frame.ts'
-import { figures, sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import { figures, type ShownColumn } from '../layout/sorting.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
 import { trendsLink } from './trend-filters.ts'
-import type { GroupLine } from './trend-groups.ts'
 import type { Trends } from './trend-figures.ts'
 
 const orders: readonly (readonly [LineSort, string])[] = [
@@ -118,23 +117,12 @@ export function projectsTable(trends: Trends, base: string): Content {
   ${isOfCandidates(sorted.projects) && html`<p class="dim">Sorted among the ${candidates} with the most pipelines.</p>`}`
 }
 
-/** `label`: unique on its page. `nameOf`: as the first column shows it. */
-export function groupsTable(
-  label: string,
-  head: string,
-  lines: readonly GroupLine[],
-  nameOf: (name: string) => Content,
-  reader: TableReader,
-): Content {
-  const columns: Record<string, ShownColumn<GroupLine>> = {
-    name: { head, of: ({ name }) => name, cell: ({ name }) => nameOf(name) },
-    pipelines: figures('Pipelines', ({ runs }) => runs, number),
-    failed: figures('Failed', ({ failed }) => failed, number),
-    rate: figures('Rate', rateOf, percent),
-    mean: figures('Mean', ({ meanMs }) => meanMs, duration),
-    total: figures('Total', ({ totalMs }) => totalMs, duration),
-  }
-  return sortedTable(label, columns, lines, reader)
+export const groupColumns: Readonly<Record<string, ShownColumn<GroupLine>>> = {
+  pipelines: figures('Pipelines', ({ runs }) => runs, number),
+  failed: figures('Failed', ({ failed }) => failed, number),
+  rate: figures('Rate', rateOf, percent),
+  mean: figures('Mean', ({ meanMs }) => meanMs, duration),
+  total: figures('Total', ({ totalMs }) => totalMs, duration),
 }
 
 function isOfCandidates(sort: LineSort): boolean {

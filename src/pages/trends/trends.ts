@@ -1,13 +1,14 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
 import { addressWith } from '../layout/address.ts'
-import { ofOwn, ownLink, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
+import { groupCards } from '../layout/groups.ts'
+import { ofOwn, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
 import { nounOf, trendCharts } from './trend-charts.ts'
 import { card, crumbs, empty, howCounted, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, utc, minute } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../store/ports/trends.ts'
-import { groupsTable, jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
+import { groupColumns, jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
 import { regressionTable } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
 import { trendsForm, trendsLink } from './trend-filters.ts'
@@ -58,7 +59,15 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
         },
       )}
       ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
-      ${project === undefined && groupCards(trends, context)}
+      ${
+        project === undefined &&
+        groupCards(
+          trends,
+          groupColumns,
+          { group: to => trendsLink(base, trends, { group: to }), value: to => trendsLink(base, trends, { own: to }) },
+          context,
+        )
+      }
       ${
         project === undefined &&
         card('Projects', projectsTable(trends, base), {
@@ -71,16 +80,6 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
       )}
     `,
   }
-}
-
-/** By groups and by the operator's attribute. */
-function groupCards(trends: Trends, context: RequestContext): Content {
-  const { subgroups, groups } = trends
-  const link = (name: string): Content =>
-    html`<a href="${trendsLink(context.base, trends, { group: name })}">${pathText(name)}</a>`
-  const valueOf = (name: string): Content => ownLink(name, trendsLink(context.base, trends, { own: name }))
-  return html`${subgroups.length > 0 && card('Groups', groupsTable('Groups', 'Group', subgroups, link, context))}
-  ${groups !== undefined && groups.lines.length > 0 && card(`By ${groups.by}`, groupsTable(`By ${groups.by}`, groups.by, groups.lines, valueOf, context))}`
 }
 
 function aboutRetained({ retained }: Trends): Content {
