@@ -86,11 +86,9 @@ function metricsPage(
           countBehind: behindCountsOf(context, connections),
         })
       : undefined
-  return createMetricsPage({
-    collect: async () => [
-      ...((await ofPipelines?.()) ?? []),
-      ...((await compatible?.()) ?? []),
-      ...(await own.collect()),
-    ],
-  })
+  return createMetricsPage(async () => [
+    ...((await ofPipelines?.()) ?? []),
+    ...((await compatible?.()) ?? []),
+    ...(await own.collect()),
+  ])
 }

@@ -21,12 +21,8 @@ export interface HealthOptions {
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
-/** One for all listeners, which share the cached answer. */
-export interface Health {
-  readonly routes: FastifyPluginAsync
-}
-
-export function createHealth(options: HealthOptions): Health {
+/** The routes of all listeners, which share the cached answer. */
+export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
   /** How long the last answer is cached, ms. */
@@ -55,19 +51,17 @@ export function createHealth(options: HealthOptions): Health {
     return last.answer
   }
 
-  return {
-    routes: async app => {
-      app.get('/healthz', async (_request, reply) =>
-        reply.header('cache-control', 'no-store').send({ message: 'Alive.' }),
-      )
-      app.get('/readyz', async (_request, reply) => {
-        const state = await readiness()
-        return reply
-          .code(state.ready ? 200 : 503)
-          .header('cache-control', 'no-store')
-          .send({ message: state.ready ? 'Ready.' : state.reason })
-      })
-    },
+  return async app => {
+    app.get('/healthz', async (_request, reply) =>
+      reply.header('cache-control', 'no-store').send({ message: 'Alive.' }),
+    )
+    app.get('/readyz', async (_request, reply) => {
+      const state = await readiness()
+      return reply
+        .code(state.ready ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send({ message: state.ready ? 'Ready.' : state.reason })
+    })
   }
 }
 

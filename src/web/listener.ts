@@ -9,7 +9,6 @@ import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { answerErrors, answerExpectation, answerMalformed, withHost } from './error-answers.ts'
-import type { Health } from './health.ts'
 import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
 import { onceAtATime } from './once-at-a-time.ts'
@@ -53,7 +52,8 @@ export interface ListenerOptions {
   readonly basePath?: string | undefined
   /** Whether `X-Forwarded-*` is believed: by all, or by the addresses named. */
   readonly trustProxy: boolean | string
-  readonly health: Health
+  /** Its health checks; they answer with and without the base path. */
+  readonly health: FastifyPluginAsync
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
   /** Connections and addresses that have shown the secret, which routes report. */
@@ -101,8 +101,8 @@ export function createListener(options: ListenerOptions): Listener {
     if (stopping) void reply.header('connection', 'close')
     done(null, unread.close(request, reply, payload))
   })
-  void app.register(options.health.routes)
-  if (basePath !== '') void app.register(options.health.routes, { prefix: basePath })
+  void app.register(options.health)
+  if (basePath !== '') void app.register(options.health, { prefix: basePath })
 
   function failed(error: unknown): void {
     warn('failed', 'an error on a connection; the listener continues', { listener: name, cause: reasonOf(error) })

@@ -3,12 +3,8 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { contentTypes, expositionOf, type Exposition } from './exposition.ts'
 
-export interface MetricsPageOptions {
-  /** The current metrics. */
-  readonly collect: () => Promise<readonly ScopeMetrics[]>
-}
-
-export function createMetricsPage({ collect }: MetricsPageOptions): FastifyPluginAsync {
+/** `collect`: the current metrics. */
+export function createMetricsPage(collect: () => Promise<readonly ScopeMetrics[]>): FastifyPluginAsync {
   let collecting: Promise<readonly ScopeMetrics[]> | undefined
   return async app => {
     app.get('/metrics', async ({ headers }, reply) => {

@@ -32,7 +32,7 @@ async function scrape(accept?: string): Promise<{ type: unknown; body: string }>
   families.add({ key, project: { id: 3, path: 'acme/shop' }, profile: 'generic', series }, 10)
   const app = Fastify()
   onTestFinished(async () => app.close())
-  await app.register(createMetricsPage({ collect: async () => Promise.resolve(families.scopes()) }))
+  await app.register(createMetricsPage(async () => Promise.resolve(families.scopes())))
   const headers = accept === undefined ? {} : { accept }
   const answer = await app.inject({ url: '/metrics', headers })
   return { type: answer.headers['content-type'], body: answer.body }

@@ -23,7 +23,7 @@ async function shown(names: readonly string[]): Promise<string> {
   })
   const gauge = provider.getMeter('test').createGauge('jobs', { description: 'Jobs.\r\u001b[2J' })
   for (const name of names) gauge.record(1, { name })
-  await app.register(createMetricsPage({ collect: async () => (await reader.collect()).resourceMetrics.scopeMetrics }))
+  await app.register(createMetricsPage(async () => (await reader.collect()).resourceMetrics.scopeMetrics))
   return (await app.inject('/metrics')).body
 }
 
