@@ -8,7 +8,7 @@ import { startEarly, type EarlyStart, type EarlyStartOptions } from './early-sta
 import { startParts, type Parts, type PartsOptions } from './parts.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
-import type { ConfigStatus } from '../pages/ports.ts'
+import type { ConfigStatus } from '../pages/sources/setup-shape.ts'
 import type { Exporter } from '../export/exporter.ts'
 import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'

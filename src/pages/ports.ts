@@ -1,12 +1,12 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
 import type { ExportedSpan } from './pipelines/exported-span.ts'
-import type { ExportQueueStatus } from './exports/queue-shape.ts'
+import type { ExportQueueStatus, TriedNow } from './exports/queue-shape.ts'
 import type { FixFirst } from './overview/fix-first-shape.ts'
 import type { Flow } from './overview/flow.ts'
 import type { OwnValues } from './access/own-filter.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
-import type { Setup } from './sources/setup-shape.ts'
+import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
 import type { Outbox } from '../store/ports/outbox.ts'
 import type { IsProduction } from '../model/deployment.ts'
 import type { Chunk } from '../model/chunk.ts'
@@ -77,19 +77,6 @@ export interface PagesSources {
   readonly clockOffset: (instance: string) => number | undefined
   readonly now: () => Millis
   readonly log: Log
-}
-
-/** Which configuration is live, and what became of the last attempt to change it. */
-export interface ConfigStatus {
-  /** The same for the same settings; secrets do not count. */
-  readonly digest: string
-  readonly since: Millis
-  /** Settings that differ in the file and need a restart to apply. */
-  readonly restart: readonly string[]
-  /** The last reload, if it changed nothing because of these faults. */
-  readonly refused?: { readonly at: Millis; readonly faults: readonly string[] } | undefined
-  /** Since the start of the process. */
-  readonly reloads: { readonly applied: number; readonly refused: number }
 }
 
 /** Something that was done on the pages or through their API. */
@@ -220,11 +207,4 @@ export interface PagesSettings {
   readonly people?: PeopleOptions | undefined
   /** Whether a project is hidden; undefined: none is. */
   readonly isHidden?: ((path: string) => boolean) | undefined
-}
-
-export interface TriedNow {
-  /** Exports that waited for their next try, and are due now. */
-  readonly due: number
-  /** Queues whose open circuit breaker is half-open now. */
-  readonly probes: number
 }

@@ -9,7 +9,7 @@ import { profiles } from '../../src/app/profile.ts'
 import { ResendingSender } from '../e2e/resending-sender.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/app/daemon.ts'
-import type { ConfigStatus } from '../../src/pages/ports.ts'
+import type { ConfigStatus } from '../../src/pages/sources/setup-shape.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ScenarioName } from '../../src/demo/platform/scenarios.ts'
 

@@ -1,15 +1,18 @@
 // The JSON API: one table of routes. Both the routes and their OpenAPI description are made from it.
-import { get, type ApiRoute } from './api-route.ts'
+import { z } from 'zod'
+import { get, post, type ApiRoute } from './api-route.ts'
 import { answerOf } from '../access/own-values.ts'
 import { auditView, auditShape } from '../sources/audit.ts'
 import { fixFirstShape } from '../overview/fix-first-shape.ts'
 import { environmentsOf, environmentsShape } from '../environments/environment-figures.ts'
-import { exportRoutes } from './api-export-routes.ts'
+import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter-detail.ts'
+import { exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
+import { triedNowShape } from '../exports/queue-shape.ts'
 import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
 import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
 import { jobLogView, jobLogShape } from '../jobs/job-log-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
-import { configStatusShape, overviewShape } from '../overview/overview-shape.ts'
+import { overviewShape } from '../overview/overview-shape.ts'
 import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
 import {
   defaultRegressions,
@@ -18,6 +21,7 @@ import {
   regressionsOf,
   regressionsShape,
 } from '../trends/regression-figures.ts'
+import { configStatusShape } from '../sources/setup-shape.ts'
 import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { componentsOf, componentsShape } from '../components/component-figures.ts'
@@ -33,9 +37,11 @@ import {
   auditQuery,
   behindQuery,
   changesQuery,
+  chosen,
   compareQuery,
   componentsQuery,
   costQuery,
+  exportsQuery,
   filters,
   instanceQuery,
   logQuery,
@@ -47,8 +53,11 @@ import {
   timelineQuery,
   tokensQuery,
   trendQuery,
+  tried,
 } from './api-queries.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
+
+const count = z.object({ count: z.number() })
 
 export function apiRoutes(
   parts: PagesParts,
@@ -194,7 +203,36 @@ export function apiRoutes(
       { query: auditQuery, answer: auditShape },
       async ({ after, limit }) => auditView(parts, settings, after, limit),
     ),
-    ...exportRoutes(parts),
+    get(
+      '/exports',
+      'The backlog of each destination and signal, and the newest dead letters.',
+      { query: exportsQuery, answer: exportsShape },
+      async ({ sort }) => exportsView(parts, sort),
+    ),
+    get(
+      '/exports/dead-letters/:deadLetterId',
+      'One dead letter with the spans or the record that the backend refused.',
+      { answer: deadLetterDetailShape },
+      async ({ deadLetterId }) => deadLetterDetail(parts, deadLetterId),
+    ),
+    post(
+      '/exports/try',
+      'Retries pending exports now, and lets open circuit breakers probe at once, for one destination or all.',
+      { body: tried, answer: triedNowShape, isOfAll: true },
+      async ({ destination }, by) => tryNow(parts, by, destination),
+    ),
+    post(
+      '/dead-letters/retry',
+      'Sends the named dead letters again, or all of them.',
+      { body: chosen, answer: count },
+      async ({ ids }, by) => ({ count: await perform(parts, { verb: 'retry', which: ids }, by) }),
+    ),
+    post(
+      '/dead-letters/drop',
+      'Drops the named dead letters for good, or all of them.',
+      { body: chosen, answer: count },
+      async ({ ids }, by) => ({ count: await perform(parts, { verb: 'drop', which: ids }, by) }),
+    ),
     get(
       '/tokens',
       'Ingest tokens in use, by name and fingerprint, and recorded rotations.',

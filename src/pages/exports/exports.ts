@@ -6,11 +6,11 @@ import { deadLetterKeys, deadTable, queueKeys, queuesTable } from './export-tabl
 import { html, type Html } from '../layout/html.ts'
 import { ordered } from '../layout/sorting.ts'
 import { deadLetterShape } from './dead-letter-detail.ts'
-import { queueShape, type ExportQueueStatus } from './queue-shape.ts'
+import { queueShape, type ExportQueueStatus, type TriedNow } from './queue-shape.ts'
 import { saysTried, tryNowForm } from './try-now.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
 import { actorOf, type Admitted } from '../access/access.ts'
-import type { PagesSources, TriedNow } from '../ports.ts'
+import type { PagesSources } from '../ports.ts'
 
 export const exportsShape = z.object({
   queues: z.array(queueShape),

@@ -1,4 +1,4 @@
-// The state of the export of one signal to one destination, as the pages show it: see the circuit breaker in the export room.
+// The state of the export of one signal to one destination, as the pages show it, and the outcome of trying again: see the circuit breaker in the export room.
 import { z } from 'zod'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
 import type { Signal } from '../../store/ports/runs.ts'
@@ -27,3 +27,10 @@ export const queueShape = z.object({
 export type ExportQueueStatus = Omit<Shaped<typeof queueShape>, 'counters'> & {
   readonly counters: Readonly<Record<'delivered' | 'repeated' | 'partiallyRejected', number>>
 }
+
+export const triedNowShape = z.object({
+  due: z.number().describe('Number of exports that waited for their next try.'),
+  probes: z.number().describe('Number of queues whose circuit breaker was open.'),
+})
+/** The exports are due now, and the circuit breakers half-open. */
+export type TriedNow = Shaped<typeof triedNowShape>

@@ -4,9 +4,8 @@ import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
 import type { Flow } from './flow.ts'
 import type { ExportQueueStatus } from '../exports/queue-shape.ts'
-import type { Setup } from '../sources/setup-shape.ts'
+import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import { earliest, type Millis } from '../../model/instant.ts'
-import type { ConfigStatus } from '../ports.ts'
 import type { InboxState } from '../../store/ports/inbox.ts'
 
 export const noticeShape = z.object({

@@ -8,7 +8,7 @@ import { millis, type Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
 import { queueShape } from '../exports/queue-shape.ts'
 import { regressionShape } from '../trends/regression-figures.ts'
-import { setupShape } from '../sources/setup-shape.ts'
+import { configStatusShape, setupShape } from '../sources/setup-shape.ts'
 import type { InboxState } from '../../store/ports/inbox.ts'
 
 export const inboxShape = z.object({
@@ -17,19 +17,6 @@ export const inboxShape = z.object({
   oldest: millis.optional(),
   quarantined: z.number(),
 }) satisfies z.ZodType<InboxState>
-
-export const configStatusShape = z
-  .object({
-    digest: z.string().describe('The same for the same settings; secrets do not count.'),
-    since: millis,
-    restart: z.array(z.string()).describe('Settings that differ in the file and need a restart to apply.'),
-    refused: z
-      .object({ at: millis, faults: z.array(z.string()) })
-      .optional()
-      .describe('The last reload, if it changed nothing because of these faults.'),
-    reloads: z.object({ applied: z.number(), refused: z.number() }).describe('Since the start of the process.'),
-  })
-  .describe('Which configuration is live.')
 
 export const overviewShape = z.object({
   config: configStatusShape.optional(),

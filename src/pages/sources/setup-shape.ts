@@ -1,6 +1,6 @@
-// What is configured, without secrets.
+// What is configured, without secrets, and which configuration that is.
 import { z } from 'zod'
-import type { Shaped } from '../layout/shape.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
 
 export const setupShape = z.object({
   webhooks: z.string(),
@@ -34,3 +34,17 @@ export const setupShape = z.object({
  * that instance drops telemetry without a valid token, undefined if it is not asked.
  */
 export type Setup = Shaped<typeof setupShape>
+
+export const configStatusShape = z
+  .object({
+    digest: z.string().describe('The same for the same settings; secrets do not count.'),
+    since: millis,
+    restart: z.array(z.string()).describe('Settings that differ in the file and need a restart to apply.'),
+    refused: z
+      .object({ at: millis, faults: z.array(z.string()) })
+      .optional()
+      .describe('The last reload, if it changed nothing because of these faults.'),
+    reloads: z.object({ applied: z.number(), refused: z.number() }).describe('Since the start of the process.'),
+  })
+  .describe('Which configuration is live.')
+export type ConfigStatus = Shaped<typeof configStatusShape>
