@@ -7,7 +7,6 @@ import { createFixFirst } from '../overview/fix-first-view.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { createRunnersView } from '../runners/runners-view.ts'
 import { createUsuals } from '../pipelines/usual.ts'
-import { knownPaths } from './known-paths.ts'
 import { siteOf, type Address } from '../site.ts'
 import { withoutHidden } from './hidden.ts'
 import type { Admitted } from './access.ts'
@@ -68,5 +67,31 @@ export function createViews(
       fixFirst: createFixFirst({ ...shown, runners }, settings),
     }
     return { parts, site: siteOf(parts, settings), routes: apiRoutes(parts, settings), isWhole }
+  }
+}
+
+/** How often the paths of projects are read again, ms. */
+const everyMs = 60_000
+const maxProjects = 50_000
+
+/** The paths of all projects that have pipelines. */
+function knownPaths({ views, now, log }: Pick<PagesSources, 'views' | 'now' | 'log'>): {
+  has(path: string): boolean
+} {
+  let paths: ReadonlySet<string> = new Set()
+  let readAt = -Infinity
+  function read(): void {
+    readAt = now()
+    views
+      .projects(maxProjects)
+      .then(found => (paths = new Set(found)))
+      .catch((error: unknown) => log.warn({ reason: String(error) }, 'the names of projects could not be read'))
+  }
+  read()
+  return {
+    has: path => {
+      if (now() - readAt > everyMs) read()
+      return paths.has(path)
+    },
   }
 }

@@ -1,6 +1,6 @@
 // Everything about one job, for its page and the JSON API: facts, cost, sections, tests, usual duration, recent runs, exported spans.
 import { z } from 'zod'
-import { aboutOf, aboutShape } from './job-facts.ts'
+import { hasFailed } from '../../model/status.ts'
 import { historyOf, historyShape } from './job-history.ts'
 import { jobCardShape, runCard, runCardShape } from '../pipelines/run-card.ts'
 import { jobSectionsShape, sectionsOf } from './job-sections.ts'
@@ -9,8 +9,31 @@ import { exportedSpanShape } from '../pipelines/exported-span.ts'
 import { failedTestsOfJob } from '../pipelines/failed-tests.ts'
 import { usualShape } from '../pipelines/usual.ts'
 import { verdictOfJob, verdictShape } from '../pipelines/verdict.ts'
-import type { Shaped } from '../layout/shape.ts'
-import type { PagesParts, PagesSettings } from '../ports.ts'
+import { ms, type Shaped } from '../layout/shape.ts'
+import { viewJob, type Job } from '../../model/job.ts'
+import type { JobInside, RanOn } from '../../model/inside.ts'
+import type { JobSnapshot } from '../../model/chunk.ts'
+import type { PagesParts, PagesSettings, PagesSources } from '../ports.ts'
+
+const ranOnShape = z.object({
+  host: z.string().optional(),
+  pod: z.string().optional(),
+  node: z.string().optional(),
+}) satisfies z.ZodType<RanOn>
+
+const aboutShape = z.object({
+  failureDomain: z.enum(['user', 'platform', 'unknown']).optional().describe('Who can fix the failure.'),
+  startedBy: z.string().optional(),
+  runnerType: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+  ranOn: ranOnShape.optional().describe('Where it ran, if the head of its log says that.'),
+  environment: z.string().optional(),
+  coverage: z.number().optional().describe('Percent.'),
+  cost: z.object({ amount: z.number(), unit: z.string(), rate: z.string().optional() }).optional(),
+  critical: z.boolean().optional(),
+  slackMs: ms.optional(),
+})
+type JobAbout = Shaped<typeof aboutShape>
 
 export const jobDetailShape = z.object({
   pipeline: runCardShape.omit({ jobs: true, failures: true }),
@@ -72,5 +95,34 @@ export async function jobDetail(
       settings,
     ),
     spans: parts.exported(itsOwn).filter(span => span.jobId === jobId),
+  }
+}
+
+interface Known {
+  readonly known: Job
+  /** Its snapshots, one for each of its runs. */
+  readonly snapshots: readonly JobSnapshot[]
+  /** What was read of its log. */
+  readonly insides: readonly JobInside[]
+}
+
+function aboutOf(
+  { known, snapshots, insides }: Known,
+  { failureDomain }: Pick<PagesSources, 'failureDomain'>,
+  { costUnit = 'min' }: Pick<PagesSettings, 'costUnit'>,
+): JobAbout {
+  const job = viewJob(known)
+  const last = snapshots.at(-1)
+  return {
+    failureDomain: hasFailed(job.status) ? failureDomain(job.failureReason) : undefined,
+    startedBy: job.user?.username,
+    runnerType: job.runner?.type,
+    tags: job.runner?.tags ?? job.tags,
+    ranOn: insides.findLast(({ ranOn }) => ranOn !== undefined)?.ranOn,
+    environment: job.environment?.name,
+    coverage: job.coverage,
+    cost: last?.cost === undefined ? undefined : { amount: last.cost, unit: costUnit, rate: last.rate },
+    critical: last?.critical,
+    slackMs: last?.slack,
   }
 }

@@ -3,7 +3,7 @@ import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
-import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, crumbs, empty, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, percent, time, number, roughly } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
@@ -13,10 +13,12 @@ import { runnerTypeName } from '../../model/runner-type.ts'
 import { logAddress, pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
 import { statusOf } from '../pipelines/run-card.ts'
 import { testsCard } from './job-tests.ts'
-import { sectionsContent } from './job-waterfall.ts'
+import { aboutSections, sectionRows } from './job-sections.ts'
+import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import { verdictLine } from '../pipelines/verdict.ts'
 import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
 interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
   /** Whether its log can be shown. */
@@ -149,6 +151,35 @@ function whyItFailed({ job, about, sections }: JobDetail): Content {
       </p>
     </li>
   </ul>`
+}
+
+/** The waterfall of its sections, or why there is none. */
+function sectionsContent(
+  { pipeline, job, sections }: JobDetail,
+  { jobSections = [] }: Pick<PagesSettings, 'jobSections'>,
+): Content {
+  if (sections === undefined || sections.sections.length === 0) return empty(whyNone(job.status, jobSections))
+  const { projectId, pipelineId } = pipeline
+  const place = { projectId, pipelineId, depth: 0 }
+  const own: WaterfallRow = {
+    ...{ ...place, kind: 'job', id: job.id, label: job.name, critical: false, retried: job.retried },
+    ...{ status: job.status, start: sections.start, end: sections.end },
+  }
+  const rows = [own, ...sectionRows(sections, place)]
+  const to = Math.max(sections.end, sections.start + 1)
+  return html`${waterfallDrawing({ rows, from: sections.start, to }, { description: 'The job and its sections over time' })}
+  ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
+}
+
+function whyNone(status: string, jobSections: readonly string[]): Content {
+  if (jobSections.length === 0) {
+    return html`Sections come from the job’s log, which is not read. Set <code>PIPESPAN_JOB_SECTIONS</code> to
+      <code>failed</code>, <code>slow</code> or <code>all</code>, with a <code>PIPESPAN_PLATFORM_TOKEN</code>, to see
+      the sections of future jobs.`
+  }
+  if (!isFinished(status)) return 'Sections are read from the log after the pipeline has ended.'
+  return html`No sections: <code>PIPESPAN_JOB_SECTIONS</code> (${jobSections.join(', ')}) does not include this job, its
+    log has not been read yet or cannot be read, or the log has no sections.`
 }
 
 /** One or two sentences. `tookMs`: of this run, so far; undefined if it never started. */

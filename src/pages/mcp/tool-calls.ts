@@ -6,11 +6,10 @@ import { bounded, leftOutShape, maxCharacters } from './bounded.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { UnknownValue } from '../access/own-values.ts'
-import { tools } from './tools.ts'
+import { tools, type Tool } from './tools.ts'
 import type { ApiRoute } from '../api/api-route.ts'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
 import type { Log } from '../../lib/log.ts'
-import type { Tool } from './tool.ts'
 
 const concurrency = 4
 /** Calls that may wait. */

@@ -1,4 +1,5 @@
-// The table of tools. Their arguments and answers are the shapes of the JSON API.
+// The table of tools: each is a route of the JSON API, with the part of its answer that a model needs. Their arguments and answers are the shapes
+// of the JSON API.
 import { z } from 'zod'
 import { comparedRunsShape } from '../pipelines/compared-with.ts'
 import { comparisonShape } from '../pipelines/comparison.ts'
@@ -16,7 +17,29 @@ import { runnersViewShape } from '../runners/runner-figures.ts'
 import { trendsShape } from '../trends/trend-figures.ts'
 import type { ComparedRuns } from '../pipelines/compared-with.ts'
 import type { Shaped } from '../layout/shape.ts'
-import type { Tool } from './tool.ts'
+
+export interface Tool {
+  readonly name: string
+  readonly title: string
+  /** In plain English, with units: models choose a tool and its arguments by it. */
+  readonly description: string
+  /** The GET route of the JSON API that it asks. */
+  readonly path: string
+  /** Arguments that are not asked for. */
+  readonly fixed?: Readonly<Record<string, unknown>>
+  /** Arguments beside those of the route. */
+  readonly more?: z.ZodRawShape
+  /** The part of the route's answer that is returned: what it does not name is left out. */
+  readonly answer: z.ZodObject
+  /** Turns the route's answer into one that `answer` fits, or into a sentence why there is none. */
+  readonly select?: (found: never, asked: never) => object | string
+  /** Rows of each list, unless `limit` is given. */
+  readonly rows?: number
+  /** Which rows of a list stay if there are too many; default: the first. */
+  readonly keep?: 'last'
+  /** Whether it asks the platform. */
+  readonly asksPlatform?: boolean
+}
 
 const listShape = pipelineListShape.extend({ pipelines: z.array(listedRunShape.omit({ jobs: true })) })
 const cardShape = runCardShape.omit({ jobs: true })
