@@ -2,7 +2,6 @@
 import { addressWith } from '../layout/address.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../layout/frame.ts'
-import { changeCharts } from './change-charts.ts'
 import {
   changeKeys,
   changesOf,
@@ -14,7 +13,10 @@ import {
 import { duration, number, utc } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import { spans } from '../layout/trend-spans.ts'
+import { chartDays, spans } from '../layout/trend-spans.ts'
+import { lineChart } from '../charts/line-chart.ts'
+import { runsLink } from '../charts/runs-link.ts'
+import { stackedBars } from '../charts/stacked-bars.ts'
 import type { PagesSources } from '../ports.ts'
 
 /** Rows of each list. */
@@ -71,6 +73,26 @@ function totals({ total, span }: ChangesShown): Html {
     ['To first pipeline', duration(total.timeToFirstPipeline)],
     total.timeInMergeTrain !== undefined && ['In merge train', duration(total.timeInMergeTrain)],
   ])
+}
+
+/** Merges and the median time to merge of each day. */
+function changeCharts({ days, span, project, own }: ChangesShown, { base, now }: RequestContext): Html {
+  const frame = chartDays(span, now)
+  const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project, own })
+  return html`<div class="charts">
+    <div class="card">
+      ${stackedBars({
+        ...{ frame, href, label: 'Merged by day', steps: days, shown: number },
+        areas: [{ name: 'merged', css: 'series-1', value: ({ merged }) => merged }],
+      })}
+    </div>
+    <div class="card">
+      ${lineChart({
+        ...{ frame, href, label: 'Time to merge', points: days },
+        lines: [{ name: 'median', css: 'p50', value: ({ timeToMerge }) => timeToMerge }],
+      })}
+    </div>
+  </div>`
 }
 
 function projectsTable({ projects, span }: ChangesShown, context: RequestContext): Html {

@@ -10,18 +10,14 @@ import { spanOf, spans, type Span } from '../layout/trend-spans.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { Scope } from '../layout/scope-heading.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 
 export const timelineKinds = ['deployment', ...shownKinds] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 const kindShape = z.enum(timelineKinds)
 
-interface AskedTimeline {
-  readonly span: Span
-  /** Full path; undefined: all projects. */
-  readonly project?: string | undefined
-  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
-  readonly own?: string | undefined
+interface AskedTimeline extends Scope {
   /** Empty: all. */
   readonly kinds: readonly TimelineKind[]
   readonly limit: number

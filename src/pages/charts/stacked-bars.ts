@@ -1,5 +1,4 @@
 // A chart of amounts over time: a bar for each step, stacked by what it consists of.
-import { hatches, hatchOf } from './hatch.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -63,6 +62,40 @@ export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBar
   )
   const keys = areas.map(({ name, css }) => ({ name, css, hatch: hatchOf(label, css) }))
   return plot.draw(label, keys, html`${patterns}${bars}`)
+}
+
+/**
+ * Patterns over the areas, which tell them apart without colour: lines through a tile of 6 × 6 units. Each class of areas always has the same
+ * pattern; what is good or usual has none.
+ */
+const hatchLines: Readonly<Record<string, string>> = {
+  bad: 'M-1 1l2 -2M0 6l6 -6M5 7l2 -2',
+  'series-1': 'M-1 5l2 2M0 0l6 6M5 -1l2 2',
+  'series-3': 'M0 3h6',
+  'series-4': 'M3 0v6',
+  'series-5': 'M0 3h6M3 0v6',
+}
+
+/** The patterns of these classes; `chart`: its label, unique on the page. */
+function hatches(chart: string, classes: readonly string[]): Html {
+  return html`<defs>
+    ${classes.map(
+      css =>
+        hatchLines[css] !== undefined &&
+        html`<pattern id="${hatchId(chart, css)}" width="6" height="6" patternUnits="userSpaceOnUse"
+          ><path class="hatch" d="${hatchLines[css]}"
+        /></pattern>`,
+    )}
+  </defs>`
+}
+
+/** The attribute that draws the pattern of a class; empty without a pattern. */
+function hatchOf(chart: string, css: string): string {
+  return hatchLines[css] === undefined ? '' : `url(#${hatchId(chart, css)})`
+}
+
+function hatchId(chart: string, css: string): string {
+  return `hatch-${chart.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-${css}`
 }
 
 /** The pattern over a bar. */

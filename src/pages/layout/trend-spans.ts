@@ -28,3 +28,12 @@ export function openingSpan(extent: Pick<TrendExtent, 'first' | 'last'> | undefi
   if (reaches('7d', first)) return '7d'
   return spanNames.slice(spanNames.indexOf('30d')).find(span => reaches(span, last)) ?? '1y'
 }
+
+/** What a chart of days shows: whole days, today among them, and a week at least. */
+export function chartDays(
+  span: Span,
+  now: Millis,
+): { readonly since: Millis; readonly until: Millis; readonly step: number } {
+  const until = Math.ceil((now + 1) / day) * day
+  return { since: until - Math.max(7 * day, spans[span].length), until, step: day }
+}

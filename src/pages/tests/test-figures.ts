@@ -1,12 +1,12 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
-import { day } from '../../store/ports/trends.ts'
 import { given } from '../layout/address.ts'
 import { groupsOf, groupsShape } from '../layout/groups.ts'
 import { z } from 'zod'
 import { millis, ms, own as ownShape, type Shaped } from '../layout/shape.ts'
-import { spans } from '../layout/trend-spans.ts'
+import { chartDays, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { Scope } from '../layout/scope-heading.ts'
 import type { FlakyDay, TestFigures, TestQuestion } from '../../store/ports/test-memory.ts'
 
 /** Test results are stored for 30 days. */
@@ -16,12 +16,8 @@ type TestSpanName = (typeof testSpanNames)[number]
 /** Flaky tests that are added up. */
 export const maxSummed = 5_000
 
-export interface AskedTests {
+export interface AskedTests extends Scope {
   readonly span: TestSpanName
-  /** Full path; undefined: all projects. */
-  readonly project?: string | undefined
-  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
-  readonly own?: string | undefined
   /** Rows of each list. */
   readonly limit: number
 }
@@ -80,7 +76,7 @@ export async function flakyTests(
   const { of, figures } = questions(parts, { ...asked, limit: maxSummed }, now)
   const [flaky, days] = await Promise.all([
     figures('flaky'),
-    parts.tests.flakyDays({ project: of.project, since: flakyChartTimes(asked.span, now).since }),
+    parts.tests.flakyDays({ project: of.project, since: chartDays(asked.span, now).since }),
   ])
   return {
     ...{ ...of, days, total: flakySum(flaky) },
@@ -97,12 +93,6 @@ function flakySum(flaky: readonly TestFigures[]): Omit<FlakyLine, 'name'> {
 
 function costliest(a: FlakyLine, b: FlakyLine): number {
   return b.lostMs - a.lostMs || b.tests - a.tests
-}
-
-/** What the chart shows: whole days, today among them, and a week at least. */
-export function flakyChartTimes(span: TestSpanName, now: Millis): { readonly since: Millis; readonly until: Millis } {
-  const until = Math.ceil((now + 1) / day) * day
-  return { since: until - Math.max(7 * day, spans[span].length), until }
 }
 
 export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<CostlyTests> {

@@ -1,16 +1,17 @@
 // The pages of tests: flaky tests; the most failing and the slowest tests.
 import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { alternatives, card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
+import { alternatives, card, empty, howCounted, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, maxSummed, testSpanNames, type AskedTests } from './test-figures.ts'
-import { counted, duration, number } from '../layout/format.ts'
+import { counted, duration, figure, number, utc } from '../layout/format.ts'
+import { fullWidth, stackedBars } from '../charts/stacked-bars.ts'
 import { groupCards } from '../layout/groups.ts'
-import { flakyChart } from './flaky-chart.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { ages, figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
-import { spans } from '../layout/trend-spans.ts'
+import { runsLink } from '../charts/runs-link.ts'
+import { chartDays, spans } from '../layout/trend-spans.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
-import type { TestFigures } from '../../store/ports/test-memory.ts'
+import type { FlakyDay, TestFigures } from '../../store/ports/test-memory.ts'
 
 /** Rows of each list. */
 const maxRows = 50
@@ -56,6 +57,37 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, context
       passed. Time lost is the duration of the jobs that failed with it.`,
     )}`,
   }
+}
+
+/** Empty without flaky tests. */
+function flakyChart(days: readonly FlakyDay[], asked: AskedTests, { base, now }: RequestContext): Content {
+  if (days.length === 0) return ''
+  const frame = chartDays(asked.span, now)
+  const href = ({ at }: FlakyDay): string => runsLink(base, at, frame, { project: asked.project, own: asked.own })
+  return html`<div class="card">
+    ${stackedBars({
+      ...{ frame, width: fullWidth, label: 'Flaky tests found by day', steps: days, shown: number },
+      areas: [
+        { name: 'failed, then passed when the job ran again', css: 'series-3', value: ({ retried }) => retried },
+        { name: 'repeated within a report', css: 'series-1', value: ({ repeated }) => repeated },
+      ],
+      href,
+    })}
+    <details>
+      <summary>Show as a table</summary>
+      ${table(
+        'Flaky tests found by day',
+        ['Day', 'Failed, then passed', 'Repeated within a report'],
+        days
+          .toReversed()
+          .map(one => [
+            html`<a href="${href(one)}">${utc(one.at).slice(0, 10)}</a>`,
+            figure(number(one.retried)),
+            figure(number(one.repeated)),
+          ]),
+      )}
+    </details>
+  </div>`
 }
 
 export async function costlyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
