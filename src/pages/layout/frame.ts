@@ -68,17 +68,7 @@ export function document(page: Page, context: RequestContext): string {
   const { base, address } = context
   return html`<!doctype html>
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${page.title} · Pipespan</title>
-        <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
-        <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
-        <script type="module" src="${assetUrl(base, 'times.js')}"></script>
-        <script type="module" src="${assetUrl(base, 'pages.js')}"></script>
-        ${page.hasWaterfall === true && html`<script type="module" src="${assetUrl(base, 'waterfall.js')}"></script>`}
-      </head>
+      ${head(page, base, ['times.js', 'pages.js', ...(page.hasWaterfall === true ? ['waterfall.js'] : [])])}
       <body${page.live === true ? html` data-live="${base}/live?${new URLSearchParams({ page: address }).toString()}"` : ''}>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
@@ -112,14 +102,7 @@ export function document(page: Page, context: RequestContext): string {
 export function bareDocument(page: Page, base: string): string {
   return html`<!doctype html>
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${page.title} · Pipespan</title>
-        <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
-        <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
-      </head>
+      ${head(page, base, [])}
       <body class="bare">
         <main id="main">
           <p class="brand">${logo}<span>Pipespan</span></p>
@@ -127,6 +110,18 @@ export function bareDocument(page: Page, base: string): string {
         </main>
       </body>
     </html>`.toString()
+}
+
+function head({ title }: Page, base: string, scripts: readonly (keyof typeof assets)[]): Html {
+  return html`<head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title} · Pipespan</title>
+    <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
+    <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
+    ${scripts.map(name => html`<script type="module" src="${assetUrl(base, name)}"></script>`)}
+  </head>`
 }
 
 const logo = html`<svg class="logo" viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
