@@ -1,10 +1,10 @@
 // Which CI components, templates and files projects include, at which version, and who is behind: from what the inventory found last.
 import { z } from 'zod'
-import { given } from '../layout/address.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { newestOf } from './version-order.ts'
 import type { PagesSources } from '../ports.ts'
+import type { Scope } from '../layout/scope-heading.ts'
 
 const using = z.object({ version: z.string().describe('Empty if it has none.'), projects: z.array(z.string()) })
 
@@ -25,18 +25,9 @@ export const componentsShape = z.object({
 })
 export type Components = Shaped<typeof componentsShape>
 
-export interface AskedComponents {
-  /** Full path of a project, or of a group with a slash at its end; undefined: all. */
-  readonly project?: string | undefined
-}
-
-export function askedComponents(query: URLSearchParams): AskedComponents {
-  return { project: given(query, 'project') }
-}
-
 export async function componentsOf(
   { repositories }: Pick<PagesSources, 'repositories'>,
-  { project }: AskedComponents,
+  { project }: Pick<Scope, 'project'>,
 ): Promise<Components> {
   const readings = (await repositories.gaugeReadings.all()).filter(
     one => one.kind === 'includes' && isInScope(one.project?.path ?? '', project),

@@ -1,10 +1,11 @@
 // The page of components: which CI components, templates and files of others projects include, and who is behind.
-import { askedComponents, componentsOf, usersOf, type Component } from './component-figures.ts'
+import { componentsOf, usersOf, type Component } from './component-figures.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, number, since } from '../layout/format.ts'
 import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
+import { given } from '../layout/address.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { maxProjects, ownField, projectField, unknownOwn, unknownScope } from '../layout/scope-heading.ts'
+import { maxProjects, projectForm } from '../layout/scope-heading.ts'
 import type { PagesSources } from '../ports.ts'
 
 const words: Readonly<Record<string, string>> = { project: 'file of a project', remote: 'other host' }
@@ -16,26 +17,14 @@ export async function componentsPage(
   context: RequestContext,
 ): Promise<Page> {
   const { base, now } = context
-  const asked = askedComponents(context.query)
-  const [found, known] = await Promise.all([componentsOf(parts, asked), parts.views.projects(maxProjects)])
+  const project = given(context.query, 'project')
+  const [found, known] = await Promise.all([componentsOf(parts, { project }), parts.views.projects(maxProjects)])
   const { components, projects, oldest } = found
   const behind = new Set(components.flatMap(one => one.behind)).size
   return {
     title: 'Components',
     content: html`<div class="page-head"><h1>Components</h1></div>
-      <form
-        class="filters of-one card"
-        method="get"
-        action="${base}/components"
-        role="search"
-        aria-label="Choose a project"
-      >
-        ${projectField(asked.project, known, 'wide')} ${ownField(context.own)}
-        <span class="buttons"
-          ><button>Show</button><a class="button plain" href="${base}/components">All projects</a></span
-        >
-      </form>
-      ${unknownScope(asked.project, known)} ${unknownOwn(context.own)}
+      ${projectForm(`${base}/components`, { project }, known, context.own)}
       ${
         projects > 0 &&
         html`<p class="summary">

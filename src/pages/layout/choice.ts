@@ -13,18 +13,19 @@ export const sources = [
   'parent_pipeline',
 ] as const
 
-/** `words`: the texts of options that are not shown as they are. */
+/** `wordOf`: the text of an option. */
 export function choice(
   name: string,
   options: readonly string[],
   chosen: string | undefined,
-  words: Readonly<Record<string, string>> = {},
+  wordOf: (option: string) => string = option => option.replaceAll('_', ' '),
 ): Html {
   const all = chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
-  const wordOf = (option: string): string =>
-    Object.hasOwn(words, option) ? (words[option] ?? option) : option.replaceAll('_', ' ')
   return html`<select name="${name}">
     <option value="">any</option>
     ${all.map(option => html`<option value="${option}" ${option === chosen && html` selected`}>${wordOf(option)}</option>`)}
   </select>`
 }
+
+/** For options that others have named. */
+export const asItIs = (option: string): string => option

@@ -1,7 +1,7 @@
 // The heading of pages with figures: a choice of the period and of the project.
 import { addressWith, given } from './address.ts'
 import { alternatives, type RequestContext } from './frame.ts'
-import { choice } from './choice.ts'
+import { asItIs, choice } from './choice.ts'
 import { html, type Content, type Html } from './html.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
@@ -64,12 +64,7 @@ export function unknownScope(project: string | undefined, projects: readonly str
 /** A field of a form for a value of the operator's attribute; empty without an attribute. */
 export function ownField(own: OwnFilter | undefined): Content {
   if (own?.name === undefined) return ''
-  return html`<label class="own">${own.name}${choice('own', own.values, own.value, plainWords(own.values))}</label>`
-}
-
-/** Values are shown as they are. */
-function plainWords(values: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(values.map(value => [value, value]))
+  return html`<label class="own">${own.name}${choice('own', own.values, own.value, asItIs)}</label>`
 }
 
 /** Says that no known project has the value of the operator's attribute. */
@@ -103,17 +98,32 @@ export async function scopeHeading(
   { views }: Pick<PagesSources, 'views'>,
   { base, own }: RequestContext,
 ): Promise<Html> {
-  const projects = await views.projects(maxProjects)
   const here = base + path
   return html`<div class="page-head">
       <h1>${title}</h1>
       ${aside} ${periodChoice(names, span, one => scopeAddress(here, { span: one, project, own: value }))}
     </div>
-    <form class="filters of-one card" method="get" action="${here}" role="search" aria-label="Choose a project">
-      <input type="hidden" name="span" value="${span}" />
+    ${projectForm(here, { span, project }, await views.projects(maxProjects), own)}`
+}
+
+/** A form to choose a project, a group or a value of the operator's attribute, on the page at this address. */
+export function projectForm(
+  address: string,
+  { span, project }: Partial<Scope>,
+  projects: readonly string[],
+  own: OwnFilter | undefined,
+): Html {
+  return html`<form
+      class="filters of-one card"
+      method="get"
+      action="${address}"
+      role="search"
+      aria-label="Choose a project"
+    >
+      ${span !== undefined && html`<input type="hidden" name="span" value="${span}" />`}
       ${projectField(project, projects, 'wide')} ${ownField(own)}
       <span class="buttons"
-        ><button>Show</button><a class="button plain" href="${scopeAddress(here, { span })}">All projects</a></span
+        ><button>Show</button><a class="button plain" href="${addressWith(address, { span })}">All projects</a></span
       >
     </form>
     ${unknownScope(project, projects)} ${unknownOwn(own)}`

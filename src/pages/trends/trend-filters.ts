@@ -1,9 +1,9 @@
 // The filters of trends: the form, and addresses that keep the filters.
 import { branchClasses } from '../../model/branch-class.ts'
 import { isGroup } from '../../store/ports/project-scope.ts'
-import { choice, sources } from '../layout/choice.ts'
+import { asItIs, choice, sources } from '../layout/choice.ts'
 import { html, type Html } from '../layout/html.ts'
-import { lineSortOf, type LineSort } from './trend-lines.ts'
+import { lineSortOf } from './trend-lines.ts'
 import { ownField } from '../layout/scope-heading.ts'
 import { spanOf } from '../layout/trend-spans.ts'
 import { addressWith, given, wholeNumber } from '../layout/address.ts'
@@ -34,16 +34,11 @@ export function groupIn(query: URLSearchParams): string | undefined {
   return scope !== undefined && isGroup(scope) ? scope : undefined
 }
 
-interface Changes extends Omit<AskedTrends, 'jobs' | 'projects'> {
-  readonly jobs?: LineSort
-  readonly projects?: LineSort
-}
-
 /** The address of the same trends with changes. A change to undefined removes a filter. */
 export function trendsLink(
   base: string,
   { span, project, group: of, own, job, filter, sorted }: Trends,
-  changes: Changes,
+  changes: AskedTrends,
 ): string {
   const {
     projectId,
@@ -79,12 +74,9 @@ export function trendsForm(trends: Trends, { base, own }: RequestContext): Html 
   return html`<form class="filters card" method="get" action="${base}/trends" role="search" aria-label="Filter trends">
     ${Object.entries(kept).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${ownField(own)}
-    <label>Branches${choice('branch', branchClasses, filter.branch, branchNames)}</label>
+    <label>Branches${choice('branch', branchClasses, filter.branch, one => branchNames[one] ?? one)}</label>
     <label>Started by${choice('source', sources, filter.source)}</label>
-    <label
-      >Pipeline
-      name${choice('name', pipelineNames, filter.pipelineName, Object.fromEntries(pipelineNames.map(name => [name, name])))}</label
-    >
+    <label>Pipeline name${choice('name', pipelineNames, filter.pipelineName, asItIs)}</label>
     <label>Exact branch or tag<input name="ref" value="${filter.ref}" autocomplete="off" /></label>
     <label>Runner<input name="runner" value="${filter.runner}" autocomplete="off" /></label>
     <span class="buttons"
