@@ -6,6 +6,7 @@
 // and a session that ends is deleted from the store later, at the next login or when its cookie is used.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { reasonOf } from '../../lib/fault.ts'
+import { remember } from '../../lib/bounded-map.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Repositories } from '../../store/ports/repository.ts'
@@ -67,7 +68,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
         }))
       } catch (error) {
         log.warn({ reason: reasonOf(error) }, 'a session could not be stored: it is valid in this process alone')
-        remember(unwritten, digest, now() + sessionLife)
+        remember(unwritten, digest, now() + sessionLife, maxSessions)
       }
       return id
     },
@@ -93,7 +94,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
         await sessions.remove({ digest })
       } catch (error) {
         log.warn({ reason: reasonOf(error) }, 'an ended session could not be deleted from the store yet')
-        remember(unerased, digest, now() + sessionLife)
+        remember(unerased, digest, now() + sessionLife, maxSessions)
       }
     },
   }
@@ -102,12 +103,6 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
 /** Also false for an end that is too far in the future: a wrong clock must not prolong a session. */
 function isCurrent(until: Millis, now: Millis): boolean {
   return until > now && until <= now + sessionLife + clockSlack
-}
-
-function remember(digests: Map<string, Millis>, digest: string, until: Millis): void {
-  digests.set(digest, until)
-  const [oldest] = digests.keys()
-  if (digests.size > maxSessions && oldest !== undefined) digests.delete(oldest)
 }
 
 function digestOf(token: Secret, id: string): string {

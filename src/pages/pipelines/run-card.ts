@@ -9,6 +9,7 @@ import { foldedName } from '../../store/ports/pipeline-name.ts'
 import { viewJob, type JobView } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PlatformNow } from './platform-clock.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 
 export const jobCardShape = z.object({
@@ -93,7 +94,7 @@ export function runCard({ run, timing }: StoredRun, clock: PlatformNow): RunCard
     instance: run.key.instance,
     projectId: run.project.facts.id,
     pipelineId: run.key.pipelineId,
-    project: run.project.facts.path ?? run.project.facts.name ?? String(run.project.facts.id),
+    project: projectName(run.project.facts),
     iid: facts?.iid,
     status,
     name: facts?.name,
@@ -126,6 +127,11 @@ function spentMs(card: Omit<RunCard, 'spentMs'>): number | undefined {
   const end = card.finishedAt ?? ended
   if (end === undefined && isTerminal(card.status)) return undefined
   return Math.max(0, (end ?? card.platformNow) - start)
+}
+
+/** The full path of a project, else what is known of it. */
+export function projectName({ path, name, id }: ProjectFacts): string {
+  return path ?? name ?? String(id)
 }
 
 /** The first known time of a run. */

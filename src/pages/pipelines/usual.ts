@@ -4,6 +4,7 @@ import { runCardShape, type RunCard } from './run-card.ts'
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/branch-class.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
+import { remember } from '../../lib/bounded-map.ts'
 import { number, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { roundPercentileOf, plusBins } from '../../lib/log-bins.ts'
@@ -70,12 +71,7 @@ export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () =
         const rows = await trends().ofJobs({ instance, projectId }, missing, query)
         const found = Map.groupBy(rows, row => row.job)
         for (const job of missing) {
-          known.delete(nameOf(job))
-          known.set(nameOf(job), { figures: found.get(job) ?? [], until: at + believedFor })
-        }
-        for (const oldest of known.keys()) {
-          if (known.size <= maxKnown) break
-          known.delete(oldest)
+          remember(known, nameOf(job), { figures: found.get(job) ?? [], until: at + believedFor }, maxKnown)
         }
       }
       return new Map(

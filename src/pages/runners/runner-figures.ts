@@ -13,6 +13,7 @@ const placeShape = {
   jobId: z.number(),
   name: z.string(),
 }
+type JobPlace = Shaped<z.ZodObject<typeof placeShape>>
 
 const runnersShape = z.object({ available: z.number(), busy: z.number(), offline: z.number() })
 export type RunnerCounts = Shaped<typeof runnersShape>
@@ -60,13 +61,7 @@ export const runnersViewShape = z.object({
 export type RunnersView = Shaped<typeof runnersViewShape>
 
 /** A job that runs on a runner, has run on one, or waits for one. */
-export interface RunnerJob {
-  readonly instance: string
-  readonly projectId: number
-  readonly project: string
-  readonly pipelineId: number
-  readonly jobId: number
-  readonly name: string
+export interface RunnerJob extends JobPlace {
   /** The tags that it requires. */
   readonly tags?: readonly string[] | undefined
   /** The tags of its runner. */
@@ -149,7 +144,7 @@ function setOf({ runnerTags, tags }: RunnerJob): string | undefined {
   return tagSetOf(runnerTags ?? tags)
 }
 
-function placeOf({ instance, projectId, project, pipelineId, jobId, name }: RunnerJob) {
+function placeOf({ instance, projectId, project, pipelineId, jobId, name }: RunnerJob): JobPlace {
   return { instance, projectId, project, pipelineId, jobId, name }
 }
 

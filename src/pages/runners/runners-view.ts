@@ -1,6 +1,7 @@
 // Reads what the page of runners shows: the jobs of the last day from the stored pipelines, and the runners of the inventory.
 import { activeStatuses } from '../overview/activity.ts'
 import { isPending } from '../../model/status.ts'
+import { projectName } from '../pipelines/run-card.ts'
 import { tagSetFigures, waitingJobs, type KnownRunner, type RunnerJob, type RunnersView } from './runner-figures.ts'
 import { viewJob } from '../../model/job.ts'
 import type { GaugeReading } from '../../store/ports/gauge-documents.ts'
@@ -76,7 +77,7 @@ function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
   const place = {
     instance: run.key.instance,
     projectId: facts.id,
-    project: facts.path ?? facts.name ?? String(facts.id),
+    project: projectName(facts),
     pipelineId: run.key.pipelineId,
   }
   return [...run.jobs.values()].map(viewJob).flatMap((job): RunnerJob[] => {

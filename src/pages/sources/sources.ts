@@ -11,10 +11,11 @@ import { counted, figure, number, said, second, since, size, time } from '../lay
 import { foldedCounters } from '../../store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
-import { runCard } from '../pipelines/run-card.ts'
+import { projectName } from '../pipelines/run-card.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import type { PagesSources } from '../ports.ts'
 import type { QuarantinedDelivery } from '../../store/ports/inbox.ts'
+import type { StoredRun } from '../../store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** `firstBy`: how many pipelines each source reported first. */
@@ -62,29 +63,24 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
     setup: parts.setup(),
     inbox,
     quarantined,
-    projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run, parts.now) }))),
+    projects: byProject(page.runs),
     discovery,
     inventory,
     counters: Object.fromEntries(counters),
   }
 }
 
-function byProject(
-  runs: readonly {
-    readonly firstSeenBy: Readonly<Partial<Record<string, Millis>>>
-    readonly card: { readonly project: string; readonly changedAt: Millis }
-  }[],
-): ProjectSources[] {
-  return [...Map.groupBy(runs, ({ card: one }) => one.project)]
+function byProject(runs: readonly StoredRun[]): ProjectSources[] {
+  return [...Map.groupBy(runs, ({ run }) => projectName(run.project.facts))]
     .map(([project, some]) => {
       const firstBy: Record<string, number> = {}
       for (const { firstSeenBy } of some) {
-        const [first] = Object.entries(firstSeenBy).sort((a, b) => (a[1] ?? 0) - (b[1] ?? 0))
+        const [first] = Object.entries(firstSeenBy).sort((a, b) => a[1] - b[1])
         if (first !== undefined) firstBy[first[0]] = (firstBy[first[0]] ?? 0) + 1
       }
       return {
         project,
-        lastObserved: Math.max(...some.map(({ card: one }) => one.changedAt)),
+        lastObserved: Math.max(...some.map(({ timing }) => timing.changedAt)),
         pipelines: some.length,
         firstBy,
       }
