@@ -37,15 +37,15 @@ const instant = z
   .string()
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
+const atMost = (max: number) => z.coerce.number().int().min(1).max(max)
+/** `pattern`: that of `next`. */
+const nextPage = (pattern: RegExp) =>
+  z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
 const text = (description: string) => z.string().optional().describe(description)
 const own = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
 export const componentsQuery = z.object({ project: text('Full path; a group with a slash at its end.'), own })
 export const overviewQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
+  limit: atMost(100)
     .optional()
     .describe('Of the running and of the finished pipelines; by default as many as the page shows.'),
 })
@@ -67,12 +67,8 @@ export const filters = z.object({
     .describe(
       'By duration, or by how many times its usual duration a pipeline took: the first of the newest 300 matches.',
     ),
-  after: z
-    .string()
-    .regex(cursorPattern, 'Pass `next` of the previous page')
-    .optional()
-    .describe('`next` of the previous page.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  after: nextPage(cursorPattern),
+  limit: atMost(200).default(50),
 })
 export const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
@@ -119,44 +115,36 @@ export const costQuery = z.object({
   group,
   own,
 })
-export const testQuery = z.object({
-  span: z.enum(testSpanNames).default('30d').describe('Period.'),
-  project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
-  own,
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-})
 export const behindQuery = z.object({
   environment: z.string().min(1),
   instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
 })
+const scope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
-  project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
+  project: scope,
   own,
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: atMost(200).default(50),
 })
+export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
 export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
 export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
 export const tokensQuery = z.object({ sort: sortBy(rotationKeys) })
 export const timelineQuery = z.object({
   span: z.enum(spanNames).default('7d'),
-  project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
+  project: scope,
   own,
   kind: z
     .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
     .optional()
     .describe('May be repeated; default: all.'),
-  limit: z.coerce.number().int().min(1).max(200).default(100),
+  limit: atMost(200).default(100),
   pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
   sort: sortBy(timelineKeys),
 })
 export const auditQuery = z.object({
-  after: z
-    .string()
-    .regex(auditPlacePattern, 'Pass `next` of the previous page')
-    .optional()
-    .describe('`next` of the previous page.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  after: nextPage(auditPlacePattern),
+  limit: atMost(200).default(50),
 })
 export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
 export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
