@@ -4,7 +4,7 @@
 //   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { day, type Rule } from './rule.ts'
-import { documentOf, isOf, pastOf, pipelineOf } from './regression-document.ts'
+import { documentOf, isOf, pastOf, withResolution } from './regression-document.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
 import { judgeProject, type Found } from './judge-project.ts'
@@ -81,12 +81,9 @@ export function createJudge(options: JudgeOptions): Judge {
 
   async function resolve(found: Found, known: readonly Regression[], now: Millis): Promise<void> {
     const document = known.find(one => one.resolved === undefined && isOf(one, found))
-    const { resolved } = found.episode
     // It was over before it was ever flagged: no news.
-    if (document === undefined || resolved === undefined) return
-    const pipelineId = pipelineOf(found, resolved.by) ?? document.flagged.pipelineId
-    const over = { pipelineId, at: resolved.by.at, how: resolved.how, resolvedAt: now }
-    await announce({ ...document, resolved: over })
+    if (document === undefined || found.episode.resolved === undefined) return
+    await announce(withResolution(document, found, now))
   }
 
   async function flag(group: Group, now: Millis): Promise<void> {

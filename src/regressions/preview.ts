@@ -1,6 +1,6 @@
 // What a rule would have flagged: judges the stored runs of one project, and writes nothing.
-import { documentOf, pipelineOf } from './regression-document.ts'
-import { judgeProject } from './judge-project.ts'
+import { documentOf, withResolution } from './regression-document.ts'
+import { judgeProject, type Judgement } from './judge-project.ts'
 import { oneOfEach } from './one-of-each.ts'
 import { likelyCause } from './likely-cause.ts'
 import { day, type Rule } from './rule.ts'
@@ -8,11 +8,8 @@ import type { Judging } from '../store/ports/judging.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
 
-export interface Preview {
+interface Preview extends Pick<Judgement, 'pipelines' | 'backTo'> {
   readonly project: string
-  /** How many of its pipelines were read, and when the oldest of them ended. */
-  readonly pipelines: number
-  readonly backTo?: Millis | undefined
   /** The newest first. */
   readonly found: readonly Regression[]
 }
@@ -29,12 +26,8 @@ export async function previewRegressions(
   const { found, pipelines, backTo } = await judgeProject(judging, project, now, { rule, sections, everything: true })
   const documents = oneOfEach(found).flatMap(group => {
     const { main } = group
-    const { resolved, flagged } = main.episode
-    const document = documentOf(group, likelyCause(main), flagged.at)
-    if (document === undefined || resolved === undefined) return document ?? []
-    const pipelineId = pipelineOf(main, resolved.by) ?? document.flagged.pipelineId
-    const over = { pipelineId, at: resolved.by.at, how: resolved.how, resolvedAt: resolved.by.at }
-    return { ...document, resolved: over }
+    const document = documentOf(group, likelyCause(main), main.episode.flagged.at)
+    return document === undefined ? [] : withResolution(document, main)
   })
   return {
     ...{ project: project.project, pipelines, backTo },

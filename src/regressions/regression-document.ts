@@ -40,7 +40,16 @@ export function documentOf(
 
 const maxNamed = 20
 
-export function pipelineOf({ before, since }: Found, { id }: Outcome): number | undefined {
+/** The document with how its finding was resolved, if it was. `resolvedAt`: when that was found out; default: when it was over. */
+export function withResolution(document: Regression, found: Found, resolvedAt?: Millis): Regression {
+  const { resolved } = found.episode
+  if (resolved === undefined) return document
+  const { at } = resolved.by
+  const pipelineId = pipelineOf(found, resolved.by) ?? document.flagged.pipelineId
+  return { ...document, resolved: { pipelineId, at, how: resolved.how, resolvedAt: resolvedAt ?? at } }
+}
+
+function pipelineOf({ before, since }: Found, { id }: Outcome): number | undefined {
   return [...before, ...since].find(({ outcome }) => outcome.id === id)?.of.key.pipelineId
 }
 
