@@ -10,7 +10,7 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { answerErrors, answerExpectation, answerMalformed, withHost } from './error-answers.ts'
 import { after } from '../lib/timer.ts'
-import { openSockets } from './open-sockets.ts'
+import { limitSockets } from './open-sockets.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { strangersInTurn } from './strangers-in-turn.ts'
 import { createUnreadBodies, wasRefusedUnread, type Lingering } from './unread-body.ts'
@@ -83,7 +83,7 @@ export function createListener(options: ListenerOptions): Listener {
   const server = createNodeServer(options.tls, limits)
   const warn = sparseWarnings(log, () => performance.now())
   const { peers = createProvenPeers() } = options
-  const sockets = openSockets(server, {
+  const closeUnused = limitSockets(server, {
     limit: limits.connections,
     peers,
     onEvicted: () => warn('connections', 'too many open connections: the oldest is closed', { listener: name }),
@@ -130,7 +130,7 @@ export function createListener(options: ListenerOptions): Listener {
     stop: async withinMs => {
       stopping = true
       unread.stop()
-      sockets.closeUnused()
+      closeUnused()
       const cut = after(withinMs, () => server.closeAllConnections(), failed)
       try {
         await app.close()

@@ -10,12 +10,7 @@ import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Connection, ProvenPeers } from '../lib/proven-peers.ts'
 
-export interface OpenSockets {
-  /** Closes connections that have not sent a byte. Node counts them as busy, and would wait for their timeout. */
-  closeUnused(): void
-}
-
-export interface OpenSocketsOptions {
+interface SocketLimits {
   /** Maximum number of connections. */
   readonly limit: number
   readonly peers: ProvenPeers
@@ -26,7 +21,8 @@ export interface OpenSocketsOptions {
 /** Among how many of the oldest the one that has sent the least is chosen; at most an eighth of all connections. */
 const maxCompared = 16
 
-export function openSockets(server: Server | TlsServer, { limit, peers, onEvicted }: OpenSocketsOptions): OpenSockets {
+/** Returns what closes connections that have not sent a byte. Node counts them as busy, and would wait for their timeout. */
+export function limitSockets(server: Server | TlsServer, { limit, peers, onEvicted }: SocketLimits): () => void {
   const open = new Map<string, Socket>()
   const compared = Math.max(1, Math.min(maxCompared, Math.floor(limit / 8)))
   /** Those that have not shown the secret, oldest first. */
@@ -75,10 +71,8 @@ export function openSockets(server: Server | TlsServer, { limit, peers, onEvicte
     least.destroy()
   }
 
-  return {
-    closeUnused: () => {
-      for (const socket of open.values()) if (socket.bytesRead === 0) socket.destroy()
-    },
+  return () => {
+    for (const socket of open.values()) if (socket.bytesRead === 0) socket.destroy()
   }
 }
 
