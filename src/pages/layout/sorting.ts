@@ -15,11 +15,7 @@ export interface Column<Row> {
   readonly of?: Key<Row> | undefined
 }
 
-interface Sorting<Row> {
-  readonly heads: readonly (string | SortHead)[]
-  /** All rows, sorted. */
-  readonly rows: readonly Row[]
-}
+type Compare<Row> = (a: Row, b: Row) => number
 
 export interface Asked<Row> {
   /** `ran`, or `-ran` for descending order; anything else: the default order. */
@@ -27,17 +23,19 @@ export interface Asked<Row> {
   /** The address of the same page in another order. */
   readonly href: (sort: string) => string
   /** The default order; undefined: as given. */
-  readonly otherwise?: ((a: Row, b: Row) => number) | undefined
+  readonly otherwise?: Compare<Row> | undefined
   /** The order of rows with equal values; undefined: the default order. */
-  readonly alike?: ((a: Row, b: Row) => number) | undefined
+  readonly alike?: Compare<Row> | undefined
 }
 
+/** All rows, sorted, and the heads of their columns. */
 export function sorting<Row>(
   columns: Readonly<Record<string, Column<Row>>>,
   rows: readonly Row[],
-  { sort, href, otherwise = () => 0, alike = otherwise }: Asked<Row>,
-): Sorting<Row> {
-  const { of, isDescending } = chosen(keysOf(columns), sort)
+  { sort, href, otherwise, alike }: Asked<Row>,
+): { readonly heads: readonly (string | SortHead)[]; readonly rows: readonly Row[] } {
+  const keys = Object.fromEntries(Object.entries(columns).map(([name, { of }]) => [name, of]))
+  const { of, isDescending } = chosen(keys, sort)
   const heads = Object.entries(columns).map(([own, { head, of: value }]): string | SortHead => {
     if (value === undefined) return head
     const isThis = value === of
@@ -47,37 +45,19 @@ export function sorting<Row>(
       sorted: isThis ? (isDescending ? 'descending' : 'ascending') : undefined,
     }
   })
-  return { heads, rows: of === undefined ? rows.toSorted(otherwise) : inOrder(rows, { of, isDescending, alike }) }
+  return { heads, rows: ordered(keys, rows, sort, otherwise, alike) }
 }
 
-/** The rows, sorted; as given if `sort` names none of the keys. */
-export function ordered<Row>(keys: Keys<Row>, rows: readonly Row[], sort: string | null | undefined): readonly Row[] {
-  const { of, isDescending } = chosen(keys, sort ?? null)
-  return of === undefined ? rows : inOrder(rows, { of, isDescending, alike: () => 0 })
-}
-
-function keysOf<Row>(columns: Readonly<Record<string, Column<Row>>>): Keys<Row> {
-  return Object.fromEntries(Object.entries(columns).map(([name, { of }]) => [name, of]))
-}
-
-function chosen<Row>(
+/** The rows, sorted; in the default order if `sort` names none of the keys. */
+export function ordered<Row>(
   keys: Keys<Row>,
-  sort: string | null,
-): { readonly of: Key<Row> | undefined; readonly isDescending: boolean } {
-  const name = sort?.replace(/^-/, '') ?? ''
-  return {
-    of: Object.hasOwn(keys, name) ? keys[name] : undefined,
-    isDescending: sort?.startsWith('-') === true,
-  }
-}
-
-interface Order<Row> {
-  readonly of: Key<Row>
-  readonly isDescending: boolean
-  readonly alike: (a: Row, b: Row) => number
-}
-
-function inOrder<Row>(rows: readonly Row[], { of, isDescending, alike }: Order<Row>): readonly Row[] {
+  rows: readonly Row[],
+  sort: string | null | undefined,
+  otherwise: Compare<Row> = () => 0,
+  alike = otherwise,
+): readonly Row[] {
+  const { of, isDescending } = chosen(keys, sort)
+  if (of === undefined) return rows.toSorted(otherwise)
   const sign = isDescending ? -1 : 1
   return rows.toSorted((a, b) => {
     const [x, y] = [of(a), of(b)]
@@ -85,6 +65,14 @@ function inOrder<Row>(rows: readonly Row[], { of, isDescending, alike }: Order<R
     const order = typeof x === 'number' ? x - Number(y) : x.localeCompare(String(y), 'en', { numeric: true })
     return sign * order || alike(a, b)
   })
+}
+
+function chosen<Row>(
+  keys: Keys<Row>,
+  sort: string | null | undefined,
+): { readonly of: Key<Row> | undefined; readonly isDescending: boolean } {
+  const name = sort?.replace(/^-/, '') ?? ''
+  return { of: Object.hasOwn(keys, name) ? keys[name] : undefined, isDescending: sort?.startsWith('-') === true }
 }
 
 /** A column with its cells. */
