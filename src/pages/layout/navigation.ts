@@ -3,25 +3,31 @@ import { addressWith, given } from './address.ts'
 import { html, type Html } from './html.ts'
 import { isGroup } from '../../store/ports/project-scope.ts'
 
-const groups = [
+interface Group {
+  readonly name: string
+  /** `scoped`: shows the projects of a group, or of a value of the operator's attribute, which is kept from one page to the other. */
+  readonly pages: readonly (readonly [path: string, text: string, scoped?: 'scoped'])[]
+}
+
+const groups: readonly Group[] = [
   {
     name: 'Now',
     pages: [
       ['/', 'Overview'],
-      ['/pipelines', 'Pipelines'],
+      ['/pipelines', 'Pipelines', 'scoped'],
       ['/runners', 'Runners'],
-      ['/environments', 'Environments'],
+      ['/environments', 'Environments', 'scoped'],
     ],
   },
   {
     name: 'Over time',
     pages: [
-      ['/trends', 'Trends'],
-      ['/cost', 'Cost'],
-      ['/tests', 'Tests'],
-      ['/changes', 'Changes'],
-      ['/components', 'Components'],
-      ['/timeline', 'Timeline'],
+      ['/trends', 'Trends', 'scoped'],
+      ['/cost', 'Cost', 'scoped'],
+      ['/tests', 'Tests', 'scoped'],
+      ['/changes', 'Changes', 'scoped'],
+      ['/components', 'Components', 'scoped'],
+      ['/timeline', 'Timeline', 'scoped'],
     ],
   },
   {
@@ -33,19 +39,7 @@ const groups = [
       ['/audit', 'Audit'],
     ],
   },
-] as const
-
-/** The pages that show the projects of a group, or of a value of the operator's attribute: it is kept from one to the other. */
-const scoped = new Set([
-  '/pipelines',
-  '/environments',
-  '/trends',
-  '/cost',
-  '/tests',
-  '/changes',
-  '/components',
-  '/timeline',
-])
+]
 
 export interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
@@ -69,7 +63,7 @@ export function navigation({ base, address, audit }: NavigationOptions): Html {
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">
-          ${shown.map(([to, text]) => html`<li><a href="${base}${to}${scoped.has(to) && kept}" ${isHere(to) && html` aria-current="page"`}>${text}</a></li>`)}
+          ${shown.map(([to, text, scoped]) => html`<li><a href="${base}${to}${scoped === 'scoped' && kept}" ${isHere(to) && html` aria-current="page"`}>${text}</a></li>`)}
         </ul>
       </div>`
     })}
