@@ -109,11 +109,14 @@ export interface Preview {
   readonly found: readonly Regression[]
 }
 
-interface BehindSubject {
+interface OfProject {
   readonly instance: string
   /** The full path of its project, if it is known. */
   readonly path?: string | undefined
   readonly projectId: number
+}
+
+interface BehindSubject extends OfProject {
   readonly revision: string
   readonly branch: string
 }
@@ -124,11 +127,7 @@ export type Behind =
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 /** The job whose log is read. */
-interface LogOwner {
-  readonly instance: string
-  /** The full path of its project, if it is known. */
-  readonly path?: string | undefined
-  readonly projectId: number
+interface LogOwner extends OfProject {
   readonly id: number
   readonly start: Millis
   readonly end: Millis

@@ -47,27 +47,19 @@ interface FlowSources {
   readonly platformAnswered: boolean
 }
 
-export function flowOf(sources: FlowSources): Flow {
-  const {
-    startedAt,
-    webhooks,
-    lastAccepted,
-    refusals,
-    deliveries,
-    snapshots,
-    platform,
-    platformErrors,
-    platformAnswered,
-  } = sources
+export function flowOf({
+  webhooks: { received, accepted, duplicate, ignored, refused },
+  deliveries: { processed, unparseable, excluded },
+  snapshots: { attempts, supplements, unrouted },
+  ...sources
+}: FlowSources): Flow {
+  const { startedAt, lastAccepted, refusals, platform, platformErrors, platformAnswered } = sources
   // The error's message ends with its remedy; pages show them separately.
   const errors = platformErrors.map(({ name, error: { message, remedy } }) => ({
     name,
     what: `${name === 'default' ? '' : `${name}: `}${message.slice(0, -remedy.length).trim()}`,
     remedy,
   }))
-  const { received, accepted, duplicate, ignored, refused } = webhooks
-  const { processed, unparseable, excluded } = deliveries
-  const { attempts, supplements, unrouted } = snapshots
   return {
     ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored }, lastAccepted },
     refused: Object.entries(refused).map(([reason, count]) => ({

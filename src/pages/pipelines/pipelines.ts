@@ -35,7 +35,7 @@ type PipelineList = Shaped<typeof pipelineListShape>
 
 const pageSize = 30
 
-export const filterNames = [
+const filterNames = [
   'project',
   'own',
   'ref',
@@ -213,19 +213,14 @@ function misread(filters: Filters, projects: readonly string[]): Content {
 }
 
 function runQuery(filters: Filters, limit: number): RunQuery {
-  const { project, ref, status, source, job, text } = filters
-  const until = instantOf(filters.until)
+  const { own: _, sort: __, since, until: last, after, ...exact } = filters
+  const until = instantOf(last)
   return {
-    project,
-    ref,
-    status,
-    source,
-    job,
-    text,
-    since: instantOf(filters.since),
+    ...exact,
+    since: instantOf(since),
     // Inclusive: a date is the whole day, a time the whole minute.
-    until: until === undefined ? undefined : until + (filters.until?.includes('T') === true ? 60_000 : 24 * 3_600_000),
-    after: cursorOf(filters.after),
+    until: until === undefined ? undefined : until + (last?.includes('T') === true ? 60_000 : 24 * 3_600_000),
+    after: cursorOf(after),
     limit,
   }
 }

@@ -10,11 +10,6 @@ import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings } from '../ports.ts'
 import type { ShownRegression } from './regression-figures.ts'
 
-interface Place {
-  readonly base: string
-  readonly now: Millis
-}
-
 interface TableOptions {
   /** Unique on its page. */
   readonly label?: string
@@ -65,7 +60,10 @@ export function regressionTable(
 }
 
 /** Short rows of unresolved regressions, for the overview. */
-export function regressionRows(regressions: readonly ShownRegression[], { base, now }: Place): Content {
+export function regressionRows(
+  regressions: readonly ShownRegression[],
+  { base, now }: Pick<TableReader, 'base' | 'now'>,
+): Content {
   return html`<ul class="plain-list">
     ${regressions.map(
       one =>
