@@ -1,8 +1,8 @@
 // Which known projects have which value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team; and the pages' sources with the
 // projects of one value alone.
+import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { withinProjects } from './within-projects.ts'
 import type { OwnFilter, OwnValues } from './own-filter.ts'
-import type { Millis } from '../../model/instant.ts'
 import type { PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
 /** An answer of the JSON API to a value that no known project has. */
@@ -25,17 +25,9 @@ export function createOwnValues(
   { views, now }: Pick<PagesSources, 'views' | 'now'>,
   groupBy: PagesSettings['groupBy'],
 ): () => Promise<OwnValues> {
-  let last: { readonly at: Millis; readonly values: Promise<OwnValues> } | undefined
-  return async () => {
-    if (groupBy === undefined) return { name: undefined, projects: new Map() }
-    if (last !== undefined && Math.abs(now() - last.at) < freshFor) return last.values
-    const values = read(groupBy)
-    last = { at: now(), values }
-    values.catch(() => (last = undefined))
-    return values
-  }
-
-  async function read({ name, valueOf }: NonNullable<PagesSettings['groupBy']>): Promise<OwnValues> {
+  if (groupBy === undefined) return async () => ({ name: undefined, projects: new Map() })
+  const { name, valueOf } = groupBy
+  return sharedAnswer(freshFor, now, async () => {
     // Figures are stored for longer than pipelines.
     const known = await Promise.all([views.projects(maxProjects), views.trends.paths(maxProjects)])
     const paths = [...new Set(known.flat())].slice(0, maxProjects)
@@ -43,7 +35,7 @@ export function createOwnValues(
     byValue.delete('')
     const sorted = [...byValue].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
     return { name, projects: new Map(sorted.map(([value, paths]) => [value, new Set(paths)])) }
-  }
+  })
 }
 
 /** The sources with the projects that have this value, and the filter; undefined without an attribute. No value: all projects. */

@@ -1,5 +1,6 @@
 // The current time on each platform's clock: our clock, and how far the platform's is ahead of it. Running pipelines and jobs are measured by
 // it, because their start is the platform's time.
+import { sharedAnswer } from '../../lib/shared-answer.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Views } from '../../store/ports/views.ts'
 
@@ -21,16 +22,9 @@ export function createPlatformClocks(
   offsetOf: (instance: string) => number | undefined,
   now: () => Millis,
 ): () => Promise<PlatformNow> {
-  let leads: Promise<ReadonlyMap<string, number>> | undefined
-  let until = -Infinity
+  const leads = sharedAnswer(believedFor, now, async () => leadsOf(await views.newestFirstSeen()))
   return async () => {
-    if (leads === undefined || now() >= until) {
-      until = now() + believedFor
-      leads = views.newestFirstSeen().then(leadsOf)
-      // The next reading is tried at once.
-      leads.catch(() => (until = -Infinity))
-    }
-    const known = await leads
+    const known = await leads()
     const at = now()
     return instance => at + (offsetOf(instance) ?? known.get(instance) ?? 0)
   }

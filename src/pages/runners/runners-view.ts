@@ -3,6 +3,7 @@ import { activeStatuses } from '../overview/activity.ts'
 import { isPending } from '../../model/status.ts'
 import { projectName } from '../pipelines/run-card.ts'
 import { tagSetFigures, waitingJobs, type KnownRunner, type RunnerJob, type RunnersView } from './runner-figures.ts'
+import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { viewJob } from '../../model/job.ts'
 import type { GaugeReading } from '../../store/ports/gauge-documents.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -25,17 +26,8 @@ type Sources = Pick<PagesSources, 'views' | 'now'> & {
   readonly repositories: Pick<PagesSources['repositories'], 'gaugeReadings'>
 }
 
-/** Requests that come while it is read, or soon after, share an answer. */
 export function createRunnersView(parts: Sources): () => Promise<RunnersView> {
-  let last: { readonly at: Millis; readonly view: Promise<RunnersView> } | undefined
-  return async () => {
-    const now = parts.now()
-    if (last !== undefined && Math.abs(now - last.at) < freshFor) return last.view
-    const view = readView(parts, now)
-    last = { at: now, view }
-    view.catch(() => (last = undefined))
-    return view
-  }
+  return sharedAnswer(freshFor, parts.now, async now => readView(parts, now))
 }
 
 async function readView(parts: Sources, now: Millis): Promise<RunnersView> {
