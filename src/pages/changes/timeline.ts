@@ -4,7 +4,7 @@ import { ofOwn, ownField, periodChoice, projectField, unknownOwn, unknownScope }
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { jobAddress, pipelineAddress } from '../pipelines/run-rows.ts'
+import { jobLink, pipelineAddress } from '../pipelines/run-rows.ts'
 import { ages, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import {
   offered,
@@ -193,7 +193,7 @@ function itemsTable({ items }: Pick<Timeline, 'items'>, context: RequestContext)
     },
     project: texts('Project', of.project, pathText),
     by: texts('By', of.by),
-    job: { head: 'Job', of: of.job, cell: item => jobOf(item, context) ?? '–' },
+    job: { head: 'Job', of: of.job, cell: item => jobLink(context.base, item) ?? '–' },
     pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, context) },
   }
   return sortedTable('What happened', columns, items, context, 'of-timeline')
@@ -203,7 +203,7 @@ function itemsTable({ items }: Pick<Timeline, 'items'>, context: RequestContext)
 function itemsList(items: readonly TimelineItem[], context: RequestContext): Html {
   return html`<ul class="plain-list">
     ${items.map(item => {
-      const job = jobOf(item, context)
+      const job = jobLink(context.base, item)
       return html`<li class="pair">
         <span
           ><span class="${item.isBad && 'bad-text'}">${item.title}</span><br /><span class="dim"
@@ -214,12 +214,6 @@ function itemsList(items: readonly TimelineItem[], context: RequestContext): Htm
       </li>`
     })}
   </ul>`
-}
-
-/** Undefined if the job is not known. */
-function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: RequestContext): Html | undefined {
-  if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
-  return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
 }
 
 function pipelineOf({ projectId, pipelineId }: TimelineItem, { base }: RequestContext): Content {

@@ -5,11 +5,11 @@ import { keyColumns } from './four-keys.ts'
 import { groupCards } from '../layout/groups.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { duration, figure, number, shortSha, since } from '../layout/format.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { html, pathText, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
 import type { IncidentSummary } from './incident-figures.ts'
 import { keyCharts } from './key-charts.ts'
-import { jobAddress } from '../pipelines/run-rows.ts'
+import { jobLink } from '../pipelines/run-rows.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import { spans } from '../layout/trend-spans.ts'
@@ -120,7 +120,7 @@ function deployedTable(
       cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, context.now)),
     },
     user: texts('By', ({ current }) => current?.user),
-    job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, context)) },
+    job: { head: 'Job', cell: ({ current = {} }) => jobLink(context.base, current) ?? '–' },
     ...(asks && {
       behind: {
         head: 'Behind',
@@ -175,7 +175,7 @@ function deploymentsTable(
     },
     user: texts('By', ({ user }) => user),
     took: figures('Took', tookOf, duration),
-    job: { head: 'Job', cell: one => jobOf(one, context) },
+    job: { head: 'Job', cell: one => jobLink(context.base, one) ?? '–' },
   }
   const shown = deployments.slice(0, maxDeployments)
   return html`${sortedTable('Latest deployments', columns, shown, context)}
@@ -207,10 +207,4 @@ function place(
         >`
     }</span
   >`
-}
-
-/** A link to the page of its job. */
-function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: RequestContext): Content {
-  if (jobId === undefined || pipelineId === undefined) return '–'
-  return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
 }

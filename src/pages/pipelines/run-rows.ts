@@ -25,6 +25,20 @@ export function logAddress(base: string, card: PipelineIds, jobId: number, from?
   return addressWith(`${jobAddress(base, card, jobId)}/log`, { instance: instanceOf(from) })
 }
 
+type JobIds = Readonly<Partial<Record<keyof PipelineIds | 'jobId', number | undefined>>>
+
+/** Undefined if one of the ids is not known. */
+export function knownJobAddress(base: string, { projectId, pipelineId, jobId }: JobIds): string | undefined {
+  if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
+  return jobAddress(base, { projectId, pipelineId }, jobId)
+}
+
+/** A link to the page of a job, by its number; undefined as above. */
+export function jobLink(base: string, job: JobIds): Html | undefined {
+  const address = knownJobAddress(base, job)
+  return address === undefined ? undefined : html`<a href="${address}">#${job.jobId}</a>`
+}
+
 /** `other`: what it is compared with, such as `before`, or the number of a pipeline. */
 export function compareAddress(base: string, card: PipelineIds, other: string | number, from?: From): string {
   return addressWith(`${pipelineAddress(base, card)}/compare`, { with: other, instance: instanceOf(from) })

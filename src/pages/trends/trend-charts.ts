@@ -1,6 +1,6 @@
 // The charts of trends: durations, queue times and runs over time, with regressions and deployments marked.
 import { html, type Html } from '../layout/html.ts'
-import { jobAddress } from '../pipelines/run-rows.ts'
+import { knownJobAddress } from '../pipelines/run-rows.ts'
 import { lineChart } from '../charts/line-chart.ts'
 import { number } from '../layout/format.ts'
 import { runsLink } from '../charts/runs-link.ts'
@@ -81,11 +81,5 @@ function deploymentsOf(timeline: Timeline | undefined, { base }: RequestContext)
   return (timeline?.items ?? [])
     .filter(({ kind, isProduction }) => kind === 'deployment' && isProduction === true)
     .slice(0, maxMoments)
-    .map(({ at, title, isBad, projectId, pipelineId, jobId }) => ({
-      ...{ at, isBad, description: title },
-      href:
-        projectId === undefined || pipelineId === undefined || jobId === undefined
-          ? undefined
-          : jobAddress(base, { projectId, pipelineId }, jobId),
-    }))
+    .map(({ at, title, isBad, ...job }) => ({ at, isBad, description: title, href: knownJobAddress(base, job) }))
 }
