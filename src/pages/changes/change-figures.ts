@@ -4,7 +4,7 @@ import { day } from '../../store/ports/trends.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
 import { median } from '../layout/median.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
-import { millis, ms, own as ownShape, span, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, place, span, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { ChangeMeasure } from '../../model/change-figures.ts'
 import { changeStates, type ChangeView } from '../../model/change.ts'
@@ -34,7 +34,6 @@ const timesShape = z.object({
 /** Medians over the period. */
 type ChangeTimes = Shaped<typeof timesShape>
 
-const place = { instance: z.string(), projectId: z.number(), project: z.string() }
 const open = z.number().describe('Open now, including drafts.')
 
 const projectShape = z.object({ ...place, open, ...timesShape.shape })
@@ -119,8 +118,8 @@ export async function changesOf(
   const projects = states
     .map((one): ProjectChangeFigures => {
       const own = byProject.get(placeOf(one.instance, one.project.id)) ?? []
-      const place = { instance: one.instance, projectId: one.project.id, project: one.project.path ?? '' }
-      return { ...place, open: openOf(one), ...timesOf(own, since) }
+      const its = { instance: one.instance, projectId: one.project.id, project: one.project.path ?? '' }
+      return { ...its, open: openOf(one), ...timesOf(own, since) }
     })
     .sort((a, b) => b.merged - a.merged || b.open - a.open || (a.project < b.project ? -1 : 1))
   const merges = recent.flatMap(({ counted: { merge } }) => (merge === undefined || merge.at < since ? [] : merge))

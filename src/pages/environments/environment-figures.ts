@@ -4,7 +4,7 @@ import { incidentShape, incidentsOf } from './incident-figures.ts'
 import { keysOverTime, keysOverTimeShape } from './key-days.ts'
 import { fourKeys, keysShape } from './four-keys.ts'
 import { groupsOf, groupsShape, type Grouped } from '../layout/groups.ts'
-import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, place, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { DeploymentView, IsProduction } from '../../model/deployment.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -17,15 +17,9 @@ interface AskedEnvironments extends Scope {
   readonly limit: number
 }
 
-const place = {
-  instance: z.string(),
-  projectId: z.number(),
-  project: z.string(),
-  tier: z.string().optional(),
-}
-
 const deploymentShape = z.object({
   ...place,
+  tier: z.string().optional(),
   environment: z.string().optional(),
   isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
   status: z.string().describe('As the platform reports it.'),
@@ -48,6 +42,7 @@ export type ListedDeployment = Shaped<typeof deploymentShape>
 
 const environmentShape = z.object({
   ...place,
+  tier: z.string().optional(),
   environment: z.string(),
   isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
   current: deploymentShape.optional().describe('The last successful deployment.'),

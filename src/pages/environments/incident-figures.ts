@@ -1,15 +1,13 @@
 // Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
 import { z } from 'zod'
-import { ms, type Shaped } from '../layout/shape.ts'
+import { ms, place, type Shaped } from '../layout/shape.ts'
 import { median } from '../layout/median.ts'
 import type { IsProduction } from '../../model/deployment.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 import type { ShownIncident } from '../../store/ports/incidents.ts'
 
 export const incidentShape = z.object({
-  instance: z.string(),
-  projectId: z.number(),
-  project: z.string(),
+  ...place,
   opened: z.number().describe('Opened in this period.'),
   open: z.number().describe('Open now, whenever they were opened.'),
   restored: ms.optional().describe('Median from opening to closing, of those opened in this period, in ms.'),

@@ -6,6 +6,8 @@ import type { Span } from './trend-spans.ts'
 export const millis = z.number().describe('Unix time in milliseconds.')
 export const ms = z.number().describe('Milliseconds.')
 export const counts = z.record(z.string(), z.number())
+/** Where something is: its platform and its project. */
+export const place = { instance: z.string(), projectId: z.number(), project: z.string() }
 export const own = z
   .string()
   .optional()

@@ -1,14 +1,12 @@
 // Figures about runners, for the page and the JSON API: how many jobs ran at the same time over the last day, how long jobs waited for a runner, and
 // which jobs wait now. Runners are distinguished by their sets of tags, because these decide which jobs a runner takes. Pure.
 import { z } from 'zod'
-import { millis, ms, type Shaped } from '../layout/shape.ts'
+import { millis, ms, place, type Shaped } from '../layout/shape.ts'
 import { tagSetOf } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
 
 const placeShape = {
-  instance: z.string(),
-  projectId: z.number(),
-  project: z.string(),
+  ...place,
   pipelineId: z.number(),
   jobId: z.number(),
   name: z.string(),

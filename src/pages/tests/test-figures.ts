@@ -2,7 +2,7 @@
 import { given } from '../layout/address.ts'
 import { groupsOf, groupsShape } from '../layout/groups.ts'
 import { z } from 'zod'
-import { millis, ms, own as ownShape, type Shaped } from '../layout/shape.ts'
+import { millis, ms, own as ownShape, place, type Shaped } from '../layout/shape.ts'
 import { chartDays, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
@@ -26,9 +26,7 @@ const figuresShape = z.array(
   z.object({
     suite: z.string(),
     name: z.string(),
-    instance: z.string(),
-    projectId: z.number(),
-    project: z.string(),
+    ...place,
     job: z.string().describe('Job name without the parallel index.'),
     times: z.number().describe('How often it was flaky, failed, or among the slowest of its report.'),
     lastAt: millis,
