@@ -1,7 +1,7 @@
 // A chart of durations over time, as lines with a point for each step that has a value.
 import { duration } from '../layout/format.ts'
 import { html, type Html } from '../layout/html.ts'
-import { niceDuration, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
+import { linked, niceDuration, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
 
 interface Line<T> {
@@ -34,10 +34,7 @@ export function lineChart<T extends { readonly at: Millis }>(chart: LineChart<T>
     return html`<g class="line ${css}"
       ><path d="${path}" />${places.map(({ x, y, point, value }) => {
         const text = `${stepName(point.at, frame)}: ${name} ${duration(value)}`
-        const circle = html`<circle cx="${x}" cy="${y}" r="3"><title>${text}</title></circle>`
-        return href === undefined
-          ? circle
-          : html`<a href="${href(point)}" tabindex="-1" aria-label="${text}">${circle}</a>`
+        return linked(href?.(point), text, html`<circle cx="${x}" cy="${y}" r="3"><title>${text}</title></circle>`)
       })}</g
     >`
   })

@@ -171,10 +171,13 @@ export class Plot {
       ><title>${utc(at)} UTC: ${description}</title
       ><line x1="${x.toFixed(1)}" x2="${x.toFixed(1)}" y1="${top}" y2="${height - bottom}" /><path d="${head}"
     /></g>`
-    return href === undefined
-      ? drawn
-      : html`<a href="${href}" tabindex="-1" aria-label="${utc(at)} UTC: ${description}">${drawn}</a>`
+    return linked(href, `${utc(at)} UTC: ${description}`, drawn)
   }
+}
+
+/** What is drawn, as a link if there is one. */
+export function linked(href: string | undefined, label: string, drawn: Html): Html {
+  return href === undefined ? drawn : html`<a href="${href}" tabindex="-1" aria-label="${label}">${drawn}</a>`
 }
 
 /** The day or, within a day, the time at which a step begins, in UTC. */

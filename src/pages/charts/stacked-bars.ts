@@ -1,6 +1,6 @@
 // A chart of amounts over time: a bar for each step, stacked by what it consists of.
 import { html, type Content, type Html } from '../layout/html.ts'
-import { niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
+import { linked, niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface Area<T> {
@@ -52,8 +52,7 @@ export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBar
     if (below === 0) return ''
     const of = areas.flatMap(({ name, value }) => (value(step) > 0 ? [`${name} ${shown(value(step))}`] : []))
     const text = `${stepName(step.at, frame)}: ${shown(below)}${isStack ? ` (${of.join(', ')})` : ''}`
-    const bar = html`<g><title>${text}</title>${parts}</g>`
-    return href === undefined ? bar : html`<a href="${href(step)}" tabindex="-1" aria-label="${text}">${bar}</a>`
+    return linked(href?.(step), text, html`<g><title>${text}</title>${parts}</g>`)
   })
   if (!isStack) return plot.draw(label, [], bars)
   const patterns = hatches(
