@@ -1,25 +1,14 @@
 // The store on PostgreSQL, for any number of replicas.
-import { broughtBack } from '../sql/too-far-ahead.ts'
-import { placed } from './arrays.ts'
 import { postgresStatements } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
-import { enrichmentQueue } from '../sql/enrichment-queue.ts'
 import { postgresOutbox } from './outbox.ts'
 import { postgresInbox } from './inbox.ts'
-import { jobReads } from '../sql/job-reads.ts'
-import { postgresRepositories } from './key-value.ts'
 import { postgresPruning } from './pruning.ts'
-import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
-import { changes } from '../sql/changes.ts'
-import { deployments } from '../sql/deployments.ts'
-import { incidents } from '../sql/incidents.ts'
-import { testMemory } from '../sql/test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
-import { latestOn } from '../read-models/latest-sql.ts'
-import { views } from '../read-models/views.ts'
+import { operations } from '../sql/operations.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
@@ -36,34 +25,16 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const db = await openDatabase(url, options)
   // Maintenance reads many rows in one statement.
   const maintenance = db.withPatience(maintenancePatience)
-  const sql = postgresStatements(db)
   return {
+    ...operations(postgresStatements(db), options, postgresTrendTaking(maintenance)),
     runsPerTransaction: 64,
     inbox: postgresInbox(db, options.maxSize),
     runs: postgresRuns(db),
     outbox: postgresOutbox(db),
-    enrichment: enrichmentQueue(sql),
-    jobReads: jobReads(sql),
-    ...postgresRepositories(db),
     pruning: postgresPruning(maintenance, options.maxSize),
     tables: postgresTables(maintenance),
-    totals: totals(sql),
-    deployments: deployments(sql),
-    changes: changes(sql),
-    incidents: incidents(sql),
-    tests: testMemory(sql, options.testMemory),
-    damaged: db.damaged,
-    views: views(sql, postgresTrendTaking(maintenance)),
-    latest: latestOn(sql),
     underWay: postgresUnderWay(db),
-    now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),
-    bringBack: async () =>
-      db.transaction(async (session, now) => {
-        let rows = 0
-        for (const sql of broughtBack) rows += (await session.query(`${placed(sql)} RETURNING 1`, [now])).length
-        return rows
-      }),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO key_value VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

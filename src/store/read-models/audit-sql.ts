@@ -2,7 +2,7 @@
 import { number, type Row } from '../sql/columns.ts'
 import { storedAny, type DamagedRows } from '../sql/stored-json.ts'
 import { isEvent } from '../../model/event.ts'
-import type { Ask } from './ask.ts'
+import type { Ask } from '../sql/statements.ts'
 import type { AuditCursorPlace, Views } from '../ports/views.ts'
 
 export function auditOn(ask: Ask, damaged: DamagedRows): Pick<Views, 'audit'> {

@@ -11,8 +11,7 @@ import {
 import { inScope } from '../sql/project-scope.ts'
 import { number, optional, text, type Row } from '../sql/columns.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
-import type { Ask } from './ask.ts'
-import type { Value } from '../sql/statements.ts'
+import type { Ask, Value } from '../sql/statements.ts'
 
 const key = 'bucket, project_id, job, instance, branch, worker'
 /** The columns that are added up. */

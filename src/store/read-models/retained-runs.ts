@@ -2,10 +2,9 @@
 // or runner. One text for both databases.
 import { EarlierFailures, type Failures } from './earlier-failures.ts'
 import { number, record, text, type Row } from '../sql/columns.ts'
-import { places, type Value } from '../sql/statements.ts'
+import { places, type Value, type Ask } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
-import type { Ask } from './ask.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 

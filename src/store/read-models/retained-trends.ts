@@ -11,7 +11,7 @@ import {
 } from '../ports/trends.ts'
 import { trendsIn } from './trends-in-memory.ts'
 import { TrendSums, type TrendSum } from './trend-sums.ts'
-import type { Ask } from './ask.ts'
+import type { Ask } from '../sql/statements.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { CountChunk } from './retained-runs.ts'
 import type { DamagedRows } from '../sql/stored-json.ts'

@@ -2,8 +2,7 @@
 import { inScope } from '../sql/project-scope.ts'
 import { storedAny, type DamagedRows } from '../sql/stored-json.ts'
 import { isEvent } from '../../model/event.ts'
-import type { Ask } from './ask.ts'
-import type { Value } from '../sql/statements.ts'
+import type { Ask, Value } from '../sql/statements.ts'
 import type { Views } from '../ports/views.ts'
 
 export function shownEventsOn(ask: Ask, damaged: DamagedRows): Pick<Views, 'shownEvents'> {

@@ -12,16 +12,18 @@ import { reportedNames } from '../ports/report-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
 import { conditionDocument } from './conditions.ts'
 import { countedRows } from '../ports/scrape-documents.ts'
+import { keyValueOn } from './key-value.ts'
 import { knownCondition, notificationRule } from '../ports/condition-documents.ts'
 import { storeCopy } from '../ports/tables.ts'
 import { storedSession } from '../ports/session.ts'
 import { tryRequest } from '../ports/try-documents.ts'
 import * as tokens from '../ports/token-documents.ts'
-import { storedDocument, type DamagedRows } from './stored-json.ts'
-import type { KeyValue } from './key-value.ts'
+import { storedDocument } from './stored-json.ts'
 import type { Repositories, Repository } from '../ports/repository.ts'
+import type { Statements } from './statements.ts'
 
-export function repositories(keyValue: KeyValue, damaged: DamagedRows): Repositories {
+export function repositories(sql: Statements): Repositories {
+  const keyValue = keyValueOn(sql)
   function repository<Document extends object, Key extends keyof Document>(
     kind: string,
     shape: z.ZodType<Document>,
@@ -30,8 +32,8 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     // Such as `poll/sweep https://git.example.com acme/shop`.
     const nameOf = (of: Pick<Document, Key>): string => [kind, ...key.map(field => String(of[field]))].join(' ')
     const documentOf = (name: string, text: string): Document | undefined =>
-      damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(text, shape))
-    const list: () => ReturnType<KeyValue['list']> = async () => keyValue.list(key.length === 0 ? kind : `${kind} `)
+      sql.damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(text, shape))
+    const list = async () => keyValue.list(key.length === 0 ? kind : `${kind} `)
     return {
       get: async of => {
         const text = await keyValue.read(nameOf(of))
@@ -47,7 +49,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
         keyValue.change(nameOf(document), () => ({ value: JSON.stringify(document), result: undefined })),
       remove: async of => keyValue.change(nameOf(of), () => ({ value: undefined, result: undefined })),
       prune: async isOver => {
-        const now = await keyValue.now()
+        const now = await sql.now()
         for (const { name, value } of await list()) {
           const left = (text: string | undefined): string | undefined => {
             const document = text === undefined ? undefined : documentOf(name, text)
@@ -62,7 +64,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
           const { document, result } = change(text === undefined ? undefined : documentOf(nameOf(of), text), now)
           return { value: document && JSON.stringify(document), result }
         }),
-      now: async () => keyValue.now(),
+      now: async () => sql.now(),
     }
   }
 

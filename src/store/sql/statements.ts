@@ -6,6 +6,9 @@ import type { Steps, Within } from './steps.ts'
 
 export type Value = string | number | null
 
+/** Queries either database: `?1`, `?2`, … in the text stand for the values. */
+export type Ask = (sql: string, values: readonly Value[]) => Promise<Row[]>
+
 export interface Statements {
   /** A SELECT. */
   readonly all: (sql: string, values?: readonly Value[]) => Promise<Row[]>

@@ -1,7 +1,8 @@
 // Repairs times that were stored while a clock was ahead: otherwise work would wait for hours or years, even after restarts.
 //
 // Two rules: a row that is due later than the longest wait of its kind is due now, and a time in the future becomes now. For both
-// databases; each runs all statements in one transaction.
+// databases.
+import type { Statements } from './statements.ts'
 
 /** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
 export const maxPutOff = 600_000
@@ -24,7 +25,7 @@ const future = `${now} + ${second}`
 const endOfToday = `(${now} / ${day} + 1) * ${day}`
 
 /** The queue comes first: its last condition needs the `changed_at` of runs, which a later statement changes. */
-export const broughtBack: readonly string[] = [
+const broughtBack: readonly string[] = [
   `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
    WHERE due_at > ${now} + ${maxUnasked.silent} OR due_at > ${now} + ${maxUnasked.usual} AND (leased = 1 OR priority <> 'silent')
       OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${future})`,
@@ -49,3 +50,12 @@ export const broughtBack: readonly string[] = [
   `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${maxLease}`,
   `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${future}`,
 ]
+
+/** Returns the number of repaired rows. */
+export async function bringBack(sql: Statements): Promise<number> {
+  return sql.transaction(function* (within) {
+    let rows = 0
+    for (const repair of broughtBack) rows += (yield [`${repair} RETURNING 1`, [within.now]]).length
+    return rows
+  })
+}

@@ -3,8 +3,7 @@
 // A backlog of one slice is counted at one moment. With several slices, an export that is sent and delayed meanwhile may be counted twice.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { optional, text, type Row } from '../sql/columns.ts'
-import type { Ask } from '../read-models/ask.ts'
-import type { Value } from '../sql/statements.ts'
+import type { Ask, Value } from '../sql/statements.ts'
 
 interface Walk {
   readonly where: string

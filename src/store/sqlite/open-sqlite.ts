@@ -3,11 +3,9 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
-import { enrichmentQueue } from '../sql/enrichment-queue.ts'
 import { giveBackLeases } from './given-back.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentChunks } from './recent-chunks.ts'
-import { jobReads } from '../sql/job-reads.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
 import {
@@ -28,22 +26,14 @@ import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from './folder.ts'
 import { proveReadable } from './deliveries/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
-import { sqliteRepositories } from './key-value.ts'
 import { sqlitePruning } from './pruning.ts'
 import { sqliteStatements } from './statements.ts'
-import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
-import { changes } from '../sql/changes.ts'
-import { deployments } from '../sql/deployments.ts'
-import { incidents } from '../sql/incidents.ts'
-import { testMemory } from '../sql/test-memory.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
-import { broughtBack } from '../sql/too-far-ahead.ts'
-import { latestOn } from '../read-models/latest-sql.ts'
-import { views } from '../read-models/views.ts'
+import { operations } from '../sql/operations.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
@@ -96,7 +86,7 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
   const size = (): number => db.size() + bytesOfFiles(folder)
   const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), accepted: undefined }
   return {
-    ...rooms(waiting, options, size, undefined).store,
+    ...rooms(waiting, options, size, undefined),
     inbox: sqliteSharedInbox(waiting, {
       ...{ size, maxSize: options.maxSize },
       accepted: () => deliveryState(db, folder),
@@ -123,7 +113,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
   const accepted = own && openDeliveries(db, keys, own, options)
   const waiting = { db, leases: createLeases(), keys, accepted }
   const size = (): number => db.size() + (accepted?.size() ?? 0)
-  const { store } = rooms(waiting, options, size, own && `${own.file}-sending`)
+  const store = rooms(waiting, options, size, own && `${own.file}-sending`)
   const erase = (): void => {
     if (own !== undefined) eraseProcessed(own.folder, own.positions)
   }
@@ -167,40 +157,22 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
   }
 }
 
-interface Rooms {
-  readonly store: Omit<SharedStore, 'inbox' | 'close'>
-}
-
 /** The part of the store that is the same for its server and for commands. `sending`: the file of the outbox's note. */
-function rooms(waiting: Waiting, options: StoreOptions, size: () => number, sending: string | undefined): Rooms {
+function rooms(waiting: Waiting, options: StoreOptions, size: () => number, sending: string | undefined) {
   const { db } = waiting
-  const sql = sqliteStatements(db)
   const recent = createRecentChunks(db.elapsed)
   const trends = sqliteTrendTaking(db, recent)
-  const store = {
+  return {
+    ...operations(sqliteStatements(db), options, trends),
     // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
     runs: sqliteRuns(waiting, recent),
     outbox: sqliteOutbox(db, recent, sending),
-    enrichment: enrichmentQueue(sql),
-    jobReads: jobReads(sql),
-    ...sqliteRepositories(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
-    totals: totals(sql),
-    deployments: deployments(sql),
-    changes: changes(sql),
-    incidents: incidents(sql),
-    tests: testMemory(sql, options.testMemory),
-    damaged: db.damaged,
-    views: views(sql, trends),
-    latest: latestOn(sql),
-    now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),
-    bringBack: async () => bringBack(db),
     proveWritable: async () => proveWritable(db),
   }
-  return { store }
 }
 
 function openDeliveries(db: Database, keys: DeliveryKeys, own: OwnFiles, { log }: StoreOptions): AcceptedDeliveries {
@@ -235,11 +207,6 @@ async function proveDeliveries(folder: string): Promise<void> {
   } catch (error) {
     throw deliveriesFault(error)
   }
-}
-
-function bringBack(db: Database): number {
-  const now = db.now()
-  return db.transaction(() => broughtBack.reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0))
 }
 
 function proveWritable(db: Database): void {
