@@ -2,6 +2,9 @@
 import { z } from 'zod'
 import type { KnownCondition } from '../../model/condition.ts'
 
+/** The kind of the documents of conditions. */
+export const conditionDocument = 'condition'
+
 export const knownCondition = z.object({
   subject: z.string(),
   state: z.enum(['broken', 'fixed']),
@@ -20,4 +23,3 @@ export const notificationRule = z.object({
   /** What happened earlier is not sent. By the store's clock. */
   since: z.number(),
 })
-export type NotificationRule = z.infer<typeof notificationRule>

@@ -1,21 +1,17 @@
 // Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository; one owner writes it,
 // everybody else reads through it.
-import type { AuditBackfill, AuditCursor } from './audit-documents.ts'
-import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
-import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
-import type { GaugeReading } from './gauge-documents.ts'
-import type { IncidentCursor } from './incident-documents.ts'
-import type { InventoryState } from './inventory-documents.ts'
-import type { Regression } from './regression-documents.ts'
-import type { RefusedEndpoint } from './capability-documents.ts'
-import type { ReportedNames } from './report-documents.ts'
+import { z } from 'zod'
+import { auditBackfill, auditCursor } from './audit-documents.ts'
+import { conditionDocument, knownCondition, notificationRule } from './condition-documents.ts'
+import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
+import { daemonReport, rotationJournal, rotationRecord } from './token-documents.ts'
+import { gaugeReading } from './gauge-documents.ts'
+import { inventoryState } from './inventory-documents.ts'
+import { regression } from './regression-documents.ts'
+import { refusedEndpoint } from './capability-documents.ts'
+import { recentRuns } from './recent-runs.ts'
+import { countedRows } from './scrape-documents.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { RecentRuns } from './recent-runs.ts'
-import type { CountedRows } from './scrape-documents.ts'
-import type { NotificationRule, StoredCondition } from './condition-documents.ts'
-import type { StoreCopy } from './tables.ts'
-import type { StoredSession } from './session.ts'
-import type { TryRequest } from './try-documents.ts'
 
 /** `Key` are the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
@@ -47,46 +43,69 @@ export interface Change<Document, T> {
 /** The interface for rooms other than the owner. */
 export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 
-export interface Repositories {
-  /** Written by the poller. */
-  readonly polledProjects: Repository<PolledProject, 'instance' | 'project'>
-  readonly ownPipelines: Repository<OwnPipelines, 'instance'>
-  readonly sweeps: Repository<Sweep, 'instance' | 'group'>
-  /** Written by redelivery. */
-  readonly hooks: Repository<WatchedHook, 'instance' | 'kind' | 'id'>
-  readonly backfills: Repository<Backfill, 'instance' | 'name'>
-  /** Written by the reader of audit events. */
-  readonly auditCursors: Repository<AuditCursor, 'instance' | 'source'>
-  readonly auditBackfills: Repository<AuditBackfill, 'instance' | 'name'>
-  /** Written by the reader of incidents. */
-  readonly incidentCursors: Repository<IncidentCursor, 'instance'>
-  /** Written by the API client, one for each token. */
-  readonly budgets: Repository<ApiBudget, 'account'>
-  /** Written by the job reader. */
-  readonly refusedEndpoints: Repository<RefusedEndpoint, 'instance' | 'what' | 'project'>
-  readonly reportedNames: Repository<ReportedNames, 'instance' | 'project'>
-  /** Written by inventory. */
-  readonly gaugeReadings: Repository<GaugeReading, 'instance' | 'kind' | 'of'>
-  readonly inventoryStates: Repository<InventoryState, 'instance' | 'kind' | 'of'>
-  /** Written by each daemon. */
-  readonly daemonReports: Repository<DaemonReport, 'daemon'>
-  /** Written by `pipespan tokens rotate`. */
-  readonly journals: Repository<RotationJournal, 'target'>
-  readonly rotations: Repository<RotationRecord, 'id'>
-  /** Written by the judge of regressions. */
-  readonly regressions: Repository<Regression, 'instance' | 'projectId' | 'id'>
-  /** Written by the pages. */
-  readonly sessions: Repository<StoredSession, 'digest'>
-  /** Written by "Try now". */
-  readonly tryRequests: Repository<TryRequest, 'destination'>
-  /** Written by the metric flush; a single document. */
-  readonly recentRuns: Repository<RecentRuns, never>
-  /** Written by scrapes with the metrics of gcpe. */
-  readonly countedRows: Repository<CountedRows, 'kind' | 'instance' | 'projectId'>
-  /** Written with what reports a condition (`Processed`, `RunChange`). */
-  readonly conditions: Repository<StoredCondition, 'subject'>
-  /** Written when a daemon starts. */
-  readonly notificationRules: Repository<NotificationRule, 'name'>
-  /** Written by `pipespan store copy`; a single document. */
-  readonly copy: Repository<StoreCopy, never>
+type MakeRepository = <Document extends object, Key extends keyof Document>(
+  /** The beginning of the documents' names in the key-value table. */
+  kind: string,
+  shape: z.ZodType<Document>,
+  key: readonly Key[],
+) => Repository<Document, Key>
+
+/** All kinds of documents. Times of those that are declared here are the store's unless noted. */
+export function repositoriesOf(make: MakeRepository) {
+  return {
+    /** Written by the poller. */
+    polledProjects: make('poll/project', polledProject, ['instance', 'project']),
+    ownPipelines: make('poll/own', ownPipelines, ['instance']),
+    sweeps: make('poll/sweep', sweep, ['instance', 'group']),
+    /** Written by redelivery. */
+    hooks: make('hook', watchedHook, ['instance', 'kind', 'id']),
+    backfills: make('backfill', backfill, ['instance', 'name']),
+    /** Written by the reader of audit events. */
+    auditCursors: make('audit/cursor', auditCursor, ['instance', 'source']),
+    auditBackfills: make('audit/backfill', auditBackfill, ['instance', 'name']),
+    /** Written by the reader of incidents. `at`: the `updated_at` of the last incident that was read, the platform's time. */
+    incidentCursors: make('incidents/cursor', z.object({ instance: z.string(), at: z.number() }), ['instance']),
+    /** Written by the API client, one for each token. */
+    budgets: make('budget', apiBudget, ['account']),
+    /** Written by the job reader. */
+    refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project']),
+    /**
+     * The metric names in the reports of a project's jobs, in the order in which they were first seen. Users choose them, and each becomes a metric, so
+     * their number is limited.
+     */
+    reportedNames: make(
+      'reported-names',
+      z.object({ instance: z.string(), project: z.number(), names: z.array(z.string()) }),
+      ['instance', 'project'],
+    ),
+    /** Written by inventory. */
+    gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of']),
+    inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of']),
+    /** Written by each daemon. */
+    daemonReports: make('daemon', daemonReport, ['daemon']),
+    /** Written by `pipespan tokens rotate`. */
+    journals: make('rotation/journal', rotationJournal, ['target']),
+    rotations: make('rotation/record', rotationRecord, ['id']),
+    /** Written by the judge of regressions. */
+    regressions: make('regression', regression, ['instance', 'projectId', 'id']),
+    /** Written by the pages. `digest`: HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
+    sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
+    /** Written by "Try now": when an operator last asked to retry at once. Replicas with an open circuit breaker read it. */
+    tryRequests: make('try-now', z.object({ destination: z.string(), at: z.number() }), ['destination']),
+    /** Written by the metric flush; a single document. */
+    recentRuns: make('metrics/recent-runs', recentRuns, []),
+    /** Written by scrapes with the metrics of gcpe. */
+    countedRows: make('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
+    /** Written with what reports a condition (`Processed`, `RunChange`). */
+    conditions: make(conditionDocument, knownCondition, ['subject']),
+    /** Written when a daemon starts. */
+    notificationRules: make('notification-rule', notificationRule, ['name']),
+    /**
+     * Written by `pipespan store copy` into the source of an unfinished copy; a single document. A daemon that serves the source deletes it, as the
+     * copy cannot be continued then.
+     */
+    copy: make('store-copy', z.object({ holder: z.string() }), []),
+  } as const
 }
+
+export type Repositories = ReturnType<typeof repositoriesOf>

@@ -1,5 +1,4 @@
 // The store as bare rows, for copying it into another one. It knows only those tables by name that are not copied.
-import { z } from 'zod'
 
 /** A value of either database. */
 export type Cell = null | number | string | Uint8Array
@@ -37,7 +36,3 @@ export const momentary: readonly string[] = [
   'unread_deliveries',
   'pipespan_version',
 ]
-
-/** In the source of an unfinished copy. A daemon that serves the source deletes it, as the copy cannot be continued then. */
-export const storeCopy = z.object({ holder: z.string() })
-export type StoreCopy = z.infer<typeof storeCopy>

@@ -9,15 +9,12 @@ import {
   type KnownCondition,
   type RoutedCondition,
 } from '../../model/condition.ts'
-import { knownCondition, type StoredCondition } from '../ports/condition-documents.ts'
+import { conditionDocument, knownCondition, type StoredCondition } from '../ports/condition-documents.ts'
 import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
 import { selectValue, valueOf, writeValue } from './key-value.ts'
 import { storedDocument } from './stored-json.ts'
 import { writeEvent } from './events.ts'
 import type { WrittenEvent } from './waiting-events.ts'
-
-/** The kind of the documents, which a repository reads. */
-export const conditionDocument = 'condition'
 
 /** After all else that locks: what locks conditions locks nothing later. Returns the messages. */
 export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<WrittenEvent[]> {

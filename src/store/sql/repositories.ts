@@ -1,26 +1,10 @@
-// The repositories, for both databases: the name of each kind of document in the key-value table, and its shape. A document of another
-// shape is damaged: it is logged once, and treated as missing.
-import type { z } from 'zod'
-import * as audit from '../ports/audit-documents.ts'
-import * as discovery from '../ports/discovery-documents.ts'
-import { gaugeReading } from '../ports/gauge-documents.ts'
-import { incidentCursor } from '../ports/incident-documents.ts'
-import { inventoryState } from '../ports/inventory-documents.ts'
-import { refusedEndpoint } from '../ports/capability-documents.ts'
-import { regression } from '../ports/regression-documents.ts'
-import { reportedNames } from '../ports/report-documents.ts'
-import { recentRuns } from '../ports/recent-runs.ts'
-import { conditionDocument } from './conditions.ts'
-import { countedRows } from '../ports/scrape-documents.ts'
+// The repositories, for both databases, in the key-value table. A document that has not the shape of its kind is damaged: it is logged once, and treated
+// as missing.
 import { keyValueOn } from './key-value.ts'
-import { knownCondition, notificationRule } from '../ports/condition-documents.ts'
-import { storeCopy } from '../ports/tables.ts'
-import { storedSession } from '../ports/session.ts'
-import { tryRequest } from '../ports/try-documents.ts'
-import * as tokens from '../ports/token-documents.ts'
+import { repositoriesOf, type Repositories, type Repository } from '../ports/repository.ts'
 import { storedDocument } from './stored-json.ts'
-import type { Repositories, Repository } from '../ports/repository.ts'
 import type { Statements } from './statements.ts'
+import type { z } from 'zod'
 
 export function repositories(sql: Statements): Repositories {
   const keyValue = keyValueOn(sql)
@@ -68,30 +52,5 @@ export function repositories(sql: Statements): Repositories {
     }
   }
 
-  return {
-    polledProjects: repository('poll/project', discovery.polledProject, ['instance', 'project']),
-    ownPipelines: repository('poll/own', discovery.ownPipelines, ['instance']),
-    sweeps: repository('poll/sweep', discovery.sweep, ['instance', 'group']),
-    hooks: repository('hook', discovery.watchedHook, ['instance', 'kind', 'id']),
-    backfills: repository('backfill', discovery.backfill, ['instance', 'name']),
-    auditCursors: repository('audit/cursor', audit.auditCursor, ['instance', 'source']),
-    auditBackfills: repository('audit/backfill', audit.auditBackfill, ['instance', 'name']),
-    incidentCursors: repository('incidents/cursor', incidentCursor, ['instance']),
-    budgets: repository('budget', discovery.apiBudget, ['account']),
-    refusedEndpoints: repository('refused', refusedEndpoint, ['instance', 'what', 'project']),
-    reportedNames: repository('reported-names', reportedNames, ['instance', 'project']),
-    gaugeReadings: repository('gauges', gaugeReading, ['instance', 'kind', 'of']),
-    inventoryStates: repository('inventory', inventoryState, ['instance', 'kind', 'of']),
-    daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),
-    journals: repository('rotation/journal', tokens.rotationJournal, ['target']),
-    rotations: repository('rotation/record', tokens.rotationRecord, ['id']),
-    regressions: repository('regression', regression, ['instance', 'projectId', 'id']),
-    sessions: repository('session', storedSession, ['digest']),
-    tryRequests: repository('try-now', tryRequest, ['destination']),
-    recentRuns: repository('metrics/recent-runs', recentRuns, []),
-    countedRows: repository('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
-    conditions: repository(conditionDocument, knownCondition, ['subject']),
-    notificationRules: repository('notification-rule', notificationRule, ['name']),
-    copy: repository('store-copy', storeCopy, []),
-  }
+  return repositoriesOf(repository)
 }
