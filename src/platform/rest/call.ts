@@ -1,4 +1,4 @@
-// Declares the options of all requests to the platform.
+// Declares the options of all requests to the platform, and the outcome of an attempt.
 import type { BackoffOptions } from '../../lib/backoff.ts'
 import type { Budget } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -6,6 +6,7 @@ import type { ClockOffset } from './clock-offset.ts'
 import type { Dispatcher } from 'undici'
 import type { ExchangeLimits } from './exchange.ts'
 import type { Log } from '../../lib/log.ts'
+import type { PlatformError } from '../port.ts'
 import type { StreamPace } from './stream.ts'
 import type { TokenType } from './credentials.ts'
 
@@ -16,9 +17,12 @@ export interface RetryRules extends BackoffOptions {
   readonly refusals: number
 }
 
+/** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
+export type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
+
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
-  /** Called for every request, because the token's file may change. */
+  /** Called for every request, because the token's file may change. If it answers undefined, the request has no token. */
   readonly token: () => string | undefined
   readonly tokenType: TokenType
   readonly userAgent: string

@@ -15,13 +15,13 @@ import { redact } from '../../lib/redaction.ts'
 import { budgetFactsOf, isOfEndpoint, servedAt } from './rate-limit.ts'
 import { createMoves, withPath } from './moved.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
-import type { CallOptions, PlatformError, Priority } from '../port.ts'
+import type { CallOptions, Priority } from '../port.ts'
 import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } from './error-messages.ts'
-import { createStreamer, type StreamOptions } from './streamer.ts'
+import { createStreamBegin, type StreamOptions } from './streamer.ts'
 import { exchange, type Method } from './exchange.ts'
 import { judge } from './judge.ts'
 import { parseErrorBody, beginningOfError } from './error-body.ts'
-import type { RequesterOptions } from './call.ts'
+import type { Attempt, RequesterOptions } from './call.ts'
 import { maxPause } from './budget.ts'
 import type { Streamed } from './stream.ts'
 
@@ -56,11 +56,6 @@ export interface Requester {
   /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
-
-/** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
-type Result =
-  | { readonly ok: true; readonly answer: RestAnswer }
-  | { readonly ok: false; readonly error: PlatformError; readonly pause?: number | undefined }
 
 /** Maximum number of sends in one attempt: for moves, one move back, one renewed token. */
 const maxHops = 6
@@ -135,7 +130,7 @@ export function createRequester(options: RequesterOptions): Requester {
     call: CallOptions,
     signal: AbortSignal,
     refusals: number,
-  ): Promise<Result> {
+  ): Promise<Attempt<RestAnswer>> {
     const endpoint = endpointOf(change?.method ?? 'GET', asked)
     let url = withPath(asked, moves.current(asked.pathname))
     for (let hop = 0; hop < maxHops; hop++) {
@@ -145,10 +140,10 @@ export function createRequester(options: RequesterOptions): Requester {
         case 'network':
         case 'timeout': {
           const reason = redact(outcome.reason, secrets)
-          return failure(errorOfConnection(outcome.outcome, endpoint, reason, outcome.certificate))
+          return { error: errorOfConnection(outcome.outcome, endpoint, reason, outcome.certificate) }
         }
         case 'too-large':
-          return failure(errorOfAnswer('too-large', endpoint, outcome.detail))
+          return { error: errorOfAnswer('too-large', endpoint, outcome.detail) }
         case 'answer': {
           if (outcome.status === 404 && moves.forget(asked.pathname)) {
             url = asked
@@ -156,40 +151,40 @@ export function createRequester(options: RequesterOptions): Requester {
           }
           if (outcome.status === 401 && trimToken(options.token()) !== token) continue
           const judgement = await judge(outcome, url, endpoint, secrets)
-          if (judgement.means === 'error') return { ok: false, error: judgement.error, pause }
+          if (judgement.means === 'error') return { error: judgement.error, pause }
           if (judgement.means === 'moved') {
-            if (change !== undefined) return failure(errorOfMovedChange(outcome.status, endpoint, judgement.to))
+            if (change !== undefined) return { error: errorOfMovedChange(outcome.status, endpoint, judgement.to) }
             url = judgement.to
             continue
           }
           if (url.pathname !== asked.pathname) moves.remember(asked.pathname, url.pathname)
-          return { ok: true, answer: { json: judgement.json, headers: outcome.headers, url, endpoint } }
+          return { answer: { json: judgement.json, headers: outcome.headers, url, endpoint } }
         }
       }
     }
-    return failure(errorOfNoApi(301, endpoint, 'redirects without end'))
+    return { error: errorOfNoApi(301, endpoint, 'redirects without end') }
   }
 
-  async function withRetries(
-    url: URL,
-    change: Change | undefined,
-    call: CallOptions,
+  /** `tries`: maximum number of attempts that fail without a 429. */
+  async function withRetries<T>(
+    attempt: (refusals: number) => Promise<Attempt<T>>,
     signal: AbortSignal,
-  ): Promise<RestAnswer> {
+    tries = retry.tries,
+  ): Promise<T> {
     let failures = 0
     let refusals = 0
     for (;;) {
-      const result = await follow(url, change, call, signal, refusals)
-      if (result.ok) return result.answer
-      const { error } = result
+      const result = await attempt(refusals)
+      if ('answer' in result) return result.answer
+      const { error, pause } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
         // Unless the limit is that of one endpoint, the budget makes all requests wait. A long pause is left to the caller.
-        if (++refusals >= retry.refusals || (result.pause ?? 0) > retry.max) throw error
-        if (result.pause !== undefined) await clock.sleep(result.pause, signal)
+        if (++refusals >= retry.refusals || (pause ?? 0) > retry.max) throw error
+        if (pause !== undefined) await clock.sleep(pause, signal)
         continue
       }
-      if (change !== undefined || ++failures >= retry.tries) throw error
+      if (++failures >= tries) throw error
       await clock.sleep(backoff(failures, retry), signal)
     }
   }
@@ -205,18 +200,17 @@ export function createRequester(options: RequesterOptions): Requester {
     return queues[call.priority].add(() => send(signal), { signal })
   }
 
-  const streamed = createStreamer(options, { moves, endpointOf: url => endpointOf('GET', url), answered })
+  const begin = createStreamBegin(options, { moves, endpointOf: url => endpointOf('GET', url), answered })
   return {
-    get: (url, call) => queued(call, signal => withRetries(url, undefined, call, signal)),
-    change: (url, change, call) => queued(call, signal => withRetries(url, change, call, signal)),
-    stream: (url, call, read) => queued(call, signal => streamed(url, call, signal, read)),
+    get: (url, call) =>
+      queued(call, signal => withRetries(refusals => follow(url, undefined, call, signal, refusals), signal)),
+    change: (url, change, call) =>
+      queued(call, signal => withRetries(refusals => follow(url, change, call, signal, refusals), signal, 1)),
+    stream: (url, call, read) =>
+      queued(call, async signal => read(await withRetries(refusals => begin(url, call, signal, refusals), signal))),
     close: async () => {
       closing.abort(new Error('the platform client was closed'))
       await dispatcher.destroy()
     },
   }
-}
-
-function failure(error: PlatformError): Result {
-  return { ok: false, error }
 }

@@ -1,15 +1,13 @@
-// Sends requests with streamed answers, by the rules of all requests (`request.ts`): budget, credentials, moves, retries, pauses.
+// Begins requests with streamed answers, by the rules of all requests: budget, credentials, moves. `request.ts` repeats them like any other request.
 //
-//   send ─► head of the answer ─► read while it arrives
+//   send ─► head of the answer
 //    ▲         │ redirect: to the platform with credentials and budget; to another host without both
-//    └─────────┤ 429, 5xx, network, timeout: again, like any other request
-//              └─ anything else, or too often: PlatformError
-import { backoff } from '../../lib/backoff.ts'
+//    └─────────┘
 import { credentialHeaders, trimToken } from './credentials.ts'
 import { errorOfNoApi, errorOfStorage } from './error-messages.ts'
 import { PlatformError, type CallOptions } from '../port.ts'
-import { redirectTo, streamHead, type Streamed, type StreamHead } from './stream.ts'
-import type { RequesterOptions } from './call.ts'
+import { redirectTo, streamHead, type Streamed } from './stream.ts'
+import type { Attempt, RequesterOptions } from './call.ts'
 import { withPath, type Moves } from './moved.ts'
 
 export interface StreamOptions extends CallOptions {
@@ -30,26 +28,20 @@ export interface Shared {
   ) => Promise<number | undefined>
 }
 
-export type Streamer = <T>(
-  url: URL,
+/** Makes one attempt, which follows redirects. `refusals`: number of earlier attempts that failed with a 429. */
+export type StreamBegin = (
+  asked: URL,
   call: StreamOptions,
   signal: AbortSignal,
-  read: (answer: Streamed) => Promise<T>,
-) => Promise<T>
+  refusals: number,
+) => Promise<Attempt<Streamed>>
 
 /** Maximum number of sends in one attempt: for moves, one move back, one renewed token, one redirect to a storage. */
 const maxHops = 6
 
-export function createStreamer(options: RequesterOptions, { moves, endpointOf, answered }: Shared): Streamer {
-  const { dispatcher, budget, clock, retry } = options
-
-  /** Makes one attempt, which follows redirects. */
-  async function head(
-    asked: URL,
-    call: StreamOptions,
-    signal: AbortSignal,
-    refusals: number,
-  ): Promise<Exclude<StreamHead, { as: 'redirect' }> & { readonly pause?: number | undefined }> {
+export function createStreamBegin(options: RequesterOptions, { moves, endpointOf, answered }: Shared): StreamBegin {
+  const { dispatcher, budget } = options
+  return async (asked, call, signal, refusals) => {
     const endpoint = endpointOf(asked)
     const sent = { dispatcher, endpoint, answerMs: options.limits.answerMs, pace: options.pace, signal }
     const agent = { accept: '*/*', 'user-agent': options.userAgent, ...call.headers }
@@ -65,42 +57,24 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
       const found = await streamHead({ ...sent, url, headers, secrets: token === undefined ? [] : [token] })
       if (found.as === 'answer') {
         if (isOwn) await answered(found.answer.status, found.answer.headers, refusals)
-        return found
+        return { answer: found.answer }
       }
       if (found.as === 'error') {
         const { status } = found.error
         // An error of a storage is no error of the platform.
-        if (!isOwn) return status === undefined ? found : { ...found, error: errorOfStorage(status, endpoint) }
+        if (!isOwn) return { error: status === undefined ? found.error : errorOfStorage(status, endpoint) }
         const pause = status && (await answered(status, found.headers, refusals, found.error.keys))
         if (status === 404 && moves.forget(asked.pathname)) url = asked
-        else if (status !== 401 || trimToken(options.token()) === token) return { ...found, pause }
+        else if (status !== 401 || trimToken(options.token()) === token) return { error: found.error, pause }
         continue
       }
       const target = redirectTo(found.to, asked, endpoint)
-      if (target instanceof PlatformError) return { as: 'error', error: target, headers: {} }
+      if (target instanceof PlatformError) return { error: target }
       if (found.isMove && target.isOwn) moves.remember(asked.pathname, found.to.pathname)
       url = found.to
       // After another host, a redirect back to the platform gets no token either.
       isOwn = isOwn && target.isOwn
     }
-    return { as: 'error', error: errorOfNoApi(301, endpoint, 'redirects without end'), headers: {} }
-  }
-
-  return async (url, call, signal, read) => {
-    let failures = 0
-    let refusals = 0
-    for (;;) {
-      const found = await head(url, call, signal, refusals)
-      if (found.as === 'answer') return read(found.answer)
-      const { error } = found
-      if (!error.passing) throw error
-      if (error.kind === 'limited') {
-        if (++refusals >= retry.refusals || (found.pause ?? 0) > retry.max) throw error
-        if (found.pause !== undefined) await clock.sleep(found.pause, signal)
-        continue
-      }
-      if (++failures >= retry.tries) throw error
-      await clock.sleep(backoff(failures, retry), signal)
-    }
+    return { error: errorOfNoApi(301, endpoint, 'redirects without end') }
   }
 }
