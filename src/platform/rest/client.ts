@@ -19,9 +19,16 @@ import { segmentOf } from './query.ts'
 import { readVariables } from '../variables.ts'
 import { restBridge, restJob, restPipeline } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
-import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
-import { restIncident } from './issues.ts'
-import { restCommit } from './commits.ts'
+import {
+  restCommit,
+  restDelivery,
+  restGroup,
+  restHook,
+  restIncident,
+  restListItem,
+  restProject,
+  restUser,
+} from './lists.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ClockOffset } from './clock-offset.ts'

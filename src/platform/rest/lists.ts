@@ -1,4 +1,4 @@
-// The schemas of the lists that discovery reads. They bring the items into normal form.
+// The schemas of the lists that discovery and enrichment read. They bring the items into normal form.
 import { z } from 'zod'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
@@ -17,7 +17,8 @@ import { maybeAt } from './hook-url.ts'
 import { readVariablesAlone } from '../variables.ts'
 import { projectOfPipeline } from './normalize.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import type { HookDelivery, ListedPipeline, PlatformHook, PlatformProject } from '../port.ts'
+import { reportedIncident, type Incident } from '../../model/incident.ts'
+import type { Commit, HookDelivery, ListedPipeline, PlatformHook, PlatformProject } from '../port.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -151,3 +152,35 @@ export const restDelivery = (names?: ReadonlySet<string>) =>
         }),
       }
     })
+
+/** Incidents, which the platform lists among its issues. Titles and texts are never read. An issue in an unknown state is invalid. */
+export const restIncident = (instance: string) =>
+  z
+    .object({
+      iid: wireId,
+      project_id: wireId,
+      state: wireText,
+      updated_at: wireTime,
+      created_at: time,
+      closed_at: time,
+      severity: text,
+      references: maybe(z.object({ full: text })),
+    })
+    .transform((issue, context): Incident => {
+      const { iid, state, updated_at: at, created_at: openedAt, closed_at: closedAt, severity } = issue
+      // The full reference of an issue begins with the path of its project.
+      const path = issue.references?.full?.replace(/#\d+$/, '')
+      const project = {
+        id: issue.project_id,
+        ...(path !== undefined && { path, name: path.split('/').at(-1) ?? path }),
+      }
+      const incident = reportedIncident({ instance, project, iid, state, at, openedAt, closedAt, severity })
+      if (incident !== undefined) return incident
+      context.addIssue({ code: 'custom', message: 'unknown state' })
+      return z.NEVER
+    })
+
+/** Of commits only the times are read, never IDs, messages or authors. */
+export const restCommit = z
+  .object({ authored_date: time, committed_date: time })
+  .transform(({ authored_date: authoredAt, committed_date: committedAt }): Commit => known({ authoredAt, committedAt }))
