@@ -47,7 +47,7 @@ export function createReadReport({ client, isAllowed, redactText }: ReadReportOp
     if ((job.artifactSizes?.[type] ?? 0) > reportCaps.packed) {
       return { dropped: 0, fault: new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`) }
     }
-    const read = await client.jobArtifact(projectId, job.id, type, call, async body =>
+    const read = await client.jobArtifact(projectId, job.id, { type }, call, async body =>
       readers[switchOf(type)](body, type),
     )
     if (read.fault?.reason === 'archive') throw archiveError(type)

@@ -10,7 +10,7 @@ import type { RestClient } from '../rest/client.ts'
 const maxSpanText = 64 * 1024
 
 export interface ReadSpansOptions {
-  readonly client: Pick<RestClient, 'jobArtifactFile'>
+  readonly client: Pick<RestClient, 'jobArtifact'>
   readonly paths: readonly string[]
   readonly redactText: RedactText
   /** Maximum length of a text that is exported, UTF-16 units. */
@@ -26,7 +26,7 @@ export function createReadSpans({ client, paths, redactText, maxText }: ReadSpan
     const files: SpansRead['files'][number][] = []
     for (const path of paths) {
       const found = await client
-        .jobArtifactFile(projectId, job.id, path, call, async body => ({
+        .jobArtifact(projectId, job.id, { path }, call, async body => ({
           fault: await collector.read(body, path.endsWith('.jsonl')),
         }))
         .catch(undefinedIfMissing)

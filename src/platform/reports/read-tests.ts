@@ -29,7 +29,7 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
   return {
     ofJob: async (projectId, job, call) => {
       if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return tooLarge()
-      const found = await client.jobArtifact(projectId, job.id, testArtifact, call, async body =>
+      const found = await client.jobArtifact(projectId, job.id, { type: testArtifact }, call, async body =>
         readJunit(body, { ...kept, maxSeconds: maxSecondsOf(job) }),
       )
       if (found.report.fault?.reason === 'archive') throw archiveError(job)

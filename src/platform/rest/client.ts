@@ -8,14 +8,13 @@ import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader } from './job-log.ts'
 import type { CallOptions, PlatformClient, ResourceId } from '../port.ts'
-import type { Budget } from '../port/budget.ts'
 import { createReader, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
-import type { RetryRules } from './call.ts'
+import type { RequesterOptions, RetryRules } from './call.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { hooksPath, wireHook } from './hook-wish.ts'
 import { wireList } from './wire-field.ts'
-import { segmentOf } from './query.ts'
+import { encodeQuery, segmentOf } from './query.ts'
 import { readVariables } from '../variables.ts'
 import { restBridge, restJob, restPipeline } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
@@ -30,64 +29,34 @@ import {
   restUser,
 } from './lists.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { ClockOffset } from './clock-offset.ts'
-import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { StreamPace } from './stream.ts'
-import type { TokenType } from './credentials.ts'
 
-export interface PlatformClientOptions {
+export interface PlatformClientOptions extends Omit<RequesterOptions, 'dispatcher' | 'limits' | 'retry' | 'basePath'> {
   /** Base URL of the platform, without `/api/v4`. */
   readonly url: string
-  /** Called for every request, because the token's file may change. If it answers undefined, the request has no token. */
-  readonly token: () => string | undefined
-  readonly tokenType: TokenType
   /** A certificate authority that is trusted in addition to the default ones, PEM. */
   readonly ca?: string | undefined
   /** Makes the connections, if they are not direct. */
   readonly dispatcher?: DispatcherFactory | undefined
-  readonly budget: Budget
-  /** Maximum number of concurrent requests of one priority. */
-  readonly concurrency: number
-  readonly userAgent: string
   /** Timeouts, ms. */
   readonly timeouts?: { readonly connect: number; readonly answer: number } | undefined
   readonly retry?: RetryRules | undefined
-  /** Minimum speed of a job log or an artifact. */
-  readonly pace?: StreamPace | undefined
   /** Maximum size of an answer, bytes. */
   readonly maxBytes?: number | undefined
-  /** Called on every 401: the token is missing, expired or revoked. */
-  readonly onUnauthorized?: (() => void) | undefined
-  /** Called on every answer that is no error. */
-  readonly onAnswer?: (() => void) | undefined
-  /** Observes the `Date` of every answer that is no error. */
-  readonly clockOffset?: ClockOffset | undefined
   readonly onLeftOut?: OnLeftOut | undefined
   /** How audit events are read. By default known secrets are redacted and addresses of clients omitted. */
   readonly auditWords?: AuditWords | undefined
   /** What the operator's rules for attributes want; nothing by default. */
   readonly wanted?: WantedFacts | undefined
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** The client with the calls that only this room makes. */
 export interface RestClient extends PlatformClient, PipelineCalls {
-  /** Streams one of a job's artifacts, by its type, to `read`. Errors of `read` are passed on. */
+  /** Streams one of a job's artifacts, or a file in its archive, to `read`. Errors of `read` are passed on. */
   jobArtifact<T>(
     project: ResourceId,
     jobId: number,
-    fileType: string,
-    options: CallOptions,
-    read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
-  ): Promise<T>
-  /** Streams one file of a job's artifacts, by its path, to `read`. Errors of `read` are passed on. */
-  jobArtifactFile<T>(
-    project: ResourceId,
-    jobId: number,
-    path: string,
+    which: { readonly type: string } | { readonly path: string },
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
@@ -121,21 +90,11 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
   const { connect, answer } = options.timeouts ?? defaults.timeouts
   const base = `${instance}/api/v4`
   const requester = createRequester({
+    ...options,
     dispatcher: (options.dispatcher ?? directDispatcher)(connectRules(options.ca, connect)),
-    token: options.token,
-    tokenType: options.tokenType,
-    userAgent: options.userAgent,
-    budget: options.budget,
-    concurrency: options.concurrency,
     limits: { answerMs: answer, maxBytes: options.maxBytes ?? defaults.maxBytes },
-    pace: options.pace,
     retry: options.retry ?? defaults.retry,
     basePath: new URL(base).pathname,
-    onUnauthorized: options.onUnauthorized,
-    onAnswer: options.onAnswer,
-    clockOffset: options.clockOffset,
-    clock: options.clock,
-    log: options.log,
   })
   const reader = createReader(base, requester, options.log, options.onLeftOut)
   const { one, pages, change } = reader
@@ -213,14 +172,12 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
       }),
     jobLog: (project, jobId, call) =>
       readJobLog(new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/trace`), call),
-    jobArtifact: async (project, jobId, fileType, call, read) => {
-      const url = new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/artifacts`)
-      url.searchParams.set('file_type', fileType)
-      return requester.stream(url, call, async answer => read(answer.body))
-    },
-    jobArtifactFile: async (project, jobId, path, call, read) => {
-      const file = path.split('/').map(encodeURIComponent).join('/')
-      const url = new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/artifacts/${file}`)
+    jobArtifact: async (project, jobId, which, call, read) => {
+      const file =
+        'path' in which
+          ? `/${which.path.split('/').map(encodeURIComponent).join('/')}`
+          : `?${encodeQuery({ file_type: which.type })}`
+      const url = new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/artifacts${file}`)
       return requester.stream(url, call, async answer => read(answer.body))
     },
     testReport: async (project, pipelineId, call) =>

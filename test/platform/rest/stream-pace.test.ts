@@ -24,7 +24,7 @@ async function failure(reply: Reply, pace: typeof streamPace) {
     .catch((error: unknown) => error)
   const requests = platform.asked.length
   const artifact = await test.client
-    .jobArtifact(3, 1, 'junit', inside, async body => {
+    .jobArtifact(3, 1, { type: 'junit' }, inside, async body => {
       for await (const piece of body) expect(piece.length).toBeGreaterThan(0)
     })
     .catch((error: unknown) => error)
