@@ -1,16 +1,9 @@
 // Reads the totals of a job's coverage report. Cobertura writes them as attributes of the root element, JaCoCo as counters below the root. The totals
 // of several documents in one report are added up.
-import { createElementReader, type Attributes, type ElementSink } from './xml-elements.ts'
-import { faultOf, ReportFault } from './report-fault.ts'
+import { readElements, type Attributes, type ElementSink } from './xml-elements.ts'
+import { ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
-import { textOf } from './unpack.ts'
-import type { CoverageTotals } from '../../model/job-reports.ts'
-
-export interface ReadCoverage {
-  /** Absent if the report could not be read to its end, because the totals would be wrong. */
-  readonly coverage?: CoverageTotals | undefined
-  readonly fault?: ReportFault | undefined
-}
+import type { ReportRead } from '../port/inside.ts'
 
 type Measure = 'lines' | 'branches'
 
@@ -36,17 +29,15 @@ interface Sum {
 export async function readCoverage(
   source: AsyncIterable<Uint8Array>,
   caps: ReportCaps = reportCaps,
-): Promise<ReadCoverage> {
+): Promise<ReportRead> {
   const totals = createTotals(caps)
-  const elements = createElementReader(totals)
-  const fault = await faultOf(async () => {
-    for await (const text of textOf(source, caps)) elements.write(text)
-    const malformed = elements.end()
-    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is not XML.')
-    if (!totals.sawRoot) throw new ReportFault('foreign', 'The report is neither a Cobertura nor a JaCoCo report.')
-    if (malformed !== undefined) throw malformed
-  })
-  return fault === undefined ? { coverage: { lines: totals.of('lines'), branches: totals.of('branches') } } : { fault }
+  const fault = await readElements(source, caps, totals, () =>
+    totals.sawRoot ? undefined : new ReportFault('foreign', 'The report is neither a Cobertura nor a JaCoCo report.'),
+  )
+  const coverage = { lines: totals.of('lines'), branches: totals.of('branches') }
+  const isKnown = coverage.lines !== undefined || coverage.branches !== undefined
+  // The totals of a report that could not be read to its end would be wrong.
+  return { report: fault === undefined && isKnown ? { coverage } : undefined, dropped: 0, fault }
 }
 
 interface Totals extends ElementSink {

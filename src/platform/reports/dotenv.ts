@@ -1,16 +1,10 @@
 // Reads a job's dotenv report like the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often secrets, so only
 // the values of allowed keys are kept.
 import { createLineReader } from './lines.ts'
-import { faultOf, type ReportFault } from './report-fault.ts'
+import { faultOf } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
-
-export interface ReadDotenv {
-  /** The values of allowed keys. */
-  readonly values: Readonly<Record<string, string>>
-  /** Number of allowed keys that were beyond the limits. */
-  readonly dropped: number
-  readonly fault?: ReportFault | undefined
-}
+import { redactedValue, type RedactText } from '../text-redaction.ts'
+import type { ReportRead } from '../port/inside.ts'
 
 /** These are well above the platform's own limit, which is 5 KB by default. */
 const caps = { packed: 1024 * 1024, unpacked: 1024 * 1024 }
@@ -18,11 +12,12 @@ const limits = { keys: 100, texts: 128 * 1024 } as const
 
 const assignment = /^\s*([A-Za-z_]\w{0,254})\s*=(.*)$/
 
-/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
+/** `source`: the artifact's bytes. `dropped` counts allowed keys beyond the limits. Rejects only with an error of the source itself. */
 export async function readDotenv(
   source: AsyncIterable<Uint8Array>,
   isAllowed: (key: string) => boolean,
-): Promise<ReadDotenv> {
+  redactText: RedactText,
+): Promise<ReportRead> {
   const values = new Map<string, string>()
   let texts = 0
   let dropped = 0
@@ -40,5 +35,8 @@ export async function readDotenv(
     for await (const text of textOf(source, caps, looksLikePlainText)) lines.write(text)
     lines.end()
   })
-  return { values: Object.fromEntries(values), dropped, fault }
+  const clean = [...values].flatMap(([key, value]) =>
+    redactText(key) === key ? [[key, redactedValue(key, value, redactText)] as const] : [],
+  )
+  return { report: clean.length === 0 ? undefined : { dotenv: Object.fromEntries(clean) }, dropped, fault }
 }

@@ -3,13 +3,8 @@ import { createJsonValues, each } from './json-values.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
 import { textOf } from './unpack.ts'
-import type { Findings, ReportType } from '../../model/job-reports.ts'
-
-export interface ReadFindings {
-  /** Absent if the report could not be read to its end, because the counts would be too low. */
-  readonly findings?: readonly Findings[] | undefined
-  readonly fault?: ReportFault | undefined
-}
+import type { ReportRead } from '../port/inside.ts'
+import type { ReportType } from '../../model/job-reports.ts'
 
 /** The path of the findings, the key of the severity, and the severity of a finding without that key. */
 interface Format {
@@ -41,7 +36,7 @@ export async function readFindings(
   source: AsyncIterable<Uint8Array>,
   type: ReportType,
   caps: ReportCaps = reportCaps,
-): Promise<ReadFindings> {
+): Promise<ReportRead> {
   const { path, severity, without } = formats[type] ?? scan
   const counts = new Map<string, number>()
   const count = (finding: unknown): void => {
@@ -57,7 +52,7 @@ export async function readFindings(
     values.end()
     if (!values.sawList) throw new ReportFault('foreign', 'The report has no list of findings.')
   })
-  return fault === undefined
-    ? { findings: [...counts].map(([of, n]) => ({ type, severity: of, count: n })) }
-    : { fault }
+  const findings = [...counts].map(([of, n]) => ({ type, severity: of, count: n }))
+  // The counts of a report that could not be read to its end would be too low.
+  return { report: fault === undefined && findings.length > 0 ? { findings } : undefined, dropped: 0, fault }
 }

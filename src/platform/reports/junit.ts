@@ -1,10 +1,9 @@
 // Reads a job's JUnit report as a stream. Answers the results of its tests and, if it could not be read to its end, the reason.
-import { createElementReader } from './xml-elements.ts'
 import { createJunitCases } from './junit-cases.ts'
 import { createTestCollector } from './test-collector.ts'
-import { faultOf, ReportFault } from './report-fault.ts'
+import { readElements } from './xml-elements.ts'
+import { ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
-import { textOf } from './unpack.ts'
 import type { TestsRead } from '../port/inside.ts'
 
 export interface TestReadOptions {
@@ -22,14 +21,9 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
   const { caps = reportCaps, ...kept } = options
   const collector = createTestCollector({ ...kept, maxCases: caps.cases })
   const cases = createJunitCases(collector, caps)
-  const elements = createElementReader(cases)
-  const fault = await faultOf(async () => {
-    for await (const text of textOf(source, caps)) elements.write(text)
-    const malformed = elements.end()
-    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is not XML.')
-    if (!cases.sawSuite) throw new ReportFault('not_junit', 'The report contains no test suites.')
-    if (malformed !== undefined) throw malformed
-  })
+  const fault = await readElements(source, caps, cases, () =>
+    cases.sawSuite ? undefined : new ReportFault('not_junit', 'The report contains no test suites.'),
+  )
   cases.end()
   return collector.collected(fault)
 }

@@ -6,14 +6,7 @@ import { looksLikePlainText, textOf } from './unpack.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
 import { maxSecret, redactedTo, redactedValue, type RedactText } from '../text-redaction.ts'
 import type { ReportedMetric } from '../../model/job-reports.ts'
-
-export interface ReadMetrics {
-  /** One sample for each combination of name and labels; a later sample replaces an earlier one. */
-  readonly metrics: readonly ReportedMetric[]
-  /** Number of samples without a number or beyond the limits. */
-  readonly dropped: number
-  readonly fault?: ReportFault | undefined
-}
+import type { ReportRead } from '../port/inside.ts'
 
 /**
  * Limits. `names`, `series`, and `texts` (UTF-16 units of all texts) apply to a report, `labels` to a series, `text` (UTF-16 units) to a single
@@ -29,12 +22,15 @@ const reservedNames: ReadonlySet<string> = new Set(['coverage', 'findings', 'dot
 /** Labels that would clash with attributes of Pipespan. Labels with `__` are reserved by the format. */
 const reservedLabels = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
 
-/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
+/**
+ * `source`: the artifact's bytes. Answers one sample for each combination of name and labels: a later sample replaces an earlier one. `dropped` counts
+ * samples without a number or beyond the limits. Rejects only with an error of the source itself.
+ */
 export async function readMetrics(
   source: AsyncIterable<Uint8Array>,
   redactText: RedactText,
   caps: ReportCaps = reportCaps,
-): Promise<ReadMetrics> {
+): Promise<ReportRead> {
   const series = new Map<string, ReportedMetric>()
   const names = new Set<string>()
   let texts = 0
@@ -69,7 +65,8 @@ export async function readMetrics(
     lines.end()
     if (readable === 0 && dropped > 0) throw new ReportFault('foreign', 'The report contains no metrics.')
   })
-  return { metrics: [...series.values()], dropped: dropped + lines.skipped, fault }
+  const metrics = [...series.values()]
+  return { report: metrics.length === 0 ? undefined : { metrics }, dropped: dropped + lines.skipped, fault }
 }
 
 /** The sample in a line; undefined if the line is not a sample with a number. */

@@ -7,7 +7,7 @@ import { reportCaps } from './caps.ts'
 import { ReportFault } from './report-fault.ts'
 import { PlatformError } from '../port.ts'
 import { switchOf, type ReportSwitch, type ReportType } from '../../model/job-reports.ts'
-import { redactedValue, type RedactText } from '../text-redaction.ts'
+import type { RedactText } from '../text-redaction.ts'
 import type { ReadReport, ReportRead } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'
 
@@ -22,26 +22,10 @@ type Read = (body: AsyncIterable<Uint8Array>, type: ReportType) => Promise<Repor
 
 export function createReadReport({ client, isAllowed, redactText }: ReadReportOptions): ReadReport {
   const readers: Readonly<Record<ReportSwitch, Read>> = {
-    metrics: async body => {
-      const { metrics, dropped, fault } = await readMetrics(body, redactText)
-      return { report: metrics.length === 0 ? undefined : { metrics }, dropped, fault }
-    },
-    dotenv: async body => {
-      const { values, dropped, fault } = await readDotenv(body, isAllowed)
-      const clean = Object.entries(values).flatMap(([key, value]) =>
-        redactText(key) === key ? [[key, redactedValue(key, value, redactText)] as const] : [],
-      )
-      return { report: clean.length === 0 ? undefined : { dotenv: Object.fromEntries(clean) }, dropped, fault }
-    },
-    coverage: async body => {
-      const { coverage, fault } = await readCoverage(body)
-      const isKnown = coverage?.lines !== undefined || coverage?.branches !== undefined
-      return { report: isKnown ? { coverage } : undefined, dropped: 0, fault }
-    },
-    findings: async (body, type) => {
-      const { findings = [], fault } = await readFindings(body, type)
-      return { report: findings.length === 0 ? undefined : { findings }, dropped: 0, fault }
-    },
+    metrics: async body => readMetrics(body, redactText),
+    dotenv: async body => readDotenv(body, isAllowed, redactText),
+    coverage: async body => readCoverage(body),
+    findings: async (body, type) => readFindings(body, type),
   }
   return async (projectId, job, type, call) => {
     if ((job.artifactSizes?.[type] ?? 0) > reportCaps.packed) {

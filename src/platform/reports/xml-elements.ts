@@ -1,7 +1,9 @@
 // Parses windows of text into XML elements, of one document or of several in a row. The parser is lenient: it skips what is not well-formed and
 // reports it once. It knows only the five entities of XML and refuses a document type that declares entities.
 import sax from 'sax'
-import { ReportFault } from './report-fault.ts'
+import { faultOf, ReportFault } from './report-fault.ts'
+import { textOf } from './unpack.ts'
+import type { ReportCaps } from './caps.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 
@@ -13,18 +15,6 @@ export interface ElementSink {
   close(name: string): void
 }
 
-export interface ElementReader {
-  /**
-   * `text`: a window of a few KiB, because buffers are only limited between two windows. Throws a ReportFault if the report must not be read
-   * further. Errors of the sink are passed on.
-   */
-  write(text: string): void
-  /** Answers the first fault, if the report is not well-formed. */
-  end(): ReportFault | undefined
-  /** Whether any element was found. */
-  readonly sawElement: boolean
-}
-
 /** Maximum length of an attribute, a comment or a tag, characters. A longer text arrives in pieces. */
 const maxTokenLength = 1024 * 1024
 const maxAttributes = 1_000
@@ -33,7 +23,16 @@ const maxFaults = 1_000
 /** Errors that the parser reports between two documents of one file. They are ignored. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
-export function createElementReader(sink: ElementSink): ElementReader {
+/**
+ * Reads an artifact. `foreign`: called at the end, answers the fault of a report of another format. Answers the first fault: that which ended the
+ * reading, or else that of a report that is not well-formed. Rejects only with an error of the source itself.
+ */
+export async function readElements(
+  source: AsyncIterable<Uint8Array>,
+  caps: ReportCaps,
+  sink: ElementSink,
+  foreign: () => ReportFault | undefined,
+): Promise<ReportFault | undefined> {
   // The limit is global in the library, but no other file uses the library.
   Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
@@ -87,16 +86,14 @@ export function createElementReader(sink: ElementSink): ElementReader {
     if (name.toLowerCase() === 'xml') sink.document()
   }
 
-  return {
-    get sawElement() {
-      return sawElement
-    },
-    write: text => void parser.write(text),
-    end: () => {
-      parser.close()
-      return firstFault
-    },
-  }
+  return faultOf(async () => {
+    // The windows have a few KiB, because the parser's buffers are only limited between two windows.
+    for await (const text of textOf(source, caps)) parser.write(text)
+    parser.close()
+    if (!sawElement) throw new ReportFault('not_xml', 'The report is not XML.')
+    const fault = foreign() ?? firstFault
+    if (fault !== undefined) throw fault
+  })
 }
 
 function tooLong(parser: sax.SAXParser): ReportFault {

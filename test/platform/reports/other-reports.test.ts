@@ -11,7 +11,16 @@ import { metricLimits, readMetrics } from '../../../src/platform/reports/open-me
 async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
-const readMetricsOf = async (source: AsyncIterable<Uint8Array>) => readMetrics(source, createTextRedaction([]))
+const redactText = createTextRedaction([])
+const readMetricsOf = async (source: AsyncIterable<Uint8Array>) => {
+  const { report, dropped, fault } = await readMetrics(source, redactText)
+  return { metrics: report?.metrics ?? [], dropped, fault }
+}
+const readDotenvOf = async (source: AsyncIterable<Uint8Array>, isAllowed: (key: string) => boolean) => {
+  const { report, dropped, fault } = await readDotenv(source, isAllowed, redactText)
+  return { values: report?.dotenv ?? {}, dropped, fault }
+}
+const totalsOf = async (text: string) => (await readCoverage(zipped(text))).report?.coverage
 const zipped = (text: string, size?: number) => inPieces(gzipSync(text), size)
 
 describe('a metrics report', () => {
@@ -73,7 +82,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
 
 describe('a dotenv report', () => {
   it('yields only the allowed keys', async () => {
-    const { values, dropped, fault } = await readDotenv(
+    const { values, dropped, fault } = await readDotenvOf(
       zipped('VERSION=1.2.3\r\n URL = https://x.example/?a=b \nPASSWORD=hunter2\nno assignment\n=x\nVERSION=1.2.4'),
       key => key !== 'PASSWORD',
     )
@@ -84,7 +93,7 @@ describe('a dotenv report', () => {
 
   it('yields at most a hundred keys', async () => {
     const lines = Array.from({ length: 1_000 }, (_, n) => `KEY_${n}=${n}`)
-    const { values, dropped } = await readDotenv(zipped(lines.join('\n')), () => true)
+    const { values, dropped } = await readDotenvOf(zipped(lines.join('\n')), () => true)
     expect([Object.keys(values).length, dropped]).toEqual([100, 900])
   })
 })
@@ -101,25 +110,23 @@ describe('a coverage report', () => {
     const two = cobertura(
       'line-rate="0.5" lines-covered="150" lines-valid="300" branches-covered="0" branches-valid="0"',
     )
-    expect(await readCoverage(zipped(one))).toEqual({ coverage: { lines: 90, branches: 25 } })
-    expect(await readCoverage(zipped(`${one}\n${two}`))).toEqual({ coverage: { lines: 60, branches: 25 } })
-    expect(await readCoverage(zipped(cobertura('line-rate="0.5" branch-rate="0.25"')))).toEqual({
-      coverage: { lines: 50, branches: 25 },
-    })
+    expect(await totalsOf(one)).toEqual({ lines: 90, branches: 25 })
+    expect(await totalsOf(`${one}\n${two}`)).toEqual({ lines: 60, branches: 25 })
+    expect(await totalsOf(cobertura('line-rate="0.5" branch-rate="0.25"'))).toEqual({ lines: 50, branches: 25 })
   })
 
   it('has the totals below its root if it is from JaCoCo', async () => {
     const jacoco = `<?xml version="1.0"?><!DOCTYPE report PUBLIC "-//JACOCO//DTD Report 1.1//EN" "report.dtd"><report name="app">
       <package name="a"><counter type="LINE" missed="9" covered="1"/></package>
       <counter type="LINE" missed="25" covered="75"/><counter type="BRANCH" missed="1" covered="1"/></report>`
-    expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: 50 } })
+    expect(await totalsOf(jacoco)).toEqual({ lines: 75, branches: 50 })
   })
 
   it('is read with or without a namespace prefix', async () => {
     const jacoco = `<j:report xmlns:j="urn:j"><j:counter type="LINE" missed="1" covered="3"/></j:report>`
-    expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: undefined } })
+    expect(await totalsOf(jacoco)).toEqual({ lines: 75, branches: undefined })
     const root = '<c:coverage xmlns:c="urn:c" lines-covered="1" lines-valid="4"/>'
-    expect(await readCoverage(zipped(root))).toEqual({ coverage: { lines: 25, branches: undefined } })
+    expect(await totalsOf(root)).toEqual({ lines: 25, branches: undefined })
     expect((await readCoverage(zipped('<coverage:other xmlns:coverage="urn:c"/>'))).fault?.reason).toBe('foreign')
   })
 
@@ -140,8 +147,8 @@ describe('a coverage report', () => {
 
 describe('a report of findings', () => {
   const counted = async (type: Parameters<typeof readFindings>[1], report: unknown, size?: number) => {
-    const { findings = [], fault } = await readFindings(zipped(JSON.stringify(report), size), type)
-    return fault?.reason ?? Object.fromEntries(findings.map(({ severity, count }) => [severity, count]))
+    const { report: read, fault } = await readFindings(zipped(JSON.stringify(report), size), type)
+    return fault?.reason ?? Object.fromEntries((read?.findings ?? []).map(({ severity, count }) => [severity, count]))
   }
 
   it('is counted by severity, whatever else it contains and however its bytes are cut', async () => {

@@ -38,7 +38,7 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   ],
   ['findings', filled('[', '[],', '[]]'), async source => readFindings(source, 'codequality')],
   ['metrics', filled('', 'a 1\n', ''), async source => readMetrics(source, createTextRedaction([]))],
-  ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true)],
+  ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true, createTextRedaction([]))],
   ['own spans, all invalid', filled('{"resourceSpans":[{"scopeSpans":[{"spans":[', '{},', '0]}]}]}'), ownSpans(false)],
   [
     'own spans, one of them large',
