@@ -1,13 +1,12 @@
 // Parses an audit event of the platform and turns it into an event for a log record.
 import { z } from 'zod'
 import { auditAddress, auditAttributes, auditBody, auditKind, auditName } from './audit-table.ts'
-import { cleaned, digest, type EventWords } from '../webhook/read-event.ts'
+import { attributesOf, cleaned, digest, type EventWords } from '../webhook/read-event.ts'
 import { createTextRedaction } from '../text-redaction.ts'
 import { vendors } from '../vendor.ts'
 import { first } from '../webhook/event-fields.ts'
 import { known } from '../known.ts'
 import { readId, readObject, readText, readTime, type WireObject } from '../wire-read.ts'
-import type { EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { segmentOf, type Query } from './query.ts'
@@ -64,19 +63,14 @@ export const restAuditEvent = (instance: string, words: AuditWords) =>
 function readEvent(
   { id, at, json }: { readonly id: number; readonly at: Millis; readonly json: WireObject },
   instance: string,
-  { profile, redactText, address }: AuditWords,
+  words: AuditWords,
 ): AuditEvent['event'] {
-  const attributes: Record<string, EventValue> = {}
-  for (const { key, read, isFree } of address ? [...auditAttributes, auditAddress] : auditAttributes) {
-    const given = read(json, profile)
-    const clean = typeof given === 'string' ? cleaned(given, isFree === true, redactText) : given
-    if (clean !== undefined && clean !== '') attributes[key] = clean
-  }
+  const attributes = attributesOf(words.address ? [...auditAttributes, auditAddress] : auditAttributes, json, words)
   const key = digest([instance, auditKind, id, Math.floor(at / 1_000)])
   return {
     ...{ instance, kind: auditKind, name: auditName, at, severity: 'info', attributes },
     ...known({ project: projectOf(json), group: groupOf(json) }),
-    body: cleaned(auditBody(json), true, redactText),
+    body: cleaned(auditBody(json), true, words.redactText),
     ...{ object: key, key, content: key },
   }
 }

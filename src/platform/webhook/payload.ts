@@ -63,24 +63,13 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-const variablesShape = (names: ReadonlySet<string>): Shape => ({
+const variablesShape = (names?: ReadonlySet<string>): Shape => ({
   items: objectShape({ key: 'scalar', value: 'scalar' }),
   begin: () => new Variables(names),
 })
 
-/** All fields that are read of pipeline and job events. `names`: of the variables that are allowed; made once for each set of them. */
-export function hookShape(names: ReadonlySet<string> = noNames): ObjectShape {
-  const known = shapes.get(names)
-  if (known !== undefined) return known
-  const shape = shapeWith(names)
-  shapes.set(names, shape)
-  return shape
-}
-
-const noNames: ReadonlySet<string> = new Set()
-const shapes = new WeakMap<ReadonlySet<string>, ObjectShape>()
-
-const shapeWith = (names: ReadonlySet<string>): ObjectShape =>
+/** All fields that are read of pipeline and job events. `names`: of the variables that are allowed. */
+export const hookShape = (names?: ReadonlySet<string>): ObjectShape =>
   objectShape(
     {
       object_kind: 'scalar',

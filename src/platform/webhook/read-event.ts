@@ -35,12 +35,7 @@ export interface EventWords {
 }
 
 /** Throws a PayloadError that names missing fields. */
-export function readEvent(
-  row: EventRow,
-  body: unknown,
-  context: HookContext,
-  { profile, redactText }: EventWords,
-): PlatformEvent {
+export function readEvent(row: EventRow, body: unknown, context: HookContext, words: EventWords): PlatformEvent {
   const json = readObject(body)
   if (json === undefined) throw unusable(row, 'the body is not a JSON object')
   const missing = row.object.filter(path => first(json, path, readWord) === undefined)
@@ -49,7 +44,7 @@ export function readEvent(
   const instance = instanceOf(context, named ?? {})
   const path = named?.path ?? pathOf(named?.webUrl, instance)
   const project = named && { ...named, ...(path !== undefined && { path }) }
-  const attributes = attributesOf(row, json, profile, redactText)
+  const attributes = attributesOf(row.attributes, json, words)
   const at = row.time === undefined ? undefined : first(json, row.time, readTime)
   const identity = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
   const group = project === undefined ? first(json, groupPath, readText) : undefined
@@ -83,11 +78,10 @@ function timesOf({ times }: EventRow, json: WireObject): EventTimes | undefined 
   return anyKnown({ createdAt, endedAt })
 }
 
-function attributesOf(
-  { attributes }: EventRow,
+export function attributesOf(
+  attributes: readonly EventAttribute[],
   json: WireObject,
-  profile: EventWords['profile'],
-  redactText: RedactText,
+  { profile, redactText }: EventWords,
 ): Record<string, EventValue> {
   const found: Record<string, EventValue> = {}
   for (const { key, read, isFree } of attributes) {
