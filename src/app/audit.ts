@@ -29,7 +29,7 @@ export function startAudit(wiring: Wiring, { name, config, client }: Connection)
     isFull: fullnessOf(store),
     ...{ interval: config.poll.interval, lookback: config.auditLookback },
     errors: createErrorThrottle(log, name),
-    lease: leaseOf('audit', name),
+    name: leaseOf('audit', name),
   })
   return startLoop(part, why)
 }

@@ -19,7 +19,7 @@ export function startIncidentPoller(
   const part = createIncidentPoller({
     ...{ scope, clock, log, cursors: store.repositories.incidentCursors, leases: store.leases },
     client: clientWithin(client, territory),
-    lease: leaseOf('incidents', name),
+    name: leaseOf('incidents', name),
     take: async found => {
       const incidents = found
         .filter(({ project }) => selection.project(project.path))

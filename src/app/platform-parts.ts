@@ -104,7 +104,7 @@ function redeliveryOf(
     return undefined
   return createRedelivery({
     ...{ ...shared, client, inbox: store.inbox, projects, groups, publicUrl, profile: platform.profile, redelivers },
-    lease: leaseOf('redelivery', name),
+    name: leaseOf('redelivery', name),
     reads: createDeliveryHeaders(profiles[platform.profile], selectEvents(config.events)),
     instance: platforms.length === 0 ? undefined : client.instance,
     onAccepted: () => events.accepted.emit(),

@@ -72,14 +72,7 @@ function withPage(window: AuditWindow, items: readonly AuditEvent[], servedAt: M
 }
 
 export function newestOf(marks: readonly AuditMark[]): AuditMark | undefined {
-  return marks.reduce<AuditMark | undefined>(
-    (newest, one) => (newest === undefined || later(one, newest) ? one : newest),
-    undefined,
-  )
-}
-
-function later(one: AuditMark, other: AuditMark): boolean {
-  return one[1] > other[1] || (one[1] === other[1] && one[0] > other[0])
+  return marks.toSorted(([id, at], [otherId, otherAt]) => at - otherAt || id - otherId).at(-1)
 }
 
 /** The events of the last minutes before `until` (or else before the newest), which the next stretch reads again; without duplicates. */

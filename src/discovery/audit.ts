@@ -2,19 +2,17 @@
 // round begins some minutes before the newest event, because an event may appear in the list later than its time says.
 //
 //   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
-import { afterWindow, firstCursor, nextWindow } from './audit-cursor.ts'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { auditEvents, isInForce } from '../store/ports/capability-documents.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
-import { readWindow } from './audit-window.ts'
-import type { AuditCursor } from '../store/ports/audit-documents.ts'
+import { lastMinutes, maxWindow, newestOf, overlap, readWindow } from './audit-window.ts'
+import type { AuditCursor, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { CallOptions, PlatformClient, PlatformError } from '../platform/port.ts'
 import type { Loop } from '../lib/loop.ts'
+import type { Millis } from '../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
-export interface AuditOptions extends Omit<RoundsOptions, 'name'> {
-  /** The name of its lease; by default `audit`. */
-  readonly lease?: string | undefined
+export interface AuditOptions extends RoundsOptions {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
   /** `instance`, or groups and projects (`project:…`). */
@@ -41,13 +39,16 @@ export interface AuditPoller extends Loop {
   round(): Promise<void>
 }
 
+/** While nothing happens, the cursor follows the platform's clock at this distance, so that the next window stays short, ms. */
+const idle = 3_600_000
+
 export function createAuditPoller(options: AuditOptions): AuditPoller {
   const { client, sources, clock } = options
   const { auditCursors: cursors, refusedEndpoints: refusals } = options.repositories
   const { instance } = client
   const interval = Math.max(1_000, options.interval)
   const counters: AuditCounters = { rounds: 0, requests: 0, read: 0 }
-  const rounds = createRounds({ ...options, name: options.lease ?? 'audit' })
+  const rounds = createRounds(options)
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
   /** Asked since start. Refusals from before the start do not count: whoever restarted the daemon may have fixed the permission. */
@@ -55,7 +56,8 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
 
   async function read(source: string): Promise<void> {
     const known = await cursors.get({ instance, source })
-    let cursor = known ?? firstCursor(instance, source, clock.now() - options.lookback)
+    const first = clock.now() - options.lookback
+    let cursor: AuditCursor = known ?? { instance, source, since: first, at: first, id: 0, recent: [] }
     const take: AuditReading['take'] = async items => {
       await options.take(items)
       counters.read += items.length
@@ -128,4 +130,28 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
 
   const pauses = { every: interval, retry: Math.min(interval, 10_000) }
   return { ...rounds.loop(pauses, round), counters, round }
+}
+
+/** The next window to read: up to now, or 30 days at most. */
+function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
+  const from = Math.max(since, at - overlap)
+  return { since: from, ...(now - from > maxWindow && { until: from + maxWindow }), recent: [] }
+}
+
+/**
+ * The cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
+ * future. `lookback`: how much is read once more where that clock was set back, ms.
+ */
+function afterWindow(
+  before: AuditCursor,
+  { until, newest, recent, servedAt }: AuditWindow,
+  lookback: number,
+): AuditCursor {
+  const marks = [...before.recent, ...recent]
+  const ownNow = servedAt ?? Infinity
+  const isSetBack = ownNow < before.at - overlap
+  const reached = Math.max(Math.min(newest?.[1] ?? -Infinity, ownNow), (servedAt ?? -Infinity) - idle)
+  const at = isSetBack ? ownNow - lookback : Math.max(before.at, until ?? reached)
+  const { reading: _, ...rest } = before
+  return { ...rest, at, id: newestOf(marks)?.[0] ?? before.id, recent: lastMinutes(marks, at) }
 }

@@ -8,11 +8,9 @@ import type { Loop } from '../lib/loop.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
-export interface IncidentPollerOptions extends Omit<RoundsOptions, 'name'> {
+export interface IncidentPollerOptions extends RoundsOptions {
   /** The key of its cursor; by default the instance. */
   readonly scope?: string | undefined
-  /** The name of its lease; by default `incidents`. */
-  readonly lease?: string | undefined
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repositories['incidentCursors']
   /** Resolves when they are stored. */
@@ -35,7 +33,7 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   const instance = options.scope ?? client.instance
   const interval = Math.max(1_000, options.interval)
   const counters = { requests: 0 }
-  const rounds = createRounds({ ...options, name: options.lease ?? 'incidents' })
+  const rounds = createRounds(options)
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
 

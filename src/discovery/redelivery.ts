@@ -22,9 +22,7 @@ import type { ProjectFacts } from '../model/observation.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
-export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
-  /** The name of its lease; by default `redelivery`. */
-  readonly lease?: string | undefined
+export interface RedeliveryOptions extends RoundsOptions {
   readonly client: PlatformClient
   readonly inbox: Pick<Inbox, 'put'>
   readonly repositories: Pick<Repositories, 'hooks' | 'gaugeReadings'>
@@ -67,7 +65,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const { redelivers } = options
-  const rounds = createRounds({ ...options, name: options.lease ?? 'redelivery' })
+  const rounds = createRounds(options)
   const call: CallOptions = { priority: redelivers ? 'poll' : 'inside', signal: rounds.signal }
   const owners: HookOwner[] = [
     ...options.projects.map(project => ({ project })),

@@ -78,7 +78,7 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
       }).id,
     poller: options =>
       createAuditPoller({
-        ...{ ...shared, leases: store.leases, interval: minute, lookback: day, clock, log },
+        ...{ ...shared, name: 'audit', leases: store.leases, interval: minute, lookback: day, clock, log },
         ...{ errors: createErrorThrottle(log), ...options },
       }),
     backfill: async options =>

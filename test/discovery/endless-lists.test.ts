@@ -127,6 +127,7 @@ describe('the poller', () => {
       return asked.path === '/issues' ? page(asked, world.api.url, () => [incident]) : undefined
     }
     const poller = createIncidentPoller({
+      name: 'incidents',
       ...{ client: world.client, cursors: world.store.repositories.incidentCursors, leases: world.store.leases },
       ...{ take: async () => undefined, interval: minute, errors: createErrorThrottle(silentLog()) },
       ...{ clock: { now: () => world.now(), sleep: async () => undefined }, log: silentLog() },

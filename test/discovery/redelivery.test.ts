@@ -33,6 +33,7 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
   const again = (how: { redelivers: boolean }): Redelivery =>
     createRedelivery({
       ...how,
+      name: 'redelivery',
       client: world.client,
       inbox: world.store.inbox,
       repositories: world.store.repositories,

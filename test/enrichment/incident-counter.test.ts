@@ -211,6 +211,7 @@ describe.each([
     const asked: number[] = []
     let fail: PlatformError | undefined
     const poller = createIncidentPoller({
+      name: 'incidents',
       client: {
         instance,
         incidents: async function* ({ updatedAfter }, { onSend }) {
