@@ -67,6 +67,12 @@ export function knownOf<F extends object>(facts: F): F {
   return known as F
 }
 
+/** The same; undefined if no field is left. */
+export function anyKnown<F extends object>(facts: F): F | undefined {
+  const known = knownOf(facts)
+  return Object.keys(known).length === 0 ? undefined : known
+}
+
 /** The known one of two, or both merged. */
 export function either<T>(a: T | undefined, b: T | undefined, merge: (a: T, b: T) => T): T | undefined {
   return a === undefined || b === undefined ? (a ?? b) : merge(a, b)

@@ -1,6 +1,6 @@
 // Requests the parts of one pipeline one by one, and makes one observation of the answers.
 import { allOf } from './pages.ts'
-import { known } from '../known.ts'
+import { knownOf } from '../../model/versioned.ts'
 import { errorOfDetails } from './error-messages.ts'
 import { normalizeRest, type ExtraFacts, type RestParts } from './normalize.ts'
 import {
@@ -79,7 +79,7 @@ export function answersAbout(
         ? normalizeRest({ ...parts, pipelineId, project })
         : normalizeRest({
             ...{ ...parts, pipeline, project },
-            extra: known(extra),
+            extra: knownOf(extra),
           }),
   }
 }

@@ -5,7 +5,7 @@ import { attributesOf, cleaned, digest, type EventWords } from '../webhook/read-
 import { createTextRedaction } from '../text-redaction.ts'
 import { vendors } from '../vendor.ts'
 import { first } from '../webhook/event-fields.ts'
-import { known } from '../known.ts'
+import { knownOf } from '../../model/versioned.ts'
 import { readId, readObject, readText, readTime, type WireObject } from '../wire-read.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
@@ -69,7 +69,7 @@ function readEvent(
   const key = digest([instance, auditKind, id, Math.floor(at / 1_000)])
   return {
     ...{ instance, kind: auditKind, name: auditName, at, severity: 'info', attributes },
-    ...known({ project: projectOf(json), group: groupOf(json) }),
+    ...knownOf({ project: projectOf(json), group: groupOf(json) }),
     body: cleaned(auditBody(json), true, words.redactText),
     ...{ object: key, key, content: key },
   }
@@ -79,7 +79,7 @@ const entityPath = 'details.entity_path|entity_path'
 
 function projectOf(json: WireObject): ProjectFacts | undefined {
   const id = json.entity_type === 'Project' ? readId(json.entity_id) : undefined
-  return id === undefined ? undefined : { id, ...known({ path: first(json, entityPath, readText) }) }
+  return id === undefined ? undefined : { id, ...knownOf({ path: first(json, entityPath, readText) }) }
 }
 
 function groupOf(json: WireObject): string | undefined {

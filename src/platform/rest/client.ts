@@ -12,22 +12,13 @@ import { createReader, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
 import type { RequesterOptions, RetryRules } from './call.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
-import { hooksPath, wireHook } from './hook-wish.ts'
+import { hooksPath, restHook, wireHook } from './hooks.ts'
 import { wireList } from './wire-field.ts'
 import { encodeQuery, segmentOf } from './query.ts'
 import { readVariables } from '../variables.ts'
 import { restBridge, restJob, restPipeline } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
-import {
-  restCommit,
-  restDelivery,
-  restGroup,
-  restHook,
-  restIncident,
-  restListItem,
-  restProject,
-  restUser,
-} from './lists.ts'
+import { restCommit, restDelivery, restGroup, restIncident, restListItem, restProject, restUser } from './lists.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 import type { Millis } from '../../model/instant.ts'
 

@@ -1,21 +1,15 @@
 // Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a
 // web page of a proxy.
 import { briefly } from '../../lib/redaction.ts'
+import type { PlatformErrorFacts } from '../port.ts'
 
 /** Maximum number of bytes that are read of an error's body. */
 export const maxErrorBytes = 16 * 1024
 /** Maximum length of a message. Longer messages are cut. */
 const maxMessageLength = 200
 
-export interface ErrorBody {
-  /** The message, shortened to one line and without secrets. Undefined for an empty body. */
-  readonly detail?: string | undefined
-  /** The `error` of a JSON body, if it is a single word. */
-  readonly code?: string | undefined
-  /** True if the message was in `error`, and not in `message`: the API refuses every request to this endpoint or lacks it. */
-  readonly affectsAllRequests?: boolean | undefined
-  /** The keys of a JSON body, by which some refusals are distinguished. */
-  readonly keys?: readonly string[] | undefined
+/** `detail`: in one line; undefined for an empty body. `affectsAllRequests`: the message was in `error`, and not in `message`. */
+export interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 'affectsAllRequests' | 'keys'> {
   /** True if the body is a web page: it comes from a proxy or a wrong address. */
   readonly isPage: boolean
 }

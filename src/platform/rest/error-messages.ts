@@ -17,15 +17,12 @@ export function errorOfStatus(status: number, endpoint: string, answer: ErrorBod
   const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
   const words = answer.detail === undefined ? '' : `: "${answer.detail}"`
   return new PlatformError({
+    ...answer,
     kind,
     what: `${what} (${status} at ${endpoint}${words}).`,
     remedy,
     status,
     endpoint,
-    detail: answer.detail,
-    code: answer.code,
-    affectsAllRequests: answer.affectsAllRequests,
-    keys: answer.keys,
   })
 }
 

@@ -1,24 +1,12 @@
 // The schemas of the lists that discovery and enrichment read. They bring the items into normal form.
 import { z } from 'zod'
-import { everyFlag } from '../webhook/event-selection.ts'
-import { known } from '../known.ts'
-import {
-  maybe,
-  wireFlag,
-  wireId,
-  wireList,
-  wireSeconds,
-  wireStatus,
-  wireText,
-  wireTime,
-  wireUrl,
-} from './wire-field.ts'
-import { maybeAt } from './hook-url.ts'
+import { knownOf } from '../../model/versioned.ts'
+import { maybe, wireFlag, wireId, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
 import { readVariablesAlone } from '../variables.ts'
 import { projectOfPipeline } from './normalize.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { reportedIncident, type Incident } from '../../model/incident.ts'
-import type { Commit, HookDelivery, ListedPipeline, PlatformHook, PlatformProject } from '../port.ts'
+import type { Commit, HookDelivery, ListedPipeline, PlatformProject } from '../port.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -33,7 +21,7 @@ const projectFields = {
 }
 
 function projectFacts(project: z.infer<z.ZodObject<typeof projectFields>>): ProjectFacts {
-  return known({
+  return knownOf({
     id: project.id,
     name: project.name,
     path: project.path_with_namespace,
@@ -55,11 +43,11 @@ export const restListItem = (instance: string) =>
       project: maybe(z.object(projectFields)),
     })
     .transform((item): ListedPipeline =>
-      known({
+      knownOf({
         ...{ id: item.id, status: item.status, createdAt: item.created_at, updatedAt: item.updated_at },
         mergeRequest:
           item.merge_request &&
-          known({ iid: item.merge_request.iid, title: item.merge_request.title, url: item.merge_request.web_url }),
+          knownOf({ iid: item.merge_request.iid, title: item.merge_request.title, url: item.merge_request.web_url }),
         project: { ...projectOfPipeline(item, instance), ...(item.project && projectFacts(item.project)) },
       }),
     )
@@ -68,51 +56,8 @@ export const restProject = z
   .object({ ...projectFields, last_activity_at: time, archived: flag })
   .transform((project): PlatformProject => ({
     ...projectFacts(project),
-    ...known({ lastActivityAt: project.last_activity_at }),
+    ...knownOf({ lastActivityAt: project.last_activity_at }),
     archived: project.archived ?? false,
-  }))
-
-const eventFlags = Object.fromEntries(everyFlag.map(name => [name, flag]))
-
-function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolean> {
-  return Object.fromEntries(everyFlag.flatMap(name => (hook[name] === undefined ? [] : [[name, hook[name] === true]])))
-}
-
-const urlVariable = z.object({ key: wireText })
-
-/** Names of the masked parts of a hook's URL. */
-function namesOf(variables: readonly unknown[] = []): string[] {
-  return variables.flatMap(one => urlVariable.safeParse(one).data?.key ?? [])
-}
-
-export const restHook = z
-  .object({
-    id: wireId,
-    url: z.string(),
-    pipeline_events: flag,
-    job_events: flag,
-    ...eventFlags,
-    token_present: flag,
-    signing_token_present: flag,
-    alert_status: text,
-    disabled_until: time,
-    custom_webhook_template: text,
-    url_variables: maybe(wireList),
-  })
-  .transform((hook): PlatformHook => ({
-    id: hook.id,
-    url: hook.url,
-    mayBeAt: wanted => maybeAt(hook.url, namesOf(hook.url_variables), wanted),
-    pipelineEvents: hook.pipeline_events ?? false,
-    jobEvents: hook.job_events ?? false,
-    events: flagsOf(hook),
-    hasTemplate: hook.custom_webhook_template !== undefined,
-    ...known({
-      tokenPresent: hook.token_present,
-      signingTokenPresent: hook.signing_token_present,
-      alertStatus: hook.alert_status,
-      disabledUntil: hook.disabled_until,
-    }),
   }))
 
 /** Only owners of a group get its `runners_token`. It is a secret, so only its presence is read. */
@@ -145,7 +90,7 @@ export const restDelivery = (names?: ReadonlySet<string>) =>
         id: delivery.id,
         headers: Object.fromEntries(headers),
         isOversize,
-        ...known({
+        ...knownOf({
           body: data === undefined ? undefined : () => Buffer.from(JSON.stringify(data, readVariablesAlone(names))),
           responseStatus: delivery.response_status,
           duration: delivery.execution_duration,
@@ -183,4 +128,6 @@ export const restIncident = (instance: string) =>
 /** Of commits only the times are read, never IDs, messages or authors. */
 export const restCommit = z
   .object({ authored_date: time, committed_date: time })
-  .transform(({ authored_date: authoredAt, committed_date: committedAt }): Commit => known({ authoredAt, committedAt }))
+  .transform(({ authored_date: authoredAt, committed_date: committedAt }): Commit =>
+    knownOf({ authoredAt, committedAt }),
+  )

@@ -1,7 +1,7 @@
 // Turns REST answers about one pipeline into an observation. An item of a list has too few facts for an observation.
 import { instanceOfProject } from '../../model/instance.ts'
 import { mergeRequestEventOfRef, mergeRequestOfRef } from '../../model/pipeline.ts'
-import { anyKnown, known } from '../known.ts'
+import { anyKnown, knownOf } from '../../model/versioned.ts'
 import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
 import type {
   ObservedJob,
@@ -52,9 +52,9 @@ export function normalizeRest(answers: RestAnswers): Observation {
   return {
     key: { instance, pipelineId: pipeline.id },
     origin: 'rest',
-    project: known({ ...projectOfPipeline(pipeline, instance), ...(project && known(project)) }),
+    project: knownOf({ ...projectOfPipeline(pipeline, instance), ...(project && knownOf(project)) }),
     pipeline: {
-      facts: known({
+      facts: knownOf({
         ...pipelineFacts(pipeline),
         stages: answers.jobs === undefined ? undefined : stagesOf(jobs),
         commit: commitOf(pipeline, answers.jobs ?? []),
@@ -62,7 +62,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
         mergeRequest: mergeRequestOfRef(pipeline.ref),
         ...extra,
       }),
-      times: known({
+      times: knownOf({
         createdAt: pipeline.created_at,
         finishedAt: pipeline.finished_at,
         updatedAt: pipeline.updated_at,
@@ -76,7 +76,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
 /** From the ref, which jobs have, too: a pipeline whose webhook was complete is not asked for itself. */
 function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Observation, 'mergeRequestEvent'> {
   const ref = pipeline?.ref ?? jobs?.[0]?.ref ?? bridges?.[0]?.ref
-  return known({ mergeRequestEvent: mergeRequestEventOfRef(ref) })
+  return knownOf({ mergeRequestEvent: mergeRequestEventOfRef(ref) })
 }
 
 /** The project's facts, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
@@ -88,7 +88,7 @@ export function projectOfPipeline(
   // The platform may use another URL for itself than the configured one.
   const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
   const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
-  return known({ id: pipeline.project_id, path, webUrl })
+  return knownOf({ id: pipeline.project_id, path, webUrl })
 }
 
 function decoded(path: string): string | undefined {
@@ -122,7 +122,7 @@ function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
 /** Only answers about jobs contain the commit's message. Without a message the commit is omitted, so that a webhook's message is kept. */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
-  return commit && known({ id: commit.id, message: commit.message })
+  return commit && knownOf({ id: commit.id, message: commit.message })
 }
 
 /** The commit's time. Only new platforms report it for pipelines, but jobs of the same commit always have it. */
@@ -145,13 +145,13 @@ function observedBridge(bridge: RestBridge): ObservedJob {
   const downstream = bridge.downstream_pipeline
   return observed(bridge, {
     ...jobFacts('bridge', bridge),
-    downstream: downstream && known({ pipelineId: downstream.id, projectId: downstream.project_id }),
+    downstream: downstream && knownOf({ pipelineId: downstream.id, projectId: downstream.project_id }),
   })
 }
 
 function observed(job: RestJob | RestBridge, facts: JobFacts): ObservedJob {
   const times = { createdAt: job.created_at, startedAt: job.started_at, finishedAt: job.finished_at }
-  return { id: job.id, facts: known(facts), times: known(times) }
+  return { id: job.id, facts: knownOf(facts), times: knownOf(times) }
 }
 
 function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
@@ -173,7 +173,7 @@ function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
 /** The runner without its tags: REST reports only the tags that the job requires (`tag_list`). */
 function runnerOf({ runner }: RestJob): Runner | undefined {
   if (runner === undefined) return undefined
-  return known({
+  return knownOf({
     id: runner.id,
     description: runner.description,
     type: runner.runner_type,
@@ -184,7 +184,7 @@ function runnerOf({ runner }: RestJob): Runner | undefined {
 
 function archiveOf(job: RestJob): JobFacts['artifacts'] {
   const archive = job.artifacts_file ?? job.artifacts?.find(artifact => artifact.file_type === 'archive')
-  return archive?.filename === undefined ? undefined : known({ filename: archive.filename, size: archive.size })
+  return archive?.filename === undefined ? undefined : knownOf({ filename: archive.filename, size: archive.size })
 }
 
 /** Bytes by type of artifact. Artifacts of the same type are added up. Undefined if no artifact has a size. */

@@ -1,5 +1,6 @@
 // Reads the platform's rate limit from an answer's headers: `RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`.
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
+import { knownOf } from '../../model/versioned.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { BudgetFacts } from '../port/budget.ts'
 
@@ -39,11 +40,7 @@ export function budgetFactsOf(
   const resetIn = untilReset(count(headers['ratelimit-reset']), platformNow)
   const asked = asksForPause(status) ? retryAfter(headers['retry-after'], platformNow) : undefined
   const pause = status === 429 ? Math.max(minPause, asked ?? resetIn ?? 0) : asked
-  return {
-    ...(remaining === undefined ? {} : { remaining }),
-    ...(resetIn === undefined ? {} : { resetIn }),
-    ...(pause === undefined ? {} : { pause }),
-  }
+  return knownOf({ remaining, resetIn, pause })
 }
 
 /** The time on the platform's clock when it answered. */

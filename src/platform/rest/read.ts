@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
 import { bounded } from './exchange.ts'
 import { jsonOf } from './answer-json.ts'
-import { known } from '../known.ts'
+import { knownOf } from '../../model/versioned.ts'
 import { encodeQuery, type Query } from './query.ts'
 import { createListEnd, cutMessage, type CutBy } from './list-end.ts'
 import { nextLink } from './pages.ts'
@@ -169,7 +169,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
         })
         if (cut !== undefined) reportCut(cut.by, cut.left, endpoint)
         yield {
-          ...known({ next, servedAt: servedAt(headers), left: cut?.left }),
+          ...knownOf({ next, servedAt: servedAt(headers), left: cut?.left }),
           items: await itemsOf(items, schema, endpoint),
         }
         if (next === undefined) return

@@ -5,7 +5,7 @@ import { touchesCi } from './ci-pushes.ts'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
 import { instanceOf, pathOf, type HookContext } from './hook-project.ts'
-import { anyKnown, known } from '../known.ts'
+import { anyKnown, knownOf } from '../../model/versioned.ts'
 import { Items } from './wire-items.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'
@@ -56,7 +56,7 @@ export function readEvent(row: EventRow, body: unknown, context: HookContext, wo
     instance,
     kind: row.word,
     name: row.name,
-    ...known({ at, times: timesOf(row, json), project, group, labels: labelsOf(row, json, context) }),
+    ...knownOf({ at, times: timesOf(row, json), project, group, labels: labelsOf(row, json, context) }),
     ...(row.word === 'push' && touchesCi(json) && { touchesCi: true }),
     severity: row.severity?.(attributes) ?? 'info',
     body: oneLine(row.body(key => String(attributes[key] ?? ''))),
@@ -104,7 +104,7 @@ function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefin
   const [within] = address?.includes('/-/') === true ? address.split('/-/') : []
   return {
     id,
-    ...known({
+    ...knownOf({
       name: first(json, word === 'project' ? `${projectPaths.name}|name` : projectPaths.name, readText),
       path: first(json, projectPaths.path, readText),
       webUrl: first(json, projectPaths.webUrl, readUrl) ?? within,

@@ -1,7 +1,6 @@
 // Tests which hooks may be the daemon's own although parts of their URLs are masked.
 import { expect, it } from 'vitest'
-import { maybeAt } from '../../../src/platform/rest/hook-url.ts'
-import { restHook } from '../../../src/platform/rest/lists.ts'
+import { maybeAt, restHook } from '../../../src/platform/rest/hooks.ts'
 
 const ours = 'https://pipespan.example.com/ci/webhooks'
 
