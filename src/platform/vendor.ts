@@ -40,22 +40,10 @@ export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhoo
  * its old headers. The prefix of `own` takes precedence.
  */
 export function headerOf(headers: Headers, header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): string | undefined {
-  for (const name of spellings(header, own)) {
-    const value = headers[name]
+  for (const { headerPrefix } of [own, ...Object.values(vendors)]) {
+    const value = headers[(headerPrefix + header).toLowerCase()]
     const first = typeof value === 'string' ? value : value?.[0]
     if (first !== undefined && first.trim() !== '') return first
   }
   return undefined
 }
-
-/** The possible names of a header in lower case, that of `own` first. They are cached, because each delivery needs four headers. */
-function spellings(header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): readonly string[] {
-  const spelled = known.get(own) ?? new Map<HookHeader, readonly string[]>()
-  const names = spelled.get(header) ?? [
-    ...new Set([own, ...Object.values(vendors)].map(({ headerPrefix }) => (headerPrefix + header).toLowerCase())),
-  ]
-  known.set(own, spelled.set(header, names))
-  return names
-}
-
-const known = new WeakMap<object, Map<HookHeader, readonly string[]>>()

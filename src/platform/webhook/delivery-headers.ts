@@ -1,8 +1,8 @@
 // Reads the headers of a delivery, for one profile and one selection of events. The ingress thread loads it.
+import { createHash } from 'node:crypto'
 import { allEventKinds, eventKindOfHeader } from './event-kind.ts'
-import { deliveryKey } from './delivery-key.ts'
 import { headerOf, type Vendor } from '../vendor.ts'
-import type { DeliveryHeaders } from '../port/webhook.ts'
+import type { DeliveryHeaders, Headers } from '../port/webhook.ts'
 import type { EventSelection } from './event-selection.ts'
 
 export function createDeliveryHeaders(
@@ -20,4 +20,27 @@ export function createDeliveryHeaders(
     },
     key: deliveryKey,
   }
+}
+
+/** `sent`: the headers as they came. `signed`: the signature that covers `webhook-id` was verified. */
+const namesOf = { sent: ['idempotency-key', 'webhook-id'], signed: ['webhook-id'] } as const
+
+/**
+ * The key by which a repeated delivery is recognised: `Idempotency-Key`, else `webhook-id` (the platform gives both the same value); undefined if the
+ * sender gave neither. Of a signed delivery only `webhook-id`, which the signature covers: otherwise an attacker could repeat a captured delivery
+ * under another key. Long or odd keys are hashed, as they are only compared. `instance`: of the verified sender, if there are several platforms: their
+ * keys are apart.
+ */
+function deliveryKey(headers: Headers, proof: keyof typeof namesOf, instance?: string): string | undefined {
+  for (const name of namesOf[proof]) {
+    const key = headers[name]
+    if (typeof key !== 'string' || key.trim() === '') continue
+    if (instance !== undefined) return hashed(`${instance}\n${key}`)
+    return /^[\x21-\x7e]{1,128}$/.test(key) ? key : hashed(key)
+  }
+  return undefined
+}
+
+function hashed(key: string): string {
+  return `sha256:${createHash('sha256').update(key).digest('hex')}`
 }
