@@ -1,6 +1,6 @@
 // Starts the inventory, which asks the platform from time to time what it has, if the configuration names anything.
 import { askQuery, type QuerySpec } from '../platform/inventory/query.ts'
-import { collectors } from '../platform/inventory/collectors.ts'
+import { thingsOf } from '../platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createHash } from 'node:crypto'
 import { createInventory } from '../inventory/inventory.ts'
@@ -12,7 +12,6 @@ import { takeEvents } from '../processing/take-events.ts'
 import { ingestGauges } from '../tokens/ingest-gauges.ts'
 import { instanceOf } from './enforcement.ts'
 import { lookUp } from '../platform/inventory/owner.ts'
-import { thingsOf } from '../platform/inventory/things.ts'
 import type { Asking } from '../platform/rest/asking.ts'
 import type { Config } from '../config/options.ts'
 import type { Loop } from '../lib/loop.ts'
@@ -31,7 +30,7 @@ export function inventoryOf(
   { inventory, queries }: Pick<Config, 'inventory' | 'queries'>,
   asking = disconnected,
 ): Thing[] {
-  return [...thingsOf(collectors, inventory, asking), ...queries.map(query => queryThing(query, asking))]
+  return [...thingsOf(inventory, asking), ...queries.map(query => queryThing(query, asking))]
 }
 
 /** Between two looks at the ingest tokens, ms. */

@@ -1,5 +1,5 @@
 // Sets up the simulated platform's REST API and an inventory with a real store, under one clock that the test moves.
-import { collectors } from '../../src/platform/inventory/collectors.ts'
+import { thingsOf } from '../../src/platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createInventory, type Inventory } from '../../src/inventory/inventory.ts'
 import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
@@ -10,7 +10,6 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { pino } from 'pino'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { thingsOf } from '../../src/platform/inventory/things.ts'
 import type { Thing } from '../../src/platform/port/inventory.ts'
 import type { CollectedEvent } from '../../src/model/inventory.ts'
 import type { Asking } from '../../src/platform/rest/asking.ts'
@@ -71,7 +70,7 @@ export async function openInventoryWorld(
     now: () => now,
     inventory: configured =>
       createInventory({
-        things: isThings(configured) ? configured : thingsOf(collectors, configured, asking),
+        things: isThings(configured) ? configured : thingsOf(configured, asking),
         ...{ instance: api.url, profile: 'generic', repositories: store.repositories, clock, log },
         lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
         lease: createSingleton('inventory', store.leases, clock),

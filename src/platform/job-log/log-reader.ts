@@ -75,10 +75,6 @@ export class LogReader {
     this.#endLine()
   }
 
-  get isStamped(): boolean {
-    return this.#text.isStamped === true
-  }
-
   #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
     // A CR LF may have become two ends of lines, so an empty line does not decide yet.
     if (text === '' && isFirst && isLast && this.#undecided?.end === 'open' && !this.#isBlankNext) {

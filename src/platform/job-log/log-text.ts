@@ -38,6 +38,7 @@ export class LogText {
   readonly #decoder = new TextDecoder()
   readonly #onPiece: (piece: Piece) => void
   #held = ''
+  /** Undefined before the first line. */
   #isStamped: boolean | undefined
   /** Set after the first piece of a line was passed on, until its last one. */
   #begun: { readonly stamp: Stamp | undefined } | undefined
@@ -55,11 +56,6 @@ export class LogText {
     this.#read(this.#decoder.decode())
     if (this.#held !== '' || this.#begun !== undefined) this.#line(this.#held, 0, this.#held.length)
     this.#held = ''
-  }
-
-  /** Undefined before the first line. */
-  get isStamped(): boolean | undefined {
-    return this.#isStamped
   }
 
   #read(fresh: string): void {

@@ -63,6 +63,7 @@ export class Sections {
   readonly #kept: Kept[] = []
   /** Number of kept sections that are not the runner's own. */
   #others = 0
+  /** Number of all sections. */
   #count = 0
   /** The time of the marker before. */
   #last: number
@@ -74,10 +75,6 @@ export class Sections {
     this.#last = job.start
   }
 
-  /** Number of all sections. */
-  get count(): number {
-    return this.#count
-  }
   /** Number of sections that are not kept. */
   get omitted(): number {
     return this.#count - this.#kept.length

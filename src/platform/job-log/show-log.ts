@@ -1,7 +1,7 @@
 // Fetches a job's log for a page and redacts it like exported lines. The log is not stored.
 import { createKeyWatch, inTurns, redacted, type RedactText } from '../text-redaction.ts'
 import { createDebugWatch } from './debug-trace.ts'
-import { KeptLines } from './kept-lines.ts'
+import { KeptLines, type Missing } from './kept-lines.ts'
 import { LogReader } from './log-reader.ts'
 import { PlatformError, type PlatformClient } from '../port.ts'
 import { runsOf, type Run } from './colours.ts'
@@ -39,8 +39,7 @@ export type ShownLog =
       readonly as: 'log'
       readonly lines: readonly ShownLine[]
       readonly sections: readonly Section[]
-      /** The lines that are omitted between the first and the last ones; `number` is that of the first omitted line. */
-      readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
+      readonly missing?: Missing | undefined
       /** False if the log is longer than the part that is read. */
       readonly isWhole: boolean
     }
