@@ -5,34 +5,22 @@ import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { errorOfEndless, maxBackfillPages, maxPages } from './list-limits.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
 import type { AuditBackfill, AuditCursor, AuditWindow } from '../store/ports/audit-documents.ts'
-import type { BackfillRange } from './backfill.ts'
+import type { BackfillOptions, BackfillProgress } from './backfill.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
-export interface AuditBackfillOptions {
+export interface AuditBackfillOptions extends Pick<BackfillOptions, 'name' | 'range' | 'dryRun' | 'now' | 'maxPages'> {
   readonly client: AuditReading['client']
   readonly call: CallOptions
   readonly repositories: Pick<Repositories, 'auditCursors' | 'auditBackfills'>
-  /** A backfill of the same name continues an interrupted one, within a week. */
-  readonly name: string
-  readonly range: BackfillRange
   /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
   /** True while the store takes nothing more. */
   readonly isFull: () => Promise<boolean>
-  /** Only counts. */
-  readonly dryRun: boolean
   readonly onProgress: (progress: AuditBackfillProgress) => void
-  /** Unix time in milliseconds. */
-  readonly now: () => number
-  /** Of one source; default: `maxBackfillPages`. */
-  readonly maxPages?: number | undefined
 }
 
-export interface AuditBackfillProgress {
-  /** The range it reads; that of the interrupted one if it continues. */
-  readonly range: BackfillRange
-  readonly resumed: boolean
+export interface AuditBackfillProgress extends Pick<BackfillProgress, 'range' | 'resumed'> {
   readonly sources: { readonly done: number; readonly all: number }
   /** How much of the range is read, of all sources: 1 at the end. */
   readonly share: number

@@ -32,7 +32,7 @@ export interface BackfillOptions {
   readonly onProgress: (progress: BackfillProgress) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
-  /** Of one list; default: `maxBackfillPages`. */
+  /** Of one list, or of one source; default: `maxBackfillPages`. */
   readonly maxPages?: number | undefined
 }
 

@@ -9,11 +9,6 @@
 // 2. A group may overdraw its balance with one project that has many pages. It then pays before its next project, but only while other groups wait.
 // 3. A balance above 0 ends with the group's last project: nobody saves requests for later.
 
-export interface FairTurns<Item> {
-  /** Begins a queue; each group's items are taken in the given order. */
-  begin(items: readonly Item[]): FairQueue<Item>
-}
-
 export interface FairQueue<Item> {
   /** The next item; undefined if none waits. One request is charged at once, so that several readers do not take the same group. */
   take(): Item | undefined
@@ -24,7 +19,8 @@ export interface FairQueue<Item> {
 /** Requests that a group gets in one turn: a project and its child pipelines. */
 const quantum = 2
 
-export function createFairTurns<Item>(groupOf: (item: Item) => string): FairTurns<Item> {
+/** Makes a function that begins a queue; each group's items are taken in the given order. */
+export function createFairTurns<Item>(groupOf: (item: Item) => string): (items: readonly Item[]) => FairQueue<Item> {
   /** What groups have left or, below 0, have overdrawn, requests. */
   const balances = new Map<string, number>()
   /** Number of the turn in which a group was served last. Only groups that waited in the queue before, or that have overdrawn. */
@@ -34,35 +30,33 @@ export function createFairTurns<Item>(groupOf: (item: Item) => string): FairTurn
   const balanceOf = (group: string): number => balances.get(group) ?? 0
   const lastTurn = (group: string): number => servedAt.get(group) ?? 0
 
-  return {
-    begin: items => {
-      const waiting = Map.groupBy(items, groupOf)
-      const ring = [...waiting.keys()].sort((a, b) => lastTurn(a) - lastTurn(b))
-      servedAt = new Map([...servedAt].filter(([group]) => waiting.has(group) || balances.has(group)))
-      return {
-        take: () => {
-          for (let group = ring[0]; group !== undefined; group = ring[0]) {
-            const own = waiting.get(group) ?? []
-            if (own.length === 0) {
-              if (balanceOf(group) >= 0) balances.delete(group)
-              ring.shift()
-            } else if (balanceOf(group) > 0) {
-              balances.set(group, balanceOf(group) - 1)
-              servedAt.set(group, ++turn)
-              return own.shift()
-            } else {
-              balances.set(group, balanceOf(group) + quantum)
-              ring.push(...ring.splice(0, 1))
-            }
+  return items => {
+    const waiting = Map.groupBy(items, groupOf)
+    const ring = [...waiting.keys()].sort((a, b) => lastTurn(a) - lastTurn(b))
+    servedAt = new Map([...servedAt].filter(([group]) => waiting.has(group) || balances.has(group)))
+    return {
+      take: () => {
+        for (let group = ring[0]; group !== undefined; group = ring[0]) {
+          const own = waiting.get(group) ?? []
+          if (own.length === 0) {
+            if (balanceOf(group) >= 0) balances.delete(group)
+            ring.shift()
+          } else if (balanceOf(group) > 0) {
+            balances.set(group, balanceOf(group) - 1)
+            servedAt.set(group, ++turn)
+            return own.shift()
+          } else {
+            balances.set(group, balanceOf(group) + quantum)
+            ring.push(...ring.splice(0, 1))
           }
-          return undefined
-        },
-        charge: (item, requests) => {
-          const group = groupOf(item)
-          balances.set(group, balanceOf(group) - Math.max(0, requests - 1))
-        },
-      }
-    },
+        }
+        return undefined
+      },
+      charge: (item, requests) => {
+        const group = groupOf(item)
+        balances.set(group, balanceOf(group) - Math.max(0, requests - 1))
+      },
+    }
   }
 }
 

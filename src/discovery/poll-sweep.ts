@@ -25,10 +25,8 @@ export interface SweepOptions {
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
 }
 
-export interface Sweep {
-  /** Does its share of a round, at most so many requests. False: the round must end. */
-  go(allowance: number): Promise<boolean>
-}
+/** Does its share of a round, at most so many requests. */
+export type Sweep = (allowance: number) => Promise<void>
 
 const day = 24 * 3_600_000
 /** Share of a day over which a sweep is spread. */
@@ -79,35 +77,32 @@ export function createSweep(options: SweepOptions): Sweep {
     return { items: [], next: undefined, from }
   }
 
-  return {
-    go: async allowance => {
-      let now = await load()
-      if (now.done) return true
-      const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * share))
-      const end = context.requests() + Math.min(allowance, quota)
-      while (!now.done && context.requests() < end) {
-        const current = await pageAt(now)
-        while (current.items.length > 0 && context.requests() < end) {
-          const [project] = current.items
-          if (project === undefined) break
-          const skip = project.archived || options.isKnown(project)
-          if (!skip && !(await options.look(project, now.since))) {
-            await save(now)
-            return false
-          }
-          current.items.shift()
-          now = { ...now, count: now.count + 1 }
+  return async allowance => {
+    let now = await load()
+    if (now.done) return
+    const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * share))
+    const end = context.requests() + Math.min(allowance, quota)
+    while (!now.done && context.requests() < end) {
+      const current = await pageAt(now)
+      while (current.items.length > 0 && context.requests() < end) {
+        const [project] = current.items
+        if (project === undefined) break
+        const skip = project.archived || options.isKnown(project)
+        if (!skip && !(await options.look(project, now.since))) {
+          await save(now)
+          return
         }
-        if (current.items.length > 0) break
-        // A page counts, too: a list of empty pages ends.
-        const count = now.count + 1
-        const done = current.next === undefined || count >= maxItems
-        now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }
-        page = undefined
-        await save(now)
+        current.items.shift()
+        now = { ...now, count: now.count + 1 }
       }
+      if (current.items.length > 0) break
+      // A page counts, too: a list of empty pages ends.
+      const count = now.count + 1
+      const done = current.next === undefined || count >= maxItems
+      now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }
+      page = undefined
       await save(now)
-      return true
-    },
+    }
+    await save(now)
   }
 }

@@ -11,7 +11,7 @@
 import { clientWithin } from './client-within.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollHints } from './poll-hints.ts'
-import { createPollContext, type PollContext } from './poll-context.ts'
+import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
 import { createPollTurns } from './poll-turns.ts'
 import { createDue, few, type DueProject } from './poll-due.ts'
 import { createFairTurns, fairGroupOf } from './fair-turns.ts'
@@ -22,29 +22,24 @@ import { lookAtMine, ownPipelines } from './poll-own-pipelines.ts'
 import { newEntry, openBook, type PollBook } from './poll-book.ts'
 import { pollShare, type PollScope } from './poll-scope.ts'
 import { projectListsOf } from './project-lists.ts'
-import { PlatformError, type ErrorThrottle, type PlatformClient } from '../platform/port.ts'
+import { PlatformError } from '../platform/port.ts'
 import { isWithin, type Territory } from '../model/territory.ts'
-import { elapsed, type Clock } from '../lib/clock.ts'
-import type { Leases } from '../store/ports/leases.ts'
-import type { Log } from '../lib/log.ts'
-import type { DiscoveryRules } from './discovered-run.ts'
+import { elapsed } from '../lib/clock.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { Runs } from '../store/ports/runs.ts'
-import type { Selection } from '../processing/selection.ts'
+import type { RoundsOptions } from './rounds.ts'
 
-export interface PollerOptions extends Omit<PollScope, 'description'> {
+export interface PollerOptions
+  extends
+    Omit<PollScope, 'description'>,
+    Omit<RoundsOptions, 'name'>,
+    Pick<PollContextOptions, 'client' | 'runs' | 'rules' | 'selection'> {
   /** Only projects there are polled; by default all. */
   readonly territory?: Territory | undefined
   /** The key of its state in the store; by default the instance. */
   readonly scope?: string | undefined
   /** The name of its lease; by default `poller`. */
   readonly lease?: string | undefined
-  readonly client: PlatformClient
-  readonly runs: Runs
   readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
-  readonly leases: Leases
-  readonly rules: DiscoveryRules
-  readonly selection: Selection
   /** Between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
@@ -52,11 +47,8 @@ export interface PollerOptions extends Omit<PollScope, 'description'> {
   readonly running?: boolean | undefined
   /** The API budget of all that uses it, requests a minute. */
   readonly perMinute: number
-  readonly errors: ErrorThrottle
   /** Called when there are pipelines to fetch. */
   readonly onFound: () => void
-  readonly clock: Clock
-  readonly log: Log
 }
 
 export interface PollerCounters {
@@ -101,7 +93,7 @@ export function createPoller(options: PollerOptions): Poller {
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
   const fairGroup = fairGroupOf(options.groups)
-  const fairTurns = createFairTurns<DueProject>(({ entry, facts }) =>
+  const beginFairQueue = createFairTurns<DueProject>(({ entry, facts }) =>
     fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
   )
   let book: PollBook | undefined
@@ -202,7 +194,7 @@ export function createPoller(options: PollerOptions): Poller {
   /** A few projects at once, while the round's share lasts: groups take turns, and in a group the longest unread project is first. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
-    const queue = fairTurns.begin(projects.toSorted((a, b) => roundOf(a) - roundOf(b)))
+    const queue = beginFairQueue(projects.toSorted((a, b) => roundOf(a) - roundOf(b)))
     const worker = async (): Promise<void> => {
       while (!isEnding() && context.requests() < limit) {
         const next = queue.take()
@@ -224,9 +216,7 @@ export function createPoller(options: PollerOptions): Poller {
     for (const sweep of inTurn(sweeps, counters.rounds)) {
       if (isEnding()) break
       const left = Math.max(1, start + allowance - context.requests())
-      await trying('the sweep', async () => {
-        await sweep.go(left)
-      })
+      await trying('the sweep', async () => sweep(left))
     }
     await due.forgetIdle(book)
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')

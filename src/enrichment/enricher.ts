@@ -5,7 +5,7 @@ import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
 import { tokenLanes, type TokenLane } from './token-lanes.ts'
-import { createParents, type Found } from './parents.ts'
+import { createFindParents, type Found, type ParentsOptions } from './parents.ts'
 import { createSilence } from '../processing/silence.ts'
 import { applyAnswer, applyEnd, giveUp, tryLater } from './apply-answers.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
@@ -15,16 +15,13 @@ import { isBlocked, isTerminal } from '../model/status.ts'
 import { PlatformError, type ErrorThrottle, type PlatformClient, type Priority } from '../platform/port.ts'
 import type { Budget } from '../platform/port/budget.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import type { MergeRules } from '../processing/merge-observations.ts'
-import type { EnrichmentItem, EnrichmentQueue, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentItem, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { TrendViews } from '../store/ports/trends.ts'
 import type { Log } from '../lib/log.ts'
-import type { Millis } from '../model/instant.ts'
 import type { Observation } from '../model/observation.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { Runs, StoredRun } from '../store/ports/runs.ts'
-import type { Selection } from '../processing/selection.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
 import type { Territory } from '../model/territory.ts'
 
 /** A token of a platform: what it asks, about which runs. */
@@ -41,21 +38,12 @@ export interface EnricherToken {
   readonly onEnded: (projectId: number) => void
 }
 
-export interface EnricherOptions {
+export interface EnricherOptions
+  extends Omit<ParentsOptions, 'client'>, Pick<FetchOptions, 'traceparent' | 'activeDetails' | 'wants'> {
   readonly tokens: readonly EnricherToken[]
-  readonly runs: Runs
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>
-  readonly queue: EnrichmentQueue
   /** How long pipelines take. */
   readonly trends: Pick<TrendViews, 'series'>
-  readonly rules: MergeRules
-  readonly selection: Selection
-  /** The store's clock, which also says when a run was first seen. */
-  readonly storeNow: () => Promise<Millis>
-  readonly traceparent: boolean
-  readonly activeDetails?: FetchOptions['activeDetails']
-  /** What rules for attributes want. */
-  readonly wants: FetchOptions['wants']
   /** Called after a run changed: the settle loop may have something to do. */
   readonly onChange: () => void
   readonly clock: Clock
@@ -104,7 +92,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   const counters: EnricherCounters = { completed: 0, missed: 0, gone: 0, failed: 0 }
   const tokens = options.tokens.map(token => ({
     ...token,
-    parents: createParents({ client: token.client, runs, queue, rules, selection, storeNow }),
+    findParents: createFindParents({ client: token.client, runs, queue, rules, selection, storeNow }),
     capabilities: createCapabilities(options.repositories.refusedEndpoints, token.scope),
   }))
   type Lane = TokenLane<(typeof tokens)[number]>
@@ -133,7 +121,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
       await queue.defer(key, left)
       return
     }
-    const { errors, parents } = token
+    const { errors, findParents } = token
     const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
     const call = { priority: requestPriorities[priority], signal }
     const onEnd = async (end: Observation): Promise<void> => {
@@ -147,7 +135,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
       let family: Found = { known: !needsParent(run) }
       if (!family.known && !(missing instanceof PlatformError)) {
         try {
-          family = await parents.find(run, firstSeenAt(known), call)
+          family = await findParents(run, firstSeenAt(known), call)
         } catch (error) {
           if (!(error instanceof PlatformError)) throw error
           missing = error

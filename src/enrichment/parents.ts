@@ -30,10 +30,8 @@ export interface Found {
   readonly parent?: Trigger | undefined
 }
 
-export interface Parents {
-  /** Stores the parents of a run up to the root, as far as they can be found. `seenAt`: when the run was first seen. */
-  find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found>
-}
+/** Stores the parents of a run up to the root, as far as they can be found. `seenAt`: when the run was first seen. */
+export type FindParents = (run: RunHead, seenAt: number, call: CallOptions) => Promise<Found>
 
 /** Runs under way whose bridges are fetched in one search. */
 const maxAsked = 10
@@ -41,7 +39,7 @@ const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
 /** Most runs that are remembered in `askedAt`; the oldest is forgotten first. */
 const capacity = 2_000
 
-export function createParents(options: ParentsOptions): Parents {
+export function createFindParents(options: ParentsOptions): FindParents {
   const { client, runs, queue, rules, selection, storeNow } = options
   /** When the bridges of a run were last fetched, by the store's clock. A pipeline seen before that, and not among them, is not its child. */
   const askedAt = new Map<string, number>()
@@ -148,7 +146,7 @@ export function createParents(options: ParentsOptions): Parents {
     await runs.transact(mergeObservations([observation], undefined, rules))
   }
 
-  return { find }
+  return find
 }
 
 function setParent(key: RunKey, trigger: Trigger): RunWork {

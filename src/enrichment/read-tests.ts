@@ -1,6 +1,7 @@
 // Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
 import { hasFailed } from '../model/status.ts'
 import { splitTests, type FlakyTest } from '../model/job-tests.ts'
+import { groupNameOf } from '../model/job-name.ts'
 import { newestByName } from '../model/attempt.ts'
 import { insideJobOf } from '../model/inside-chunks.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
@@ -131,13 +132,13 @@ export function createTestReading(options: TestReadingOptions): TestReading {
       const asked = Promise.all([tests.ofPipeline(project.id, key.pipelineId, call), runs.get(key)])
       latest = {
         name,
-        known: asked.then(([report, known]) => ({ report, first: firstOfGroups(known?.run, attempt, tests.groupOf) })),
+        known: asked.then(([report, known]) => ({ report, first: firstOfGroups(known?.run, attempt) })),
       }
     }
     const { known } = latest
     try {
       const { report, first } = await known
-      return (first.get(tests.groupOf(job.name ?? '')) ?? job.id) === job.id ? await report.of(job) : undefined
+      return (first.get(groupNameOf(job.name ?? '')) ?? job.id) === job.id ? await report.of(job) : undefined
     } catch (error) {
       latest = undefined
       throw error
@@ -188,7 +189,7 @@ function isRefusal({ status, kind, affectsAllRequests }: PlatformError): boolean
   return status === 400 || kind === 'not-found' || affectsAllRequests
 }
 
-function firstOfGroups(run: Run | undefined, attempt: number, groupOf: TestReports['groupOf']): KnownTests['first'] {
+function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first'] {
   const first = new Map<string, number>()
   if (run === undefined) return first
   const newest = newestByName(run)
@@ -196,7 +197,7 @@ function firstOfGroups(run: Run | undefined, attempt: number, groupOf: TestRepor
     const { name = '', artifactSizes = {} } = record.facts
     if (snapshot?.attempt !== attempt || newest.get(name) !== id || !Object.hasOwn(artifactSizes, testArtifact))
       continue
-    const group = groupOf(name)
+    const group = groupNameOf(name)
     first.set(group, Math.min(id, first.get(group) ?? id))
   }
   return first

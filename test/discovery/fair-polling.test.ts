@@ -84,25 +84,25 @@ describe('one busy group beside 499 quiet groups', () => {
 })
 
 describe('the turns of groups', () => {
-  const turns = createFairTurns<string>(item => item.slice(0, 1))
+  const begin = createFairTurns<string>(item => item.slice(0, 1))
 
   it('alternate, whatever the number of their projects', () => {
-    const queue = turns.begin(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'])
+    const queue = begin(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'])
     const taken = Array.from({ length: 10 }, () => queue.take())
     expect(taken).toEqual(['a1', 'a2', 'b1', 'b2', 'c1', 'a3', 'a4', 'b3', 'a5', undefined])
   })
 
   it('let a group pay for a project with many pages before its next one, but only while others wait', () => {
-    const first = turns.begin(['a1'])
+    const first = begin(['a1'])
     first.charge(first.take() ?? '', 9)
     const others = Array.from({ length: 10 }, (_, index) => `b${index}`)
-    const queue = turns.begin(['a2', 'a3', ...others])
+    const queue = begin(['a2', 'a3', ...others])
     const taken = Array.from({ length: 12 }, () => queue.take())
     expect(taken.indexOf('a2')).toBe(8)
 
-    const debtor = turns.begin(['a4'])
+    const debtor = begin(['a4'])
     debtor.charge(debtor.take() ?? '', 500)
-    expect(turns.begin(['a5']).take()).toBe('a5')
+    expect(begin(['a5']).take()).toBe('a5')
   })
 })
 

@@ -85,8 +85,6 @@ export interface TestReports {
   ofJob(projectId: number, job: JobSnapshot, options: CallOptions): Promise<TestsRead>
   /** Reads the reports of a pipeline's latest jobs, as parsed by the platform. */
   ofPipeline(projectId: number, pipelineId: number, options: CallOptions): Promise<PipelineTests>
-  /** The common name of parallel jobs (`rspec` for `rspec 1/3` and `rspec 2/3`). They are one suite in the report of a pipeline. */
-  readonly groupOf: (jobName: string) => string
   /** Whether the section runs the script of its job. */
   readonly isScript: (section: Section) => boolean
 }

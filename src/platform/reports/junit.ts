@@ -1,18 +1,12 @@
 // Reads a job's JUnit report as a stream. Answers the results of its tests and, if it could not be read to its end, the reason.
 import { createJunitCases } from './junit-cases.ts'
-import { createTestCollector } from './test-collector.ts'
+import { createTestCollector, type CollectorOptions } from './test-collector.ts'
 import { readElements } from './xml-elements.ts'
 import { ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
 import type { TestsRead } from '../port/inside.ts'
 
-export interface TestReadOptions {
-  /** Maximum length of a message or stack trace that is kept, UTF-16 units. */
-  readonly maxText: number
-  /** Maximum number of cases that are kept with their times. */
-  readonly keptCases: number
-  /** Maximum plausible time of a case or a suite, s. */
-  readonly maxSeconds?: number | undefined
+export interface TestReadOptions extends Omit<CollectorOptions, 'maxCases'> {
   readonly caps?: ReportCaps | undefined
 }
 

@@ -47,7 +47,6 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
         },
       }
     },
-    groupOf: groupNameOf,
     isScript: ({ kind, name }) => kind === 'runner' && runsScript(name),
   }
 }

@@ -7,8 +7,7 @@ import { createTextRedaction, type RedactText } from '../text-redaction.ts'
 import { pickJson } from './json-pick.ts'
 import { ReportFault } from '../reports/report-fault.ts'
 import { hookShape, readJobHook, readPipelineHook } from './payload.ts'
-import type { HookContext, KnownPlatform } from './hook-project.ts'
-import type { WantedFacts } from '../wanted-facts.ts'
+import type { HookContext } from './hook-project.ts'
 import type { Parsed } from '../port/webhook.ts'
 import type { Vendor } from '../vendor.ts'
 
@@ -20,16 +19,8 @@ export interface Delivery {
   readonly body: Uint8Array
 }
 
-export interface ParseOptions {
-  /** The platform's base URL, for deliveries that do not name theirs. */
-  readonly platformUrl?: string | undefined
-  /** If there are several platforms: that of the delivery's instance. */
-  readonly platform?: KnownPlatform | undefined
+export interface ParseOptions extends Omit<HookContext, 'instance' | 'instanceHeader'> {
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
-  /** Honour a `TRACEPARENT` pipeline variable. */
-  readonly traceparent: boolean
-  /** What the operator's rules for attributes want of pipelines and merge requests; nothing by default. */
-  readonly wanted?: WantedFacts | undefined
   /** Other events to accept than those of pipelines and jobs; none by default. */
   readonly events?: EventSelection | undefined
   /** Redacts texts of events; by default known forms of secrets, and e-mail addresses. */
@@ -86,9 +77,8 @@ function isEvent(kind: EventKind | undefined): boolean {
 }
 
 function read(json: unknown, kind: EventKind, { instance }: Delivery, options: ParseOptions): Parsed {
-  const { events = noEvent, platformUrl, platform, profile, redactText = redactKnownShapes, traceparent } = options
-  const instanceHeader = `${profile.headerPrefix}Instance`
-  const context: HookContext = { instance, instanceHeader, platformUrl, platform, traceparent, wanted: options.wanted }
+  const { events = noEvent, profile, redactText = redactKnownShapes } = options
+  const context: HookContext = { ...options, instance, instanceHeader: `${profile.headerPrefix}Instance` }
   if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)
