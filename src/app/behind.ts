@@ -1,6 +1,9 @@
 // How many commits environments are behind, for the pages and `/metrics`: requested from the platform's API.
-import { createBehindCounts } from '../enrichment/behind-counts.ts'
-import { createCountBehind, type CountBehind as CountOnPlatform } from '../enrichment/count-behind.ts'
+import {
+  createBehindCounts,
+  createCountBehind,
+  type CountBehind as CountOnPlatform,
+} from '../enrichment/count-behind.ts'
 import { connectionFor, perMinuteForPeople, type Connection } from './connections.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Context } from './context.ts'

@@ -1,7 +1,6 @@
 // Reads a job's reports other than tests, and counts what was found.
-import { namesWithin } from './reported-names.ts'
 import { insideJobOf } from '../model/inside-chunks.ts'
-import { allReportTypes, type JobReport, type ReportType } from '../model/job-reports.ts'
+import { allReportTypes, type JobReport, type ReportedMetric, type ReportType } from '../model/job-reports.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
 import type { ReadReport } from '../platform/port/inside.ts'
@@ -32,6 +31,9 @@ export interface ReportReading {
   readonly readings: Readonly<Record<ReportType, JobReading>>
   readonly counters: Readonly<ReportCounters>
 }
+
+/** Names of metrics of one project. */
+const maxReportedNames = 50
 
 export function createReportReading({ readReport, names, onFault }: ReportReadingOptions): ReportReading {
   const counters: ReportCounters = {
@@ -69,4 +71,24 @@ export function createReportReading({ readReport, names, onFault }: ReportReadin
 
   const readings = Object.fromEntries(allReportTypes.map(type => [type, readingOf(type)]))
   return { readings: readings as Record<ReportType, JobReading>, counters }
+}
+
+/**
+ * The metrics whose name is known, or for which there is still room: first come, first served. A name that contains a commit hash would be a new metric
+ * in every pipeline, and totals are stored permanently.
+ */
+async function namesWithin(
+  names: Repositories['reportedNames'],
+  key: { readonly instance: string; readonly project: number },
+  metrics: readonly ReportedMetric[],
+): Promise<readonly ReportedMetric[]> {
+  const wanted = new Set(metrics.map(({ name }) => name))
+  const before = new Set((await names.get(key))?.names)
+  const isNew = [...wanted].some(name => !before.has(name))
+  if (!isNew || before.size >= maxReportedNames) return metrics.filter(({ name }) => before.has(name))
+  const known = await names.change(key, document => {
+    const all = [...new Set([...(document?.names ?? []), ...wanted])].slice(0, maxReportedNames)
+    return { document: { ...key, names: all }, result: new Set(all) }
+  })
+  return metrics.filter(({ name }) => known.has(name))
 }

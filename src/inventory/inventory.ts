@@ -5,7 +5,6 @@
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
 // 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
 import { createLoop, type Loop } from '../lib/loop.ts'
-import { goodFor, isLasting, pauseAfter } from './next-round.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../model/inventory.ts'
 import { PlatformError, type ErrorThrottle } from '../platform/port.ts'
@@ -32,6 +31,12 @@ export interface InventoryOptions {
   readonly log: Log
 }
 
+const minute = 60_000
+const day = 24 * 60 * minute
+/** Pause after the first failure that may be temporary, ms. */
+const firstPause = 5 * minute
+/** Maximum pause after failures that may be temporary, ms. */
+const maxPause = 60 * minute
 /** Maximum and minimum time between two checks of what is due, ms. */
 const maxRest = 30_000
 const minRest = 1_000
@@ -193,6 +198,24 @@ export function createInventory(options: InventoryOptions): Inventory {
 
 function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<Thing, 'every'>): boolean {
   return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
+}
+
+/** The pause until a thing is read again, ms. `failures`: number of failed rounds in a row, including this one. */
+function pauseAfter(error: PlatformError, failures: number, every: number, isBlockable: boolean): number {
+  if (isLasting(error)) return Math.max(day, every)
+  const doubled = 2 ** Math.min(20, failures - 1)
+  if (isBlockable) return Math.min(Math.max(every, firstPause) * doubled * 2, day)
+  return Math.min(Math.min(every, firstPause) * doubled, Math.max(every, maxPause))
+}
+
+/** True for errors that last until a role, a tier or a setting is changed. */
+function isLasting({ kind }: PlatformError): boolean {
+  return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
+}
+
+/** A reading is valid for three rounds, so that a failed round leaves no gap. */
+function goodFor(every: number): number {
+  return 3 * every + 10 * minute
 }
 
 /** Turns any error of a collector into a PlatformError, because an unexpected error concerns one thing and the others must continue. */

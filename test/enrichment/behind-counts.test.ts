@@ -1,7 +1,6 @@
 // Promises about counts of commits for readers that do not wait.
 import { expect, it } from 'vitest'
-import { createBehindCounts } from '../../src/enrichment/behind-counts.ts'
-import type { BehindOf, CountedBehind } from '../../src/enrichment/count-behind.ts'
+import { createBehindCounts, type BehindOf, type CountedBehind } from '../../src/enrichment/count-behind.ts'
 
 function counts(answer: (of: BehindOf) => CountedBehind | Error) {
   const asked: string[] = []
