@@ -1,6 +1,6 @@
 // Checks across the rules that set attributes: what is wrong in them, and which of them can never match.
 import picomatch from 'picomatch'
-import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+import { describeSource, type ConfigFault, type FaultOf, type Source } from './config-fault.ts'
 import { reservedName } from './attribute-name.ts'
 import { maxCustomAttributes, maxVariables } from './attribute-rule-options.ts'
 import type { Config } from './options.ts'
@@ -13,11 +13,13 @@ interface Choice {
   readonly exclude?: readonly string[] | undefined
 }
 
-type Sources = ReadonlyMap<string, Source>
+const removal = 'Remove those that nobody asks for.'
+
+type SourceOf = (setting: string) => Source
 
 export function wrongAttributeRules(
   { attributes: { rules } }: Config,
-  sources: Sources,
+  faultOf: FaultOf,
   { namespace }: Pick<ProfileVariables, 'namespace'>,
 ): ConfigFault[] {
   const vendor = labelOf(namespace)
@@ -25,7 +27,7 @@ export function wrongAttributeRules(
   const names = new Map<string, string>()
   const variables = new Set<string>()
   return rules.flatMap((rule, index) => {
-    const fault = (key: string, wrong: Wrong): ConfigFault => ({ ...placeOf(index, key, sources), ...wrong })
+    const fault: FaultOf = (key, what, remedy) => faultOf(`attributes.rules[${index}].${key}`, what, remedy)
     const [hadNames, hadVariables] = [names.size, variables.size]
     for (const variable of variablesOf(rule)) variables.add(variable)
     const twins = namesOf(rule).filter(name => {
@@ -35,13 +37,29 @@ export function wrongAttributeRules(
       return known !== name
     })
     return [
-      ...(rule.metrics && isOfJobs(rule) ? [fault('metrics', metricsOfJobs)] : []),
+      ...(rule.metrics && isOfJobs(rule)
+        ? [
+            fault(
+              'metrics',
+              'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.',
+              'Remove metrics, or remove jobs.',
+            ),
+          ]
+        : []),
       ...namesOf(rule)
         .filter(name => labelOf(name).startsWith(vendor))
-        .map(name => fault('set', reservedName(name, namespace))),
-      ...twins.map(name => fault('set', twinOf(name, names.get(labelOf(name)) ?? ''))),
-      ...(hadNames <= maxCustomAttributes && names.size > maxCustomAttributes ? [fault('set', tooMany)] : []),
-      ...(hadVariables <= maxVariables && variables.size > maxVariables ? [fault('set', tooManyVariables)] : []),
+        .map(name => reservedName(name, namespace))
+        .map(({ what, remedy }) => fault('set', what, remedy)),
+      ...twins.map(name => {
+        const what = `${name} and ${names.get(labelOf(name)) ?? ''} are the same label in Prometheus.`
+        return fault('set', what, 'Use one of the two everywhere.')
+      }),
+      ...(hadNames <= maxCustomAttributes && names.size > maxCustomAttributes
+        ? [fault('set', `The rules set more than ${maxCustomAttributes} different attributes.`, removal)]
+        : []),
+      ...(hadVariables <= maxVariables && variables.size > maxVariables
+        ? [fault('set', `The rules read more than ${maxVariables} different variables.`, removal)]
+        : []),
     ]
   })
 }
@@ -50,36 +68,17 @@ function labelOf(name: string): string {
   return name.replaceAll('.', '_')
 }
 
-const metricsOfJobs: Wrong = {
-  what: 'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.',
-  remedy: 'Remove metrics, or remove jobs.',
-}
-
-const tooMany: Wrong = {
-  what: `The rules set more than ${maxCustomAttributes} different attributes.`,
-  remedy: 'Remove those that nobody asks for.',
-}
-
-const tooManyVariables: Wrong = {
-  what: `The rules read more than ${maxVariables} different variables.`,
-  remedy: 'Remove those that nobody asks for.',
-}
-
-function twinOf(name: string, other: string): Wrong {
-  return { what: `${name} and ${other} are the same label in Prometheus.`, remedy: 'Use one of the two everywhere.' }
-}
-
 /** Warnings about rules that can never match, or whose attributes are always overridden. */
-export function idleAttributeRules(config: Config, sources: Sources): string[] {
+export function idleAttributeRules(config: Config, sourceOf: SourceOf): string[] {
   const { attributes, projects, sources: selected } = config
   return attributes.rules.flatMap((rule, index) => {
-    const { setting, source } = placeOf(index, 'set', sources)
+    const path = `attributes.rules[${index}]`
     const why =
       whyNever('project', rule.projects, projects) ??
       whyNever('source', rule.sources, { exclude: selected.exclude }) ??
       whyNever('job', rule.jobs, {}) ??
       whyOverridden(rule, index, attributes.rules)
-    return why === undefined ? [] : [`${describeSource(source)}: ${setting.replace(/\.set$/, '')}: ${why}`]
+    return why === undefined ? [] : [`${describeSource(sourceOf(`${path}.set`))}: ${path}: ${why}`]
   })
 }
 
@@ -115,14 +114,14 @@ function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): strin
 }
 
 /** A warning if the pages are to be grouped by an attribute that has no literal value for a project. */
-export function unknownGrouping({ pages: { groupBy }, attributes }: Config, sources: Sources): string[] {
+export function unknownGrouping({ pages: { groupBy }, attributes }: Config, sourceOf: SourceOf): string[] {
   const isLiteral = (rule: Rule): boolean =>
     groupBy !== undefined &&
     typeof (rule.set as Rule['set'] | undefined)?.[groupBy] === 'string' &&
     !isOfJobs(rule) &&
     !isChosen(rule.sources)
   if (groupBy === undefined || attributes.rules.some(isLiteral)) return []
-  const source = describeSource(sources.get('pages.group_by') ?? { from: 'default' })
+  const source = describeSource(sourceOf('pages.group_by'))
   const what = `No rule sets ${groupBy} to a literal value for whole projects, so nothing is grouped by it.`
   return [`${source}: pages.group_by: ${what} Add such a rule to attributes.rules, or remove the setting.`]
 }
@@ -148,11 +147,6 @@ function isOfJobs({ jobs }: Rule): boolean {
 
 function isChosen({ include = [], exclude = [] }: Choice): boolean {
   return include.length + exclude.length > 0
-}
-
-function placeOf(index: number, key: string, sources: Sources): { setting: string; source: Source } {
-  const setting = `attributes.rules[${index}].${key}`
-  return { setting, source: sources.get(setting) ?? { from: 'default' } }
 }
 
 /** Characters that make a glob more than `*` and `**`. */

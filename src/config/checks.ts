@@ -1,5 +1,5 @@
 // Checks across settings. A check runs only if the settings that it needs could be read.
-import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attribute-rule-checks.ts'
 import { wrongHeaderTemplates } from './header-template-checks.ts'
@@ -204,49 +204,45 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const { config, settings, faulty, whole, listens } = checked
   if (!whole) return { faults: [], warnings: [] }
   const sources = new Map(settings.map(({ path, source }) => [path, source]))
+  const sourceOf = (setting: string): Source => sources.get(setting) ?? { from: 'default' }
+  const faultOf: FaultOf = (setting, what, remedy) => ({ setting, source: sourceOf(setting), what, remedy })
   const faults = checks.flatMap(({ of, find, ofListeners }) => {
     const applies = (listens || ofListeners !== true) && !of.some(path => faulty.has(path))
     const wrong = applies ? find(config) : undefined
-    return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
+    if (wrong === undefined) return []
+    const setting = of.find(path => sourceOf(path).from !== 'default') ?? of[0] ?? ''
+    return [faultOf(setting, wrong.what, wrong.remedy)]
   })
   const warnings = [
     ...noSecret(checked),
-    ...unusedToken(config, sources),
-    ...(faulty.has('observability.export') ? [] : nothingExported(config, sources)),
+    ...unusedToken(config, sourceOf('observability.token')),
+    ...(faulty.has('observability.export') ? [] : nothingExported(config, sourceOf('observability.export'))),
     ...(faulty.has('events') ? [] : silentNotifications(config)),
     ...exceeding(config.self.sdk),
-    ...idleAttributeRules(config, sources),
-    ...unknownGrouping(config, sources),
+    ...idleAttributeRules(config, sourceOf),
+    ...unknownGrouping(config, sourceOf),
   ]
   const ofLists = [
-    ...repeatedNames(config, sources),
-    ...wrongNotifications(config, sources),
-    ...unreachableRules(config, sources, faulty),
-    ...wrongAttributeRules(config, sources, checked.profile),
-    ...wrongHeaderTemplates(config, sources),
-    ...wrongQueries(config, sources, checked.profile),
-    ...wrongPlatforms(config, sources, faulty),
+    ...repeatedNames(config, faultOf),
+    ...wrongNotifications(config, faultOf),
+    ...unreachableRules(config, faultOf, faulty),
+    ...wrongAttributeRules(config, faultOf, checked.profile),
+    ...wrongHeaderTemplates(config, faultOf),
+    ...wrongQueries(config, faultOf, checked.profile),
+    ...wrongPlatforms(config, settings, faulty, faultOf),
   ]
   return { faults: [...faults, ...ofLists], warnings }
 }
 
-/** The first of these settings that was given, else the first. */
-function placeOf(paths: readonly string[], sources: ReadonlyMap<string, Source>): { setting: string; source: Source } {
-  const given = paths.find(path => (sources.get(path)?.from ?? 'default') !== 'default')
-  const setting = given ?? paths[0] ?? ''
-  return { setting, source: sources.get(setting) ?? { from: 'default' } }
-}
-
 /** Pending exports and messages are stored under these names. */
-function repeatedNames({ destinations, notifications }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+function repeatedNames({ destinations, notifications }: Config, faultOf: FaultOf): ConfigFault[] {
   const placesIn = (list: string, items: readonly { readonly name: string | undefined }[]) =>
     items.map(({ name }, index) => ({ name, setting: `${list}[${index}].name` }))
   // Despite its type, a name that could not be read is undefined here. It has its own fault.
   const all = [...placesIn('destinations', destinations), ...placesIn('notifications', notifications)]
   return all.flatMap(({ name, setting }, index) => {
     if (name === undefined || all.findIndex(other => other.name === name) === index) return []
-    const source = sources.get(setting) ?? { from: 'default' }
-    return [{ setting, source, what: `The name ${name} is already used.`, remedy: 'Use another name.' }]
+    return [faultOf(setting, `The name ${name} is already used.`, 'Use another name.')]
   })
 }
 
@@ -279,9 +275,8 @@ function exceeding({
     .map(([name, , other]) => `${name}: It is above ${other}, which applies to both. Lower it, or raise the other.`)
 }
 
-function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): string[] {
-  const source = sources.get('observability.token')
-  if (source === undefined || source.from === 'default' || hasDefaultDestination(config)) return []
+function unusedToken(config: Config, source: Source): string[] {
+  if (source.from === 'default' || hasDefaultDestination(config)) return []
   return [
     `${describeSource(source)}: observability.token is only sent to the destination "default", which does not exist. ` +
       'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
@@ -289,34 +284,26 @@ function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): stri
 }
 
 /** Said plainly, because a leftover `none` looks like a healthy daemon whose backend stays empty. */
-function nothingExported({ observability }: Config, sources: ReadonlyMap<string, Source>): string[] {
-  const source = sources.get('observability.export')
-  if (source === undefined || observability.export.length > 0) return []
+function nothingExported({ observability }: Config, source: Source): string[] {
+  if (observability.export.length > 0) return []
   return [
     `${describeSource(source)}: Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.`,
   ]
 }
 
 /** Rules that are never used, because a rule before them matches every job, and the first match wins. */
-function unreachableRules(
-  { costs: { rules } }: Config,
-  sources: ReadonlyMap<string, Source>,
-  faulty: ReadonlySet<string>,
-): ConfigFault[] {
+function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf, faulty: ReadonlySet<string>): ConfigFault[] {
   const first = rules.findIndex(({ match }, index) => {
     const keys = ['tags', 'type', 'project'] as const
     return keys.every(key => isEmpty(match[key]) && !faulty.has(`costs.rules[${index}].match.${key}`))
   })
   if (first === -1) return []
-  return rules.slice(first + 1).map((_, after): ConfigFault => {
-    const setting = `costs.rules[${first + 1 + after}].name`
-    return {
-      setting,
-      source: sources.get(setting) ?? { from: 'default' },
-      what: `This rule is never used: costs.rules[${first}] before it matches every job.`,
-      remedy: `Move it before that rule, or add a match to that rule.`,
-    }
-  })
+  const what = `This rule is never used: costs.rules[${first}] before it matches every job.`
+  return rules
+    .slice(first + 1)
+    .map((_, after) =>
+      faultOf(`costs.rules[${first + 1 + after}].name`, what, 'Move it before that rule, or add a match to that rule.'),
+    )
 }
 
 function isEmpty(value: string | readonly string[] | undefined): boolean {

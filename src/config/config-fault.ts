@@ -18,6 +18,9 @@ export interface ConfigFault extends Wrong {
   readonly setting?: string
 }
 
+/** Makes the fault of a setting, at the place where it was given. */
+export type FaultOf = (setting: string, what: string, remedy: string) => ConfigFault
+
 /** One line: `pipespan.yaml:3:9: settle: "soon" is not a duration. Write a number …`. */
 export function describeFault({ source, setting, what, remedy }: ConfigFault): string {
   const named = source.from === 'environment' || setting === undefined ? [] : [setting]

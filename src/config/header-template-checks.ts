@@ -2,21 +2,16 @@
 // request has one set of headers for all that it carries.
 import { namesIn } from '../lib/template.ts'
 import type { Config } from './options.ts'
-import type { ConfigFault, Source, Wrong } from './config-fault.ts'
+import type { ConfigFault, FaultOf, Wrong } from './config-fault.ts'
 
 type Rule = Config['attributes']['rules'][number]
 
-export function wrongHeaderTemplates(
-  { destinations, attributes }: Config,
-  sources: ReadonlyMap<string, Source>,
-): ConfigFault[] {
+export function wrongHeaderTemplates({ destinations, attributes }: Config, faultOf: FaultOf): ConfigFault[] {
   return destinations.flatMap(({ headers }, index) => {
-    const setting = `destinations[${index}].headers`
-    const source = sources.get(setting) ?? { from: 'default' as const }
     const values = [...(headers.current()?.values() ?? [])]
     return [...new Set(values.flatMap(value => namesIn(value.reveal())))].flatMap(name => {
       const wrong = wrongTemplate(name, attributes.rules)
-      return wrong === undefined ? [] : [{ setting, source, ...wrong }]
+      return wrong === undefined ? [] : [faultOf(`destinations[${index}].headers`, wrong.what, wrong.remedy)]
     })
   })
 }

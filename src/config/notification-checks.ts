@@ -1,13 +1,13 @@
 // Checks of notifications: e-mails need recipients, and what a message is about must be observed.
 import type { Config } from './options.ts'
-import type { ConfigFault, Source } from './config-fault.ts'
+import type { ConfigFault, FaultOf } from './config-fault.ts'
 
-export function wrongNotifications({ notifications }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+export function wrongNotifications({ notifications }: Config, faultOf: FaultOf): ConfigFault[] {
   return notifications.flatMap(({ format, to = [] }, index) => {
     if (format !== 'email' || to.length > 0) return []
-    const setting = `notifications[${index}].to`
-    const source = sources.get(`notifications[${index}].format`) ?? { from: 'default' as const }
-    return [{ setting, source, what: 'E-mails have no recipient.', remedy: 'List their addresses in `to`.' }]
+    const path = `notifications[${index}]`
+    const fault = faultOf(`${path}.format`, 'E-mails have no recipient.', 'List their addresses in `to`.')
+    return [{ ...fault, setting: `${path}.to` }]
   })
 }
 

@@ -1,26 +1,26 @@
 // Checks across the settings of several platforms.
 import { defaultPlatform, hasDefaultPlatform, platformViews } from './platforms.ts'
-import type { ConfigFault, Source } from './config-fault.ts'
+import type { ConfigFault, FaultOf } from './config-fault.ts'
 import type { Config } from './options.ts'
-
-type Sources = ReadonlyMap<string, Source>
-type FaultOf = (setting: string, what: string, remedy: string) => ConfigFault
+import type { Setting } from './reader.ts'
 
 /** Settings outside of `platforms` that belong to the platform `default`. */
 const ofDefault =
   /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$|audit$|inventory\.|queries\[\d+\]\.metric$)/
 
-export function wrongPlatforms(config: Config, sources: Sources, faulty: ReadonlySet<string>): ConfigFault[] {
+export function wrongPlatforms(
+  config: Config,
+  settings: readonly Setting[],
+  faulty: ReadonlySet<string>,
+  fault: FaultOf,
+): ConfigFault[] {
   const { platforms } = config
   const isRead = [...faulty].every(path => !path.startsWith('platform') && !path.startsWith('queries'))
   if (!isRead) return []
-  const fault: FaultOf = (setting, what, remedy) => ({
-    ...{ setting, source: sources.get(setting) ?? { from: 'default' }, what, remedy },
-  })
   if (platforms.length === 0) return wrongQueryPlatforms(config, fault)
   return [
     ...repeated(config, fault),
-    ...withoutPlatform(config, sources, fault),
+    ...withoutPlatform(config, settings, fault),
     ...wrongQueryPlatforms(config, fault),
     ...platforms.flatMap((one, index) => [
       ...wrongTokens(one, `platforms[${index}]`, fault),
@@ -60,12 +60,11 @@ function plain(url: string): string {
 }
 
 /** Settings of the platform `default`, if it does not exist. */
-function withoutPlatform(config: Config, sources: Sources, fault: FaultOf): ConfigFault[] {
+function withoutPlatform(config: Config, settings: readonly Setting[], fault: FaultOf): ConfigFault[] {
   if (hasDefaultPlatform(config)) return []
-  return [...sources]
-    .filter(([path, { from }]) => from !== 'default' && ofDefault.test(path))
-    .filter(([path]) => !isNamedQuery(config, path))
-    .map(([path]) =>
+  return settings
+    .filter(({ path, source }) => source.from !== 'default' && ofDefault.test(path) && !isNamedQuery(config, path))
+    .map(({ path }) =>
       path.startsWith('queries')
         ? fault(path, 'The query names no platform.', 'Set `platform` to the name of one of `platforms`.')
         : fault(

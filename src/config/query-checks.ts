@@ -1,5 +1,5 @@
 // Checks across the settings of the queries.
-import type { ConfigFault, Source } from './config-fault.ts'
+import type { ConfigFault, FaultOf } from './config-fault.ts'
 import type { Config } from './options.ts'
 import type { ProfileVariables } from './option.ts'
 
@@ -7,15 +7,12 @@ const shortest = 60_000
 
 export function wrongQueries(
   { queries }: Config,
-  sources: ReadonlyMap<string, Source>,
+  faultOf: FaultOf,
   { queryText, maxQueryBytes }: ProfileVariables,
 ): ConfigFault[] {
   const series = new Set<string>()
   return queries.flatMap((query, index) => {
-    const fault = (key: string, what: string, remedy: string): ConfigFault => {
-      const setting = `queries[${index}].${key}`
-      return { setting, source: sources.get(setting) ?? { from: 'default' }, what, remedy }
-    }
+    const fault: FaultOf = (key, what, remedy) => faultOf(`queries[${index}].${key}`, what, remedy)
     const { metric, project, group, every, value, fields = [], attributes = {} } = query
     const own = JSON.stringify([metric, project, group, Object.entries(attributes).sort()])
     const isAgain = series.has(own)
