@@ -4,7 +4,7 @@ import { Each, setting } from './option.ts'
 import { choiceOf } from './choice-options.ts'
 import { someOf } from './list-kinds.ts'
 import { attributeNamePattern, wrongAttributeName } from './attribute-name.ts'
-import type { Kind } from './kind.ts'
+import { wrong, type Kind } from './kind.ts'
 
 /** Maximum number of names in all rules together. */
 export const maxCustomAttributes = 16
@@ -45,13 +45,13 @@ const attributeValues: Kind<Readonly<Record<string, AttributeSource>>> = {
     },
   },
   parse: raw => {
-    if (!(raw instanceof Map)) return { wrong: { what: 'This is not a mapping.', remedy: setRemedy } }
-    if (raw.size === 0) return { wrong: { what: 'The rule sets nothing.', remedy: setRemedy } }
+    if (!(raw instanceof Map)) return wrong('This is not a mapping.', setRemedy)
+    if (raw.size === 0) return wrong('The rule sets nothing.', setRemedy)
     const values: [string, AttributeSource][] = []
     for (const [name, given] of raw as ReadonlyMap<string, string | ReadonlyMap<string, string>>) {
       const source = sourceOf(given)
-      const wrong = wrongAttributeName(name) ?? wrongSource(name, source)
-      if (wrong !== undefined) return { wrong }
+      const fault = wrongAttributeName(name) ?? wrongSource(name, source)
+      if (fault !== undefined) return { wrong: fault }
       if (source !== undefined) values.push([name, source])
     }
     return { value: Object.fromEntries(values) }

@@ -1,27 +1,22 @@
 // The options of events: webhook events that are about no pipeline, and audit events.
 import { boolean, duration, oneOf } from './plain-kinds.ts'
-import { itemsOf, listSchema, patterns, wordsOf } from './list-kinds.ts'
+import { listOf, patterns, wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
-import type { Kind } from './kind.ts'
+import { wrong, type Kind } from './kind.ts'
 
-const auditSources: Kind<readonly string[]> = {
+const auditSources: Kind<readonly string[]> = listOf({
   noun: '`instance`, or a list of groups and projects',
-  secret: false,
-  schema: listSchema({ type: 'string' }),
-  parse: raw => {
-    const items = itemsOf(raw)
-    if ('wrong' in items) return items
-    const value = [...new Set(items.value)]
+  read: items => {
+    const value = [...new Set(items)]
     if (value.includes('project:')) {
       const remedy = 'Write the ID or full path after it, such as project:team/shop.'
-      return { wrong: { what: '`project:` names no project.', remedy } }
+      return wrong('`project:` names no project.', remedy)
     }
     if (!value.includes('instance') || value.length === 1) return { value }
     const what = '`instance` already includes the audit events of all groups and projects.'
-    return { wrong: { what, remedy: 'Use instance alone, or remove it.' } }
+    return wrong(what, 'Use instance alone, or remove it.')
   },
-  show: items => items.join(','),
-}
+})
 
 export function eventOptions(profiles: Profiles) {
   const words = [...new Set(Object.values(profiles).flatMap(({ events }) => events))]

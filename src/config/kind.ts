@@ -6,6 +6,10 @@ export type Raw = string | readonly string[] | ReadonlyMap<string, string | Read
 
 export type Parsed<T> = { readonly value: T } | { readonly wrong: Wrong }
 
+export function wrong(what: string, remedy: string): { readonly wrong: Wrong } {
+  return { wrong: { what, remedy } }
+}
+
 /** A fragment of JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -42,9 +46,9 @@ export function scalar<T extends string | number | boolean | object>(spec: Scala
     schema: spec.schema ?? { type: 'string' },
     parse: raw => {
       if (typeof raw !== 'string')
-        return { wrong: { what: `${raw instanceof Map ? 'A mapping' : 'A list'} is not ${noun}.`, remedy } }
+        return wrong(`${raw instanceof Map ? 'A mapping' : 'A list'} is not ${noun}.`, remedy)
       const read = spec.read(raw.trim())
-      if (read === undefined) return { wrong: { what: `${quoted(raw)} is not ${noun}.`, remedy } }
+      if (read === undefined) return wrong(`${quoted(raw)} is not ${noun}.`, remedy)
       return isWrong(read) ? { wrong: read } : { value: read }
     },
     show: value => spec.show?.(value) ?? (typeof value === 'object' ? noun : String(value)),

@@ -1,28 +1,24 @@
 // The options of metrics: interval, series, buckets, scraping.
 import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
-import { itemsOf, listSchema, patterns } from './list-kinds.ts'
+import { listOf, patterns } from './list-kinds.ts'
 import { quoted } from './config-fault.ts'
 import { setting } from './option.ts'
-import type { Kind } from './kind.ts'
+import { wrong, type Kind } from './kind.ts'
 
 /** Upper bounds of histogram buckets, seconds, ascending. */
-const bounds: Kind<readonly number[]> = {
+const bounds: Kind<readonly number[]> = listOf({
   noun: 'a list of bounds',
-  secret: false,
-  schema: listSchema({ type: 'number', exclusiveMinimum: 0 }),
-  parse: raw => {
-    const items = itemsOf(raw)
-    if ('wrong' in items) return items
-    const numbers = items.value.map(Number)
+  item: { type: 'number', exclusiveMinimum: 0 },
+  read: items => {
+    const numbers = items.map(Number)
     const isNext = (number: number, at: number): boolean =>
       Number.isFinite(number) && number > (at === 0 ? 0 : (numbers[at - 1] ?? 0))
     const remedy = 'Write seconds above 0 in ascending order, such as 1,10,60,600.'
-    const wrong = items.value[numbers.findIndex((number, at) => !isNext(number, at))]
-    if (wrong !== undefined) return { wrong: { what: `${quoted(wrong)} is not a valid bound.`, remedy } }
-    return numbers.length === 0 ? { wrong: { what: 'The list is empty.', remedy } } : { value: numbers }
+    const bad = items[numbers.findIndex((number, at) => !isNext(number, at))]
+    if (bad !== undefined) return wrong(`${quoted(bad)} is not a valid bound.`, remedy)
+    return numbers.length === 0 ? wrong('The list is empty.', remedy) : { value: numbers }
   },
-  show: numbers => numbers.join(','),
-}
+})
 
 export const temporality = oneOf(['cumulative', 'delta', 'lowmemory'])
 

@@ -7,7 +7,7 @@ import { keepOut } from '../lib/redaction.ts'
 import { list, someOf } from './list-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { Secret } from '../lib/secret.ts'
-import type { Kind } from './kind.ts'
+import { wrong, type Kind } from './kind.ts'
 
 export const notificationSubjects = [
   'default-branch',
@@ -29,12 +29,10 @@ const webhookUrl: Kind<Secret> = {
   parse: raw => {
     const parsed = httpUrl.parse(raw)
     if ('wrong' in parsed)
-      return {
-        wrong: {
-          what: 'It is not an http or https URL, or has credentials before its host.',
-          remedy: 'Write it in full, such as https://hooks.example.com/…; use headers for credentials.',
-        },
-      }
+      return wrong(
+        'It is not an http or https URL, or has credentials before its host.',
+        'Write it in full, such as https://hooks.example.com/…; use headers for credentials.',
+      )
     const { pathname, search } = new URL(parsed.value)
     const path = pathname + search
     if (path.length >= minSecretPath) keepOut(path)

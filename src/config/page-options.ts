@@ -1,7 +1,7 @@
 // The options of the pages: who may open them, links to traces, job logs, and which projects are hidden.
 import { patterns } from './list-kinds.ts'
 import { boolean, text } from './plain-kinds.ts'
-import { scalar, type Kind } from './kind.ts'
+import { scalar, wrong, type Kind } from './kind.ts'
 import { secret } from './secret-kinds.ts'
 import { secretSetting, setting } from './option.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -16,7 +16,7 @@ const adminTokenKind: Kind<Secret> = {
     const parsed = secret.parse(raw)
     if (!('value' in parsed) || parsed.value.reveal().length >= minAdminTokenLength) return parsed
     const remedy = `Use at least ${minAdminTokenLength} random characters, for instance from \`openssl rand -hex 24\`.`
-    return { wrong: { what: 'The admin token is too short.', remedy } }
+    return wrong('The admin token is too short.', remedy)
   },
 }
 

@@ -2,7 +2,7 @@
 // specification says (W3C Baggage without metadata, percent-encoded), in YAML as a mapping of plain values.
 import { Secret } from '../lib/secret.ts'
 import { itemsOf } from './list-kinds.ts'
-import { type Kind, type Parsed, type Raw } from './kind.ts'
+import { wrong, type Kind, type Parsed, type Raw } from './kind.ts'
 import { headerValueProblem } from './secret-kinds.ts'
 
 /** Values by header name in lower case. */
@@ -75,8 +75,4 @@ function pairsOf(raw: Raw): Parsed<ReadonlyMap<string, string>> {
     }
   }
   return { value: pairs }
-}
-
-function wrong(what: string, remedy: string): { wrong: { what: string; remedy: string } } {
-  return { wrong: { what, remedy } }
 }
