@@ -14,31 +14,21 @@ export const path: Kind<string> = scalar({
   read: given => given,
 })
 
-/** Not `default`, which is the destination of the `otlp` settings. */
-export const destinationName: Kind<string> = scalar({
-  noun: 'the name of a destination',
-  remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; default is reserved for the otlp settings.',
-  schema: { type: 'string', pattern: '^(?!default$)[A-Za-z0-9._-]{1,64}$' },
-  read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
-})
+export const destinationName = nameOf('destination', 'default', 'the otlp settings')
 
-/** Not `default`, which is the platform of the `platform` settings. */
-export const platformName: Kind<string> = scalar({
-  noun: 'the name of a platform',
-  remedy:
-    'Write letters, digits, dots, dashes and underscores, at most 64; default is reserved for the platform settings.',
-  schema: { type: 'string', pattern: '^(?!default$)[A-Za-z0-9._-]{1,64}$' },
-  read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
-})
+export const platformName = nameOf('platform', 'default', 'the platform settings')
 
-/** Not `unpriced`, under which jobs without a rate are counted. */
-export const rateName: Kind<string> = scalar({
-  noun: 'the name of a rate',
-  remedy:
-    'Write letters, digits, dots, dashes and underscores, at most 64; unpriced is reserved for jobs that no rule matches.',
-  schema: { type: 'string', pattern: '^(?!unpriced$)[A-Za-z0-9._-]{1,64}$' },
-  read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'unpriced' ? given : undefined),
-})
+export const rateName = nameOf('rate', 'unpriced', 'jobs that no rule matches')
+
+/** `reserved`: the name that cannot be given, because it is that of something else. */
+function nameOf(what: string, reserved: string, reservedFor: string): Kind<string> {
+  return scalar({
+    noun: `the name of a ${what}`,
+    remedy: `Write letters, digits, dots, dashes and underscores, at most 64; ${reserved} is reserved for ${reservedFor}.`,
+    schema: { type: 'string', pattern: `^(?!${reserved}$)[A-Za-z0-9._-]{1,64}$` },
+    read: given => (/^[\w.-]{1,64}$/.test(given) && given !== reserved ? given : undefined),
+  })
+}
 
 /** The syntax of instrument names in the OpenTelemetry specification. */
 export const metricName: Kind<string> = scalar({
