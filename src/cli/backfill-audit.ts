@@ -8,11 +8,11 @@ import { createSelection } from '../processing/selection.ts'
 import { takingOf } from '../app/processing.ts'
 import { createEvents } from '../app/events.ts'
 import { exportDestinations } from '../app/export.ts'
-import { exitCode, type Terminal } from './terminal.ts'
 import {
-  commonResult,
+  endedResult,
   nameOfCommand,
   platformOf,
+  stoppedResult,
   type BackfillCommand,
   type BackfillResult,
 } from './backfill-command.ts'
@@ -20,6 +20,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { PlatformView } from '../config/platforms.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../app/profile.ts'
+import type { Terminal } from './terminal.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
 /** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
@@ -63,46 +64,32 @@ export async function backfillAudit(
         line.show(progress.share, `${progress.seen} audit events, ${requests} requests`)
       },
     })
-    line.end()
     const { seen, failed, full } = summary
-    return {
-      code: failed.length > 0 || full ? exitCode.failed : exitCode.done,
-      text: summaryOf(summary, requests, command),
-      json: { ...commonResult(summary, command), events: seen, requests, failed, full },
-    }
+    return endedResult(summary, command, {
+      isWhole: failed.length === 0 && !full,
+      lines: [
+        `${seen} audit events seen, ${requests} requests.`,
+        ...failed.map(({ source, reason }) => `The audit events of ${source} were skipped: ${reason}`),
+        whatNext(summary, command),
+      ],
+      facts: { events: seen, requests, failed, full },
+    })
   } catch (error) {
-    line.end()
     if (!signal.aborted) throw error
     const seen = last?.seen ?? 0
-    return {
-      code: exitCode.done,
-      text: `Stopped. ${seen} audit events seen. Run the same command again to resume.`,
-      json: { stopped: true, events: seen, requests },
-    }
+    return stoppedResult(`${seen} audit events seen.`, { events: seen, requests })
   } finally {
+    line.end()
     await client.close()
   }
 }
 
-function summaryOf(
-  { range, resumed, seen, failed, full }: AuditBackfillProgress,
-  requests: number,
-  { dryRun, deliver }: BackfillCommand,
-): string {
-  const iso = (at: number): string => new Date(at).toISOString()
-  const next = dryRun
-    ? 'Nothing was written.'
-    : full
-      ? 'The store is full: raise PIPESPAN_STORE_MAX_SIZE or wait for exports. Run the same command again to resume.'
-      : seen === 0
-        ? 'Nothing new to export.'
-        : deliver
-          ? 'They are exported now.'
-          : 'The running daemon exports the new ones; without a daemon, use `--deliver`.'
-  return [
-    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', resumed' : ''}:`,
-    `${seen} audit events seen, ${requests} requests.`,
-    ...failed.map(({ source, reason }) => `The audit events of ${source} were skipped: ${reason}`),
-    next,
-  ].join('\n')
+function whatNext({ seen, full }: AuditBackfillProgress, { dryRun, deliver }: BackfillCommand): string {
+  if (dryRun) return 'Nothing was written.'
+  if (full)
+    return 'The store is full: raise PIPESPAN_STORE_MAX_SIZE or wait for exports. Run the same command again to resume.'
+  if (seen === 0) return 'Nothing new to export.'
+  return deliver
+    ? 'They are exported now.'
+    : 'The running daemon exports the new ones; without a daemon, use `--deliver`.'
 }

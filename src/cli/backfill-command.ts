@@ -1,8 +1,10 @@
 // What the backfills of pipelines and of audit events share: the command's options, its result, and the platform.
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../lib/fault.ts'
+import { exitCode } from './terminal.ts'
 import { connectPlatform, type Platform } from '../app/platform.ts'
 import { systemClock } from '../lib/clock.ts'
+import type { BackfillRange } from '../discovery/backfill.ts'
 import type { PlatformView } from '../config/platforms.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../app/profile.ts'
@@ -26,8 +28,6 @@ export interface BackfillCommand {
   readonly deliver: boolean
   /** One JSON object instead of sentences. */
   readonly json: boolean
-  /** Ends it, as Ctrl-C does. */
-  readonly signal?: AbortSignal | undefined
 }
 
 /** The exit code of a backfill, and its result in sentences and as JSON. */
@@ -38,13 +38,24 @@ export interface BackfillResult {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** The parts of the result that both kinds report. */
-export function commonResult(
-  { range, resumed }: { readonly range: { readonly since: number; readonly until: number }; readonly resumed: boolean },
+/** The result of one that came to its end. `lines` and `facts`: what only this kind reports, in sentences and as JSON. */
+export function endedResult(
+  { range, resumed }: { readonly range: BackfillRange; readonly resumed: boolean },
   { dryRun }: BackfillCommand,
-): Record<string, unknown> {
-  const iso = (at: number): string => new Date(at).toISOString()
-  return { since: iso(range.since), until: iso(range.until), resumed, dryRun, stopped: false }
+  { isWhole, lines, facts }: { readonly isWhole: boolean; readonly lines: readonly string[]; readonly facts: object },
+): BackfillResult {
+  const [since, until] = [range.since, range.until].map(at => new Date(at).toISOString())
+  return {
+    code: isWhole ? exitCode.done : exitCode.failed,
+    text: [`${since} to ${until}${resumed ? ', resumed' : ''}:`, ...lines].join('\n'),
+    json: { since, until, resumed, dryRun, stopped: false, ...facts },
+  }
+}
+
+/** The result of one that a signal has stopped: a sentence on what it has seen, and the same as JSON. */
+export function stoppedResult(seen: string, facts: object): BackfillResult {
+  const text = `Stopped. ${seen} Run the same command again to resume.`
+  return { code: exitCode.done, text, json: { stopped: true, ...facts } }
 }
 
 /** Throws a ConfigError if no platform is configured. */

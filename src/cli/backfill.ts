@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
 import { commandLog, requireConfig } from './configuration.ts'
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { complain, print, type Terminal } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
 import {
-  commonResult,
+  endedResult,
   nameOfCommand,
   platformOf,
+  stoppedResult,
   type BackfillCommand,
   type BackfillResult,
 } from './backfill-command.ts'
@@ -42,7 +43,6 @@ export async function backfillCommand(
   const stopping = new AbortController()
   const stop = (): void => stopping.abort(new Error('stopped'))
   for (const name of signals) process.once(name, stop)
-  command.signal?.addEventListener('abort', stop, { once: true })
   try {
     if (!command.deliver) {
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
@@ -66,7 +66,6 @@ export async function backfillCommand(
     }
   } finally {
     for (const name of signals) process.off(name, stop)
-    command.signal?.removeEventListener('abort', stop)
   }
 }
 
@@ -116,22 +115,24 @@ async function backfillPipelines(
         shower(progress)
       },
     })
-    line.end()
     const { projects: read, seen, found, requests, failed } = summary
-    return {
-      code: failed.length > 0 ? exitCode.failed : exitCode.done,
-      text: summaryOf(summary, command, config.platform.budget),
-      json: { ...commonResult(summary, command), projects: read.all, pipelines: seen, new: found, requests, failed },
-    }
+    return endedResult(summary, command, {
+      isWhole: failed.length === 0,
+      lines: [
+        `${counted(summary)} ${read.all} projects, ${requests} requests.`,
+        ...failed.map(({ project: id, reason }) => {
+          const what = id === ownPipelines ? "The token's own pipelines were" : `Project ${id} was`
+          return `${what} skipped: ${reason}`
+        }),
+        whatNext(summary, command, config.platform.budget),
+      ],
+      facts: { projects: read.all, pipelines: seen, new: found, requests, failed },
+    })
   } catch (error) {
-    line.end()
     if (!signal.aborted) throw error
-    return {
-      code: exitCode.done,
-      text: `Stopped. ${counted(last)} Run the same command again to resume.`,
-      json: { stopped: true, pipelines: last?.seen ?? 0, new: last?.found ?? 0 },
-    }
+    return stoppedResult(counted(last), { pipelines: last?.seen ?? 0, new: last?.found ?? 0 })
   } finally {
+    line.end()
     await platform.client.close()
   }
 }
@@ -168,27 +169,16 @@ function progressShower(
   }
 }
 
-function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillCommand, perMinute: number): string {
-  const { range, projects, found, requests, failed, resumed } = summary
-  const iso = (at: number): string => new Date(at).toISOString()
-  // For each pipeline: itself, its jobs, its bridges. It takes longer while others use the budget, too.
-  const needed = found * 3
-  const next = dryRun
-    ? `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
-    : found === 0
-      ? 'Nothing to export.'
-      : deliver
-        ? 'They are exported now.'
-        : 'The running daemon fetches their details and exports them; without a daemon, use `--deliver`.'
-  return [
-    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', resumed' : ''}:`,
-    `${counted(summary)} ${projects.all} projects, ${requests} requests.`,
-    ...failed.map(({ project, reason }) => {
-      const what = project === ownPipelines ? "The token's own pipelines were" : `Project ${project} was`
-      return `${what} skipped: ${reason}`
-    }),
-    next,
-  ].join('\n')
+function whatNext({ found }: BackfillProgress, { dryRun, deliver }: BackfillCommand, perMinute: number): string {
+  if (dryRun) {
+    // For each pipeline: itself, its jobs, its bridges. It takes longer while others use the budget, too.
+    const needed = found * 3
+    return `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
+  }
+  if (found === 0) return 'Nothing to export.'
+  return deliver
+    ? 'They are exported now.'
+    : 'The running daemon fetches their details and exports them; without a daemon, use `--deliver`.'
 }
 
 function counted(progress: BackfillProgress | undefined): string {

@@ -1,19 +1,7 @@
 // The command line of `pipespan backfill`.
 import { InvalidArgumentError } from 'commander'
 import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
-
-interface Given {
-  readonly since: number
-  readonly until?: number
-  readonly project: readonly string[]
-  readonly group: readonly string[]
-  readonly mine: boolean
-  readonly audit: boolean
-  readonly platform?: string
-  readonly dryRun: boolean
-  readonly deliver: boolean
-  readonly json: boolean
-}
+import type { BackfillCommand } from './backfill-command.ts'
 
 export function addBackfillCommand({ program, terminal, file, answer }: CommandLine): void {
   const words: string[] = []
@@ -46,7 +34,7 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
       .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
       .option('--json', 'print the result as one JSON object, for scripts', false)
       .action(
-        answer(async (given: Given) => {
+        answer(async (given: Omit<BackfillCommand, 'words'>) => {
           if (given.until !== undefined && given.until <= given.since)
             throw misuse('--until must be later than --since.')
           if (given.audit && (given.mine || given.project.length + given.group.length > 0)) {
