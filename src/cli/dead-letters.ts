@@ -1,7 +1,11 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import { isEvent, type AnyChunk } from '../model/event.ts'
+import { logsAsJson, tracesAsJson } from '../telemetry/encode.ts'
+import { notificationAsJson } from '../notifications/formats.ts'
+import { telemetryOf } from '../app/export.ts'
+import type { Config } from '../config/options.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
-import type { AnyChunk } from '../model/event.ts'
 
 const shown = 200
 
@@ -36,12 +40,11 @@ export async function deadLettersList(
   return exitCode.done
 }
 
-/** `render` shows what would be sent, as OTLP/JSON. */
 export async function deadLettersShow(
   exports: Outbox,
   terminal: Terminal,
   id: number,
-  render: (found: { letter: DeadLetter; chunk: AnyChunk }) => string,
+  config: Config,
 ): Promise<number> {
   const found = await exports.deadLetter(id)
   if (found === undefined) return unknown(terminal, id)
@@ -52,41 +55,34 @@ export async function deadLettersShow(
       `Dead letter ${letter.id}: ${letter.signal} of ${letter.event === undefined ? 'pipeline ' : ''}${subjectOf(letter)} for ${letter.destination}`,
       `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${letter.error}`,
       '',
-      chunk === undefined ? 'Its stored chunk is damaged and cannot be shown.' : render({ letter, chunk }),
+      chunk === undefined ? 'Its stored chunk is damaged and cannot be shown.' : contentOf(letter, chunk, config),
     ].join('\n'),
   )
   return exitCode.done
 }
 
-type Chosen = readonly number[] | 'all'
-
-export async function deadLettersRetry(exports: Outbox, terminal: Terminal, chosen: Chosen): Promise<number> {
-  return change(exports, terminal, chosen, async () => {
-    return `${await exports.retryDead(chosen)} pending again. A running daemon sends them within a second.`
-  })
-}
-
-export async function deadLettersDrop(exports: Outbox, terminal: Terminal, chosen: Chosen): Promise<number> {
-  return change(exports, terminal, chosen, async () => `${await exports.dropDead(chosen)} dropped.`)
+/** What would be sent. */
+function contentOf({ signal }: DeadLetter, chunk: AnyChunk, config: Config): string {
+  if (signal === 'notifications') return notificationAsJson(chunk)
+  return isEvent(chunk) ? logsAsJson([chunk], telemetryOf(config)) : tracesAsJson([chunk], telemetryOf(config))
 }
 
 /** All of them or none. */
-async function change(
+export async function deadLettersChange(
   exports: Outbox,
   terminal: Terminal,
-  chosen: Chosen,
-  apply: () => Promise<string>,
+  action: 'retry' | 'drop',
+  ids: readonly number[] | 'all',
 ): Promise<number> {
-  const missing = await firstMissing(exports, chosen)
-  if (missing !== undefined) return unknown(terminal, missing)
-  print(terminal, await apply())
+  if (ids !== 'all') {
+    for (const id of ids) if ((await exports.deadLetter(id)) === undefined) return unknown(terminal, id)
+  }
+  const text =
+    action === 'retry'
+      ? `${await exports.retryDead(ids)} pending again. A running daemon sends them within a second.`
+      : `${await exports.dropDead(ids)} dropped.`
+  print(terminal, text)
   return exitCode.done
-}
-
-async function firstMissing(exports: Outbox, ids: Chosen): Promise<number | undefined> {
-  if (ids === 'all') return undefined
-  for (const id of ids) if ((await exports.deadLetter(id)) === undefined) return id
-  return undefined
 }
 
 function unknown(terminal: Terminal, id: number): number {

@@ -3,11 +3,7 @@ import { Argument, Command, CommanderError, Help, Option } from 'commander'
 import { shells, type Shell } from './completion.ts'
 import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
-import { addDeadLetterCommands } from './commands-dead-letters.ts'
-import { addInboxCommands } from './commands-inbox.ts'
-import { addNotifyCommand } from './commands-notify.ts'
-import { addRegressionCommands } from './commands-regressions.ts'
-import { addStoreCommands } from './commands-store.ts'
+import { addOperatingCommands } from './commands-operating.ts'
 import { addTokenCommands } from './commands-tokens.ts'
 import {
   durationMs,
@@ -167,11 +163,7 @@ See what a webhook becomes:
   )
 
   addBackfillCommand(line)
-  addInboxCommands(line)
-  addRegressionCommands(line)
-  addNotifyCommand(line)
-  addDeadLetterCommands(line)
-  addStoreCommands(line)
+  addOperatingCommands(line)
   addTokenCommands(line)
   addCiCommands(line)
 
