@@ -11,12 +11,12 @@ import { IngestAuth } from '../demo/ingest-auth.ts'
 import { InsideBook } from '../demo/inside-book.ts'
 import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
 import { playPast } from '../demo/platform/past.ts'
-import { ownMain } from './own-main.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
 import { demoScenarios } from '../demo/platform/scenarios.ts'
 import { startRotations } from '../demo/rotations.ts'
+import { stopped, untilStopped } from './until-stopped.ts'
 import { TraceBook } from '../demo/trace-book.ts'
 import { DemoReceiver, messagePath, type Refuses } from '../demo/receiver.ts'
 import { WebhookSender } from '../demo/platform/sender.ts'
@@ -56,27 +56,15 @@ const loss = 0.25
 
 /** Runs until it is stopped. The exit code: 1 when the daemon died, or `once` did not come to its end in time. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
-  const stopping = new AbortController()
-  const stop = (): void => stopping.abort()
-  const onSignal = (): void => {
-    // The second one ends at once; the daemon is then killed on the way out.
-    if (stopping.signal.aborted) process.exit(exitCode.failed)
-    stop()
-  }
-  for (const name of signals) process.on(name, onSignal)
-  options.signal?.addEventListener('abort', stop, { once: true })
-  if (options.signal?.aborted === true) stop()
-  const closers: (() => Promise<void>)[] = []
-  try {
-    return await play(options, terminal, closers, stopping.signal)
-  } finally {
-    await closeAll(closers)
-    for (const name of signals) process.off(name, onSignal)
-    options.signal?.removeEventListener('abort', stop)
-  }
+  return untilStopped(options.signal, async stopping => {
+    const closers: (() => Promise<void>)[] = []
+    try {
+      return await play(options, terminal, closers, stopping)
+    } finally {
+      await closeAll(closers)
+    }
+  })
 }
-
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What was started last is closed first; nothing is closed twice. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
@@ -123,14 +111,10 @@ async function play(
   const addresses = { port, adminListen, adminToken, api: api.url, receiver: receiver.url }
   const secrets = { token, apiToken, ingestToken, ingestKey: auth.apiKey }
   const env = demoSettings(terminal.env, { folder, configuration, once, ...secrets, ...addresses })
-  const program = { main: options.main ?? ownMain(), env }
+  const program = { main: options.main, env }
   const daemon = new DaemonProcess({ ...program, args: ['serve'] })
   closers.push(() => daemon.stop())
-  const stopped = new Promise<'stopped'>(resolve => {
-    if (stopping.aborted) resolve('stopped')
-    stopping.addEventListener('abort', () => resolve('stopped'), { once: true })
-  })
-  const readiness = await Promise.race([daemon.ready(`${pages}/readyz`, readyWithin), stopped])
+  const readiness = await Promise.race([daemon.ready(`${pages}/readyz`, readyWithin), stopped(stopping)])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') {
     const what =
@@ -181,7 +165,7 @@ async function play(
   closers.push(() => platform.stop())
 
   const end = await Promise.race([
-    stopped,
+    stopped(stopping),
     daemon.exited.then(() => 'died' as const),
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])

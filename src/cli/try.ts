@@ -17,8 +17,8 @@ import { DaemonProcess, freePort, freePorts } from '../demo/daemon-process.ts'
 import { misuse } from './command-line.ts'
 import { noticeShape } from '../pages/overview/notices.ts'
 import { openBrowser } from './open-browser.ts'
-import { ownMain } from './own-main.ts'
 import { requireConfig } from './configuration.ts'
+import { stopped, untilStopped } from './until-stopped.ts'
 
 export interface TryOptions {
   /** The folder of a store that stays. Default: a temporary one. */
@@ -38,8 +38,6 @@ const readyWithin = 120_000
 const askEvery = 1_000
 const answersWithin = 5_000
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
 /** Runs until it is stopped. Throws a Fault or a misuse if there is nothing to show. */
 export async function tryPlatform(
   given: { readonly url: string; readonly target: string | undefined },
@@ -50,44 +48,30 @@ export async function tryPlatform(
   const env = platformSettings(terminal.env, target.url, await tokenOf(terminal))
   const found = await ask(terminal, env, target)
   const folder = await storeFolder(options.keep)
-  const stopping = new AbortController()
-  const stop = (): void => {
-    // The second signal ends at once.
-    if (stopping.signal.aborted) process.exit(exitCode.failed)
-    stopping.abort()
-  }
-  for (const name of signals) process.on(name, stop)
-  if (options.signal?.aborted === true) stop()
-  options.signal?.addEventListener('abort', stop, { once: true })
-  let daemon: DaemonProcess | undefined
   const remove = (): void => {
     if (options.keep === undefined) rmSync(folder, { recursive: true, force: true })
   }
-  try {
-    const adminPort = await freePort(defaultPort)
-    const [port = 0] = await freePorts(1)
-    const webhookToken = randomBytes(24).toString('hex')
-    const places = { url: target.url, found, folder, port, adminPort, webhookToken }
-    daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env: trySettings(env, places) })
-    // After the daemon's own listener, which kills it: it must not write into the folder any more.
-    process.once('exit', remove)
-    const code = await show(
-      daemon,
-      `http://127.0.0.1:${adminPort}/`,
-      { options, env, found, terminal },
-      stopping.signal,
-    )
-    if (code === exitCode.done) {
-      print(terminal, `\n${configurationToKeep(env, { ...places, kept: options.keep && folder })}`)
+  return untilStopped(options.signal, async stopping => {
+    let daemon: DaemonProcess | undefined
+    try {
+      const adminPort = await freePort(defaultPort)
+      const [port = 0] = await freePorts(1)
+      const webhookToken = randomBytes(24).toString('hex')
+      const places = { url: target.url, found, folder, port, adminPort, webhookToken }
+      daemon = new DaemonProcess({ main: options.main, args: ['serve'], env: trySettings(env, places) })
+      // After the daemon's own listener, which kills it: it must not write into the folder any more.
+      process.once('exit', remove)
+      const code = await show(daemon, `http://127.0.0.1:${adminPort}/`, { options, env, terminal }, stopping)
+      if (code === exitCode.done) {
+        print(terminal, `\n${configurationToKeep(env, { ...places, kept: options.keep && folder })}`)
+      }
+      return code
+    } finally {
+      await daemon?.stop()
+      remove()
+      process.off('exit', remove)
     }
-    return code
-  } finally {
-    await daemon?.stop()
-    remove()
-    process.off('exit', remove)
-    for (const name of signals) process.off(name, stop)
-    options.signal?.removeEventListener('abort', stop)
-  }
+  })
 }
 
 /** Undefined if the environment has it. */
@@ -146,25 +130,14 @@ async function storeFolder(keep: string | undefined): Promise<string> {
   }
 }
 
-interface Shown {
-  readonly options: TryOptions
-  readonly env: NodeJS.ProcessEnv
-  readonly found: FoundTarget
-  readonly terminal: Terminal
-}
-
 /** Opens the pages and prints progress, until it is stopped or the daemon ends. */
 async function show(
   daemon: DaemonProcess,
   pages: string,
-  { options, env, terminal }: Shown,
+  { options, env, terminal }: { options: TryOptions; env: NodeJS.ProcessEnv; terminal: Terminal },
   stopping: AbortSignal,
 ): Promise<number> {
-  const stopped = new Promise<'stopped'>(resolve => {
-    if (stopping.aborted) resolve('stopped')
-    stopping.addEventListener('abort', () => resolve('stopped'), { once: true })
-  })
-  const readiness = await Promise.race([daemon.ready(`${pages}readyz`, readyWithin), stopped])
+  const readiness = await Promise.race([daemon.ready(`${pages}readyz`, readyWithin), stopped(stopping)])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') return fail('The daemon did not become ready.', daemon, terminal)
   const isOpened = options.open && openBrowser(pages, terminal)

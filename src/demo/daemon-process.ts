@@ -3,11 +3,13 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
 export interface DaemonProcessOptions {
-  /** The program's main file. */
-  readonly main: string
+  /** The program's main file. Default: this program's own. */
+  readonly main?: string | undefined
   readonly args: readonly string[]
   /** All of its variables: none are inherited. */
   readonly env: NodeJS.ProcessEnv
@@ -15,6 +17,8 @@ export interface DaemonProcessOptions {
 
 export type Readiness = 'ready' | 'died' | 'too-late'
 
+/** main.ts beside src/demo, main.js beside the folder of the bundle. */
+const ownMain = fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
 /** How many lines of its output are remembered. */
 const keptLines = 20
 /** How long it may take to stop, ms. */
@@ -27,7 +31,7 @@ export class DaemonProcess {
   #lines: string[] = []
   #ended = false
 
-  constructor({ main, args, env }: DaemonProcessOptions) {
+  constructor({ main = ownMain, args, env }: DaemonProcessOptions) {
     // A process group of its own, so that Ctrl-C reaches only the parent, which stops everything in order.
     const child = spawn(process.execPath, [main, ...args], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
