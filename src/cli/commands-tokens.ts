@@ -3,17 +3,12 @@ import { durationMs, example, type CommandLine } from './command-line.ts'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseTarget } from '../tokens/target.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
+import type { RotateAction } from './tokens-rotate.ts'
 import type { TokensAction } from './tokens.ts'
 
-interface RotateOptions {
-  readonly name: string
-  readonly target: string
+interface RotateOptions extends Omit<RotateAction, 'action' | 'graceMs' | 'maxAgeMs'> {
   readonly grace: number
   readonly maxAge?: number
-  readonly dryRun: boolean
-  readonly adopt: boolean
-  readonly force: boolean
-  readonly json: boolean
 }
 
 export function addTokenCommands({ program, terminal, file, answer }: CommandLine): void {

@@ -1,17 +1,10 @@
 // `pipespan enforcement status | on | off`: whether the observability instance drops telemetry without a valid token.
-import type { Secret } from '../lib/secret.ts'
-import type { IngestTokens } from '../tokens/ingest-tokens.ts'
-import type { Proof, Prove } from '../tokens/otlp-proof.ts'
+import type { Proof } from '../tokens/otlp-proof.ts'
 import { print, type Terminal } from './terminal.ts'
-import { printJson, refuse, reporting, tokensExit } from './tokens-output.ts'
+import { printJson, refuse, tokensExit } from './tokens-output.ts'
+import type { TokensSetup } from './tokens-configuration.ts'
 
-export interface EnforcementSetup {
-  readonly instance: IngestTokens
-  /** Against the OTLP endpoint that the daemon exports to. */
-  readonly prove: Prove
-  /** The daemon's current token, read from its variable or file. */
-  readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
-}
+type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
 
 export interface EnforcementAction {
   readonly action: 'status' | 'on' | 'off'
@@ -20,21 +13,19 @@ export interface EnforcementAction {
   readonly json: boolean
 }
 
-/** Runs one of the commands; answers its exit code (`tokensExit`). */
+/** Runs one of the commands; answers its exit code (`tokensExit`). Throws a Fault. */
 export async function enforcementCommand(
   { action, force, json }: EnforcementAction,
   setup: EnforcementSetup,
   terminal: Terminal,
 ): Promise<number> {
   const { instance } = setup
-  return await reporting(terminal, async () => {
-    if (action === 'on' && !force) {
-      const refusal = await turnOnSafely(setup)
-      return refusal === undefined ? show(true, json, terminal) : refuse(terminal, refusal)
-    }
-    const enabled = action === 'status' ? await instance.enforcement() : await instance.setEnforcement(action === 'on')
-    return show(enabled, json, terminal)
-  })
+  if (action === 'on' && !force) {
+    const refusal = await turnOnSafely(setup)
+    return refusal === undefined ? show(true, json, terminal) : refuse(terminal, refusal)
+  }
+  const enabled = action === 'status' ? await instance.enforcement() : await instance.setEnforcement(action === 'on')
+  return show(enabled, json, terminal)
 }
 
 function show(enabled: boolean, json: boolean, terminal: Terminal): number {

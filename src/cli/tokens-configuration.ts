@@ -16,7 +16,20 @@ import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Proxies } from '../export/destination.ts'
 import type { SharedStore } from '../store/ports/store.ts'
-import type { TokensSetup } from './tokens-setup.ts'
+import type { RotationParts } from '../tokens/rotation-session.ts'
+import type { Secret } from '../lib/secret.ts'
+
+/** What the token commands need. Tokens are tested at the OTLP endpoint that the daemon exports to. */
+export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
+  /** The token that the daemon now sends to that endpoint, read from its variable or file. */
+  readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
+  /** The current tokens of all its destinations. */
+  readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
+  /** The files of those that are read from files. */
+  readonly tokenFiles: readonly string[]
+  /** For one request to the Kubernetes API, ms. */
+  readonly timeoutMs: number
+}
 
 /** For one request, ms. */
 const timeoutMs = 10_000

@@ -1,5 +1,4 @@
 // What only the token commands print and answer: their exit codes, refusals, JSON.
-import { Fault } from '../lib/fault.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 
 /** Documented in docs/token-rotation.md. */
@@ -12,17 +11,6 @@ export const tokensExit = {
   /** Refused, because telemetry would be lost. */
   refused: 5,
 } as const
-
-/** Runs a command; a Fault becomes a line on standard error. */
-export async function reporting(terminal: Terminal, command: () => Promise<number>): Promise<number> {
-  try {
-    return await command()
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    complain(terminal, error.message)
-    return tokensExit.failed
-  }
-}
 
 export function refuse(terminal: Terminal, reason: string): number {
   complain(terminal, reason)

@@ -5,7 +5,7 @@ import { planRotation } from '../tokens/rotation-plan.ts'
 import type { RotationOptions, RotationOutcome, RotationParts } from '../tokens/rotation-session.ts'
 import { complain, print, type Terminal } from './terminal.ts'
 import { printJson, tokensExit } from './tokens-output.ts'
-import type { TokensSetup } from './tokens-setup.ts'
+import type { TokensSetup } from './tokens-configuration.ts'
 
 export interface RotateAction extends RotationOptions {
   readonly action: 'rotate'
@@ -17,12 +17,9 @@ export interface RotateAction extends RotationOptions {
 
 /** Progress goes to standard error, the outcome to standard output. Throws a Fault when the rotation cannot continue. */
 export async function rotateCommand(action: RotateAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
-  const { instance, prove, store, clock, timeoutMs } = setup
+  const { clock, timeoutMs } = setup
   const parts: RotationParts = {
-    instance,
-    prove,
-    store,
-    clock,
+    ...setup,
     target: openTarget(action.target, { clock, env: terminal.env, timeoutMs }),
     progress: (point, text) => {
       complain(terminal, point === 'warning' ? `Warning: ${text}` : text)

@@ -5,8 +5,8 @@ import type { ListedToken } from '../tokens/listed-token.ts'
 import { useOf, type UseEvidence } from '../tokens/token-use.ts'
 import { complain, print, table, type Terminal } from './terminal.ts'
 import { rotateCommand, type RotateAction } from './tokens-rotate.ts'
-import { printJson, refuse, reporting, tokensExit } from './tokens-output.ts'
-import type { TokensSetup } from './tokens-setup.ts'
+import { printJson, refuse, tokensExit } from './tokens-output.ts'
+import type { TokensSetup } from './tokens-configuration.ts'
 
 export type TokensAction =
   | { readonly action: 'list'; readonly json: boolean }
@@ -20,20 +20,18 @@ export type TokensAction =
   | { readonly action: 'revoke'; readonly id: string; readonly force: boolean; readonly json: boolean }
   | RotateAction
 
-/** Runs one of the commands; answers its exit code (`tokensExit`). */
+/** Runs one of the commands; answers its exit code (`tokensExit`). Throws a Fault. */
 export async function tokensCommand(action: TokensAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
-  return await reporting(terminal, async () => {
-    switch (action.action) {
-      case 'list':
-        return await list(action.json, setup, terminal)
-      case 'create':
-        return await create(action, setup, terminal)
-      case 'revoke':
-        return await revoke(action, setup, terminal)
-      case 'rotate':
-        return await rotateCommand(action, setup, terminal)
-    }
-  })
+  switch (action.action) {
+    case 'list':
+      return await list(action.json, setup, terminal)
+    case 'create':
+      return await create(action, setup, terminal)
+    case 'revoke':
+      return await revoke(action, setup, terminal)
+    case 'rotate':
+      return await rotateCommand(action, setup, terminal)
+  }
 }
 
 async function list(json: boolean, setup: TokensSetup, terminal: Terminal): Promise<number> {

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createIngestTokens } from '../../src/tokens/client.ts'
 import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
+import { Fault } from '../../src/lib/fault.ts'
 import { createProver } from '../../src/tokens/otlp-proof.ts'
 import { createMemoryStore, type MemoryStore } from './stand-ins/memory-store.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
@@ -63,7 +64,12 @@ async function outputOf(
   command: (terminal: Parameters<typeof tokensCommand>[2]) => Promise<number>,
 ): Promise<CommandOutput> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = await command({ stdout, stderr, env: {} })
+  const code = await command({ stdout, stderr, env: {} }).catch((error: unknown) => {
+    // As the program shows it.
+    if (!(error instanceof Fault)) throw error
+    stderr.write(`${error.message}\n`)
+    return 1
+  })
   const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString()
   return { code, out: text(stdout), err: text(stderr) }
 }
