@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
-import { commandLog, requireConfig } from './configuration.ts'
+import { chosenPlatform, commandLog, requireConfig } from './configuration.ts'
 import { complain, print, type Terminal } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
 import {
@@ -13,7 +13,6 @@ import {
   type BackfillCommand,
   type BackfillResult,
 } from './backfill-command.ts'
-import { chosenPlatform } from './chosen-platform.ts'
 import { createSelection } from '../processing/selection.ts'
 import type { PlatformView } from '../config/platforms.ts'
 import { ownPipelines } from '../discovery/poll-own-pipelines.ts'

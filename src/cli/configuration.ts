@@ -1,4 +1,4 @@
-// Loads the configuration and opens the store for a command, or ends the command with what is wrong.
+// Loads the configuration, chooses the platform and opens the store for a command, or ends the command with what is wrong.
 import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../config/config-fault.ts'
@@ -6,6 +6,7 @@ import { exitCode, type Terminal } from './terminal.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { openStore } from '../store/open-store.ts'
+import { platformViews, type PlatformView } from '../config/platforms.ts'
 import { profiles, type ProfileName } from '../app/profile.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
@@ -27,6 +28,20 @@ export function requireConfig(
   throw new Misconfigured(
     loaded.faults.map(fault => describeFault(fault)).join('\n'),
     '\nThe configuration is invalid. See `pipespan config check`.',
+  )
+}
+
+/** `name`: of `--platform`. Throws Misconfigured with all names if it must be given. */
+export function chosenPlatform<P extends string>(config: Config<P>, name: string | undefined): PlatformView<P> {
+  const views = platformViews(config)
+  const found = name === undefined && views.length === 1 ? views[0] : views.find(view => view.name === name)
+  if (found !== undefined) return found
+  const names = views.map(view => view.name).join(', ')
+  throw new Misconfigured(
+    name === undefined
+      ? 'Several platforms, or several tokens of one, are configured.'
+      : `There is no platform ${name}.`,
+    `Name one with --platform: ${names}.`,
   )
 }
 

@@ -1,6 +1,5 @@
 // What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secrets of the hooks.
-import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
-import { chosenPlatform } from './chosen-platform.ts'
+import { chosenPlatform, commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
 import { connectPlatform } from '../app/platform.ts'
 import { hookEventsOf } from './platform.ts'
 import type { HookEvents } from '../platform/port/webhook.ts'

@@ -18,7 +18,7 @@ import {
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { environmentHelp } from '../config/environment-help.ts'
 import { Fault } from '../lib/fault.ts'
-import { Misconfigured, requireConfig } from './configuration.ts'
+import { chosenPlatform, Misconfigured, requireConfig } from './configuration.ts'
 import { profiles } from '../app/profile.ts'
 import { version } from '../lib/version.ts'
 import type { ListenAddress } from '../config/address-kinds.ts'
@@ -134,7 +134,6 @@ See what a webhook becomes:
       .action(
         answer(
           async (path: string, options: { event?: string; platform?: string; json: boolean; explain: boolean }) => {
-            const { chosenPlatform } = await import('./chosen-platform.ts')
             const { config } = chosenPlatform(requireConfig(terminal, file()).config, options.platform)
             const { telemetryOf } = await import('../app/export.ts')
             return (await import('./map.ts')).mapFile(terminal, { file: path, ...options }, config, telemetryOf(config))
