@@ -12,14 +12,19 @@ export interface SetupFlags {
   readonly publicUrl?: string | undefined
   readonly otlpEndpoint?: string | undefined
   readonly observabilityUrl?: string | undefined
+  /** The group that the service account belongs to, or `instance`; undefined: none is created. */
   readonly serviceAccount?: string | undefined
+  /** The namespace of the Secret's manifest; undefined: none is written. */
   readonly kubernetes?: string | undefined
   readonly folder: string
   readonly dryRun: boolean
   readonly yes: boolean
 }
 
-export interface SetupAnswers {
+export interface SetupAnswers extends Pick<
+  SetupFlags,
+  'observabilityUrl' | 'serviceAccount' | 'kubernetes' | 'folder'
+> {
   readonly platformUrl: string
   /** The projects and groups that get a webhook. */
   readonly projects: readonly string[]
@@ -27,12 +32,6 @@ export interface SetupAnswers {
   /** The URL at which the platform reaches the daemon. */
   readonly publicUrl: string
   readonly otlpEndpoint: string
-  readonly observabilityUrl?: string | undefined
-  /** The group that the service account belongs to, or `instance`; undefined: none is created. */
-  readonly serviceAccount?: string | undefined
-  /** The namespace of the Secret's manifest; undefined: none is written. */
-  readonly kubernetes?: string | undefined
-  readonly folder: string
   /** An owner's token; without it a person creates the webhooks and the service account. */
   readonly ownerToken?: Secret | undefined
   /** Of the observability instance. */
@@ -60,22 +59,18 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
     if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
   }
   // The plan shows these URLs, and they are written to a file that people pass on.
-  for (const url of [
-    platformUrl,
-    publicUrl,
-    ...(flags.observabilityUrl === undefined ? [] : [flags.observabilityUrl]),
-  ]) {
-    if (new URL(url).username + new URL(url).password !== '')
-      throw misuse('An address must not contain a user or password.')
+  for (const url of [platformUrl, publicUrl, flags.observabilityUrl ?? publicUrl]) {
+    const { username, password } = new URL(url)
+    if (username + password !== '') throw misuse('An address must not contain a user or password.')
   }
   const ownerToken =
     terminal.env.PIPESPAN_SETUP_TOKEN ??
     (await askedInSecret('Token of an owner (empty: you create the webhooks)', terminal))
   const apiKey = terminal.env.PIPESPAN_OBSERVABILITY_API_KEY
+  const { observabilityUrl, serviceAccount, kubernetes, folder } = flags
   return {
     ...{ platformUrl, publicUrl, otlpEndpoint, projects: flags.project, groups },
-    ...{ observabilityUrl: flags.observabilityUrl, serviceAccount: flags.serviceAccount },
-    ...{ kubernetes: flags.kubernetes, folder: flags.folder },
+    ...{ observabilityUrl, serviceAccount, kubernetes, folder },
     ...(ownerToken !== undefined && ownerToken !== '' && { ownerToken: new Secret(ownerToken) }),
     ...(apiKey !== undefined && apiKey !== '' && { apiKey: new Secret(apiKey) }),
   }

@@ -83,7 +83,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
           retry: { ...commandPauses, clock: systemClock },
         })
   const journal = await onDisk(answers.folder, async () => openJournal(answers.folder, () => new Date()))
-  const context: StepContext = { answers, journal, terminal, platform, instance, connect }
+  const context: StepContext = { journal, terminal, platform, instance, connect }
   const left: string[] = []
   try {
     for (const step of steps) {

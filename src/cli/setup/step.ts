@@ -2,7 +2,6 @@
 import type { Secret } from '../../lib/secret.ts'
 import type { CommandClient } from '../platform.ts'
 import type { IngestTokens } from '../../tokens/ingest-tokens.ts'
-import type { SetupAnswers } from './answers.ts'
 import type { SetupJournal } from './journal.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -20,7 +19,6 @@ export interface SetupStep {
 }
 
 export interface StepContext {
-  readonly answers: SetupAnswers
   readonly journal: SetupJournal
   readonly terminal: Terminal
   /** A client with the owner's token; undefined without one. */
@@ -31,7 +29,8 @@ export interface StepContext {
   readonly instance: IngestTokens | undefined
 }
 
-export type StepOutcome =
-  | { readonly is: 'done'; readonly said: string }
-  /** `said`: what a person must do. */
-  | { readonly is: 'waiting'; readonly said: string }
+export interface StepOutcome {
+  readonly is: 'done' | 'waiting'
+  /** Of one that waits: what a person must do. */
+  readonly said: string
+}
