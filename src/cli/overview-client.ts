@@ -8,13 +8,6 @@ import type { LiveState } from '../terminal/live-state.ts'
 /** No overview could be fetched. */
 export class Unanswered extends Fault {}
 
-export interface OverviewClient {
-  /** Throws Unanswered. */
-  ask(): Promise<LiveState>
-  /** Ends a request that is under way. */
-  destroy(): Promise<void>
-}
-
 /** ms. */
 const timeoutMs = 5_000
 /** Bytes; larger than any overview. */
@@ -22,17 +15,13 @@ const longest = 32 * 1024 * 1024
 /** Pipelines of each list. */
 const limit = 100
 
-/** `from`: the address of the pages, without a slash at its end. */
-export function createOverviewClient(from: string, headers: Record<string, string>): OverviewClient {
-  const dispatcher = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
-  return {
-    ask: async () => overviewAt(from, headers, dispatcher),
-    destroy: async () => dispatcher.destroy(),
-  }
+/** The connections to a daemon. To destroy them ends a request that is under way. */
+export function createDispatcher(): Agent {
+  return new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
 }
 
-/** Throws Unanswered, which says who answers there instead. */
-async function overviewAt(from: string, headers: Record<string, string>, dispatcher: Agent): Promise<LiveState> {
+/** `from`: the address of the pages, without a slash at its end. Throws Unanswered, which says who answers there instead. */
+export async function overviewAt(from: string, headers: Record<string, string>, dispatcher: Agent): Promise<LiveState> {
   const answer = await answerOf(`${from}/api/overview?limit=${limit}`, headers, dispatcher)
   const read = overviewShape.safeParse(jsonOf(answer?.text))
   if (answer?.status === 200 && read.success) return read.data

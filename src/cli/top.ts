@@ -2,7 +2,7 @@
 // listener. If standard output is not a terminal that can be drawn on, it prints one picture and ends.
 import { emitKeypressEvents } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createOverviewClient, Unanswered } from './overview-client.ts'
+import { createDispatcher, overviewAt, Unanswered } from './overview-client.ts'
 import { cut, plain } from '../terminal/fitted-text.ts'
 import { exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { firstScreen, pressed, type Key } from '../terminal/live-screen.ts'
@@ -26,8 +26,8 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
   const token = config.admin.token.current()
   const headers = token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }
-  const client = createOverviewClient(from, headers)
-  const ask = async (): Promise<LiveState> => client.ask()
+  const dispatcher = createDispatcher()
+  const ask = async (): Promise<LiveState> => overviewAt(from, headers, dispatcher)
   try {
     if (options.json) {
       print(terminal, JSON.stringify(await ask()))
@@ -41,7 +41,7 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
     return await follow(terminal, from, options.every, ask)
   } finally {
     // Not `close`: whoever ends it need not wait for an answer.
-    await client.destroy()
+    await dispatcher.destroy()
   }
 }
 
