@@ -1,7 +1,7 @@
 // The simulated platform's merge requests: their events, and their life. They are opened a little before their first pipeline; after a pipeline that passed,
 // approved and merged, or now and then closed.
 import { users, type SimProject, type SimUser } from './world.ts'
-import type { Delivery } from './delivery.ts'
+import { deliveryWith, type Delivery } from './delivery.ts'
 import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
 import type { SimPipeline } from './state.ts'
@@ -20,8 +20,8 @@ export function createChanges(
   function emit(change: SimChange, pipeline: SimPipeline, action: ChangeAction): void {
     const at = timeline.now
     const user = action === 'open' ? pipeline.user : random.pick(users)
-    const body = JSON.stringify(changePayload(change, { action, at, user }, instance))
-    send({ kind: 'change', at, pipelineId: pipeline.id, jobId: undefined, key: random.uuid(), body })
+    const payload = changePayload(change, { action, at, user }, instance)
+    send(deliveryWith(payload, 'change', { at, pipeline }, random))
   }
 
   function begin(pipeline: SimPipeline, name: string): void {

@@ -31,27 +31,26 @@ export interface HeaderOptions extends SecretOptions {
 
 /** Serializes the state of this moment, as it changes later. */
 export function deliveryOf(news: News, options: PayloadOptions, random: Random): Delivery {
-  const { kind, at, pipeline, job } = news
+  const { kind, pipeline, job } = news
   const payload = job === undefined ? pipelinePayload(pipeline, options, random) : jobPayload(job, pipeline, options)
+  return deliveryWith(payload, kind, news, random)
+}
+
+/** `about`: when it happened, and to which pipeline, or to which job of it. */
+export function deliveryWith(
+  payload: object,
+  kind: Delivery['kind'],
+  { at, pipeline, job }: Pick<News, 'at' | 'pipeline' | 'job'>,
+  random: Random,
+): Delivery {
   return { kind, at, pipelineId: pipeline.id, jobId: job?.id, key: random.uuid(), body: JSON.stringify(payload) }
 }
 
 /** The deployment event of a job that deploys; undefined for other jobs, and before the job runs. */
-export function deploymentOf(
-  { at, pipeline, job }: News,
-  options: PayloadOptions,
-  random: Random,
-): Delivery | undefined {
+export function deploymentOf(news: News, options: PayloadOptions, random: Random): Delivery | undefined {
+  const { at, pipeline, job } = news
   const payload = job && deploymentPayload(job, pipeline, at, options)
-  if (payload === undefined) return undefined
-  return {
-    kind: 'deployment',
-    at,
-    pipelineId: pipeline.id,
-    jobId: job?.id,
-    key: random.uuid(),
-    body: JSON.stringify(payload),
-  }
+  return payload && deliveryWith(payload, 'deployment', news, random)
 }
 
 const events = {

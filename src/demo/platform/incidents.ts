@@ -2,7 +2,7 @@
 // their events.
 import { users, type SimUser } from './world.ts'
 import { wireProject, wireTime, wireUser } from './wire-words.ts'
-import type { Delivery } from './delivery.ts'
+import { deliveryWith, type Delivery } from './delivery.ts'
 import type { IncidentRecords, SimIncident } from './incident-records.ts'
 import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
@@ -42,9 +42,8 @@ export function createIncidents(
     if (job?.plan.environment?.tier !== 'production' || !isOver) return
     if (!random.chance(job.status === 'failed' ? 0.6 : 0.15)) return
     const emit = (one: SimIncident, action: 'open' | 'close'): void => {
-      const body = JSON.stringify(incidentPayload(one, action, random.pick(users), instance))
-      const ids = { pipelineId: pipeline.id, jobId: undefined }
-      send({ kind: 'issue', at: timeline.now, ...ids, key: random.uuid(), body })
+      const payload = incidentPayload(one, action, random.pick(users), instance)
+      send(deliveryWith(payload, 'issue', { at: timeline.now, pipeline }, random))
     }
     timeline.after(random.between(60, 600), () => {
       const severity = random.pick(['low', 'medium', 'high', 'critical'] as const)

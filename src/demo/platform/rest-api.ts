@@ -3,6 +3,7 @@ import { restCommits, restBridge, restCrossItem, restItem, restJob, restPipeline
 import { artifactsOf } from './job-artifacts.ts'
 import { jobLog } from './job-log.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { json as bodyAsJson } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import { RestInventory } from './rest-inventory.ts'
 import { HookRecords, restHook } from './rest-hooks.ts'
@@ -10,7 +11,7 @@ import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { ownSpansOf, ownSpansPath } from './own-spans.ts'
 import { labelsOf } from './changes.ts'
 import { webPage } from './web-page.ts'
-import { restRefusals, type RestReply } from './rest-refusals.ts'
+import { jsonReply, restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState } from './state.ts'
 
@@ -88,7 +89,7 @@ export class RestApi {
     const path = url.pathname.replace(/^\/api\/v4/, '')
     const asked = { path: decodeURIComponent(path), query: url.searchParams, headers: request.headers }
     this.asked.push(asked)
-    const sent = request.method === 'GET' ? undefined : await bodyOf(request)
+    const sent = request.method === 'GET' ? undefined : await bodyAsJson(request).catch(() => undefined)
     const { status, headers, body } = this.misbehave(asked) ?? this.#reply(path, url, request, sent)
     response.setHeader('date', new Date(this.#options.now()).toUTCString())
     response.writeHead(status, headers).end(body)
@@ -128,7 +129,7 @@ export class RestApi {
   #ofProject(project: SimProject, [what, which, part, ...more]: string[], url: URL): RestReply {
     const { state } = this.#options
     const { instance } = this
-    if (what === undefined) return json(restProject(project, instance, this.activity.get(project.id)))
+    if (what === undefined) return jsonReply(restProject(project, instance, this.activity.get(project.id)))
     const parts = [what, which, part, ...more].filter(one => one !== undefined)
     const inventory = this.inventory.ofProject({ parts, url, body: undefined })
     if (inventory !== undefined) return inventory
@@ -145,8 +146,8 @@ export class RestApi {
     if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))
     const pipeline = state.pipelines.get(Number(which))
     if (pipeline?.project.id !== project.id) return restRefusals.notFound('Pipeline')
-    if (part === undefined) return json(restPipeline(pipeline, instance))
-    if (part === 'variables' && more.length === 0) return json(pipeline.plan.variables ?? [])
+    if (part === undefined) return jsonReply(restPipeline(pipeline, instance))
+    if (part === 'variables' && more.length === 0) return jsonReply(pipeline.plan.variables ?? [])
     const withRetried = url.searchParams.get('include_retried') === 'true'
     const tasks = pipeline.jobs.filter(job => job.kind === part.replace(/s$/, '') && (withRetried || !job.retried))
     const show = part === 'jobs' ? restJob : restBridge
@@ -158,7 +159,7 @@ export class RestApi {
     const found = pipelines.find(({ project, mergeRequest }) => project.id === id && mergeRequest?.iid === iid)
     if (found?.mergeRequest === undefined) return restRefusals.notFound()
     const { title, sourceBranch } = found.mergeRequest
-    return json({ iid, title, source_branch: sourceBranch, labels: labelsOf(sourceBranch) })
+    return jsonReply({ iid, title, source_branch: sourceBranch, labels: labelsOf(sourceBranch) })
   }
 
   /** The log, the reports and the artifacts of a job. */
@@ -219,7 +220,7 @@ export class RestApi {
     const members = [...this.#projects.values()].filter(({ path }) => path.startsWith(`${group}/`))
     if (members.length === 0) return restRefusals.notFound('Group')
     if (what === undefined)
-      return json({
+      return jsonReply({
         id: 77,
         full_path: group,
         shared_runners_minutes_limit: 10_000,
@@ -285,22 +286,7 @@ function timeOf(query: URLSearchParams, name: string): number | undefined {
   return text === null ? undefined : Date.parse(text)
 }
 
-function json(value: unknown): RestReply {
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
-}
-
 function pageReply({ items, link }: RestPage): RestReply {
-  const reply = json(items)
+  const reply = jsonReply(items)
   return link === undefined ? reply : { ...reply, headers: { ...reply.headers, link } }
-}
-
-/** Undefined if the body is not JSON. */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 // What the simulated platform has besides pipelines: agents, feature flags, milestones, runners, schedules, branches, dependency lists, and answers to
 // queries.
 import { offsetPage } from './rest-pages.ts'
-import { restRefusals, type RestReply } from './rest-refusals.ts'
+import { jsonReply, restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects } from './world.ts'
 
 export interface InventoryAsked {
@@ -63,19 +63,19 @@ export class RestInventory {
       case 'cluster_agents':
         return this.#agents(more, url)
       case 'feature_flags':
-        return json(this.#flags())
+        return jsonReply(this.#flags())
       case 'milestones':
-        return json(this.#milestones())
+        return jsonReply(this.#milestones())
       case 'runners':
-        return json(this.#runners())
+        return jsonReply(this.#runners())
       case 'ci':
-        return more[0] === 'lint' ? json(this.#lint(url)) : undefined
+        return more[0] === 'lint' ? jsonReply(this.#lint(url)) : undefined
       case 'pipeline_schedules':
         return this.#schedules(more)
       case 'repository':
         return this.#refs(more[0])
       case 'dependency_firewall':
-        return json({ enabled: true })
+        return jsonReply({ enabled: true })
       case 'dependency_list_exports':
         return this.#begin()
       default:
@@ -84,8 +84,8 @@ export class RestInventory {
   }
 
   ofGroup({ parts: [what] }: InventoryAsked): RestReply | undefined {
-    if (what === 'runners') return json(this.#runners())
-    return what === 'milestones' ? json(this.#milestones()) : undefined
+    if (what === 'runners') return jsonReply(this.#runners())
+    return what === 'milestones' ? jsonReply(this.#milestones()) : undefined
   }
 
   /** Requests that are about no project and no group. */
@@ -95,7 +95,7 @@ export class RestInventory {
     if (what !== 'glql') return undefined
     const text = (body as { glql_yaml?: unknown } | undefined)?.glql_yaml
     const found = this.queries.find(({ has }) => typeof text === 'string' && has.test(text))
-    return json(found?.answer ?? { success: false, error: 'Unexpected end of query', data: null, fields: null })
+    return jsonReply(found?.answer ?? { success: false, error: 'Unexpected end of query', data: null, fields: null })
   }
 
   #agents([id, tokens, token]: readonly string[], url: URL): RestReply {
@@ -103,12 +103,12 @@ export class RestInventory {
       { id: 5, name: 'production', lastUsed: this.#now() - 40_000 },
       { id: 6, name: 'staging', lastUsed: this.#now() - 3 * 3_600_000 },
     ]
-    if (id === undefined) return json(agents.map(one => ({ id: one.id, name: one.name })))
+    if (id === undefined) return jsonReply(agents.map(one => ({ id: one.id, name: one.name })))
     const agent = agents.find(one => String(one.id) === id)
     if (agent === undefined || tokens !== 'tokens') return restRefusals.notFound()
     const own = { id: agent.id * 10, agent_id: agent.id, status: 'active' }
-    if (token !== undefined) return json({ ...own, last_used_at: new Date(agent.lastUsed).toISOString() })
-    return json(offsetPage([own], url).items)
+    if (token !== undefined) return jsonReply({ ...own, last_used_at: new Date(agent.lastUsed).toISOString() })
+    return jsonReply(offsetPage([own], url).items)
   }
 
   #flags(): object[] {
@@ -157,13 +157,13 @@ export class RestInventory {
   }
 
   #runner(id: string | undefined, part: string | undefined): RestReply {
-    if (id === 'all') return json(this.#runners())
+    if (id === 'all') return jsonReply(this.#runners())
     const found = this.#runners().find(one => String(one.id) === id)
     if (found === undefined) return restRefusals.notFound()
-    if (part === 'jobs') return json([])
+    if (part === 'jobs') return jsonReply([])
     const contacted = this.#now() - (found.status === 'online' ? 20_000 : 5 * 3_600_000)
     const kind = ['linux', 'linux', 'gpu', 'macos'][found.id - 31]
-    return json({
+    return jsonReply({
       ...{ ...found, version: '18.7.0', tag_list: ['docker', kind] },
       contacted_at: new Date(contacted).toISOString(),
     })
@@ -181,24 +181,24 @@ export class RestInventory {
       of(22, 'Weekly dependency update', { next_run_at: at(3 * day), cron: '0 6 * * 1' }),
       of(23, 'Old load test', { active: false }),
     ]
-    if (id === undefined) return json(all)
+    if (id === undefined) return jsonReply(all)
     const found = all.find(one => String(one.id) === id)
     if (found === undefined) return restRefusals.notFound()
-    return json({
+    return jsonReply({
       ...found,
       last_pipeline: { id: 4_000 + found.id, status: 'success', created_at: at(-19 * 3_600_000) },
     })
   }
 
   #refs(which: string | undefined): RestReply | undefined {
-    if (which === 'branches') return json(['main', 'develop', 'feature/search'].map(name => ({ name })))
-    return which === 'tags' ? json(['v1.0.0', 'v1.1.0'].map(name => ({ name }))) : undefined
+    if (which === 'branches') return jsonReply(['main', 'develop', 'feature/search'].map(name => ({ name })))
+    return which === 'tags' ? jsonReply(['v1.0.0', 'v1.1.0'].map(name => ({ name }))) : undefined
   }
 
   #begin(): RestReply {
     const id = 900 + this.#exports.size
     this.#exports.set(id, { looks: 0, components: this.components })
-    return json({ id, status: 'running', has_finished: false }, 201)
+    return jsonReply({ id, status: 'running', has_finished: false }, 201)
   }
 
   #export(id: number, part: string | undefined): RestReply {
@@ -206,15 +206,11 @@ export class RestInventory {
     if (found === undefined) return restRefusals.notFound()
     if (part === 'download') {
       const components = found.components.map(purl => ({ type: 'library', name: purl, purl }))
-      return json({ bomFormat: 'CycloneDX', specVersion: '1.6', components })
+      return jsonReply({ bomFormat: 'CycloneDX', specVersion: '1.6', components })
     }
     found.looks += 1
     return found.looks > 1
-      ? json({ id, status: 'finished', has_finished: true })
-      : json({ id, status: 'running', has_finished: false }, 202)
+      ? jsonReply({ id, status: 'finished', has_finished: true })
+      : jsonReply({ id, status: 'running', has_finished: false }, 202)
   }
-}
-
-function json(value: unknown, status = 200): RestReply {
-  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
 }

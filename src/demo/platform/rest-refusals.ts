@@ -1,4 +1,4 @@
-// The simulated API's answers without data: wrong token, not found, bad request, moved.
+// The simulated API's replies: JSON, and those without data: wrong token, not found, bad request, moved.
 
 export interface RestReply {
   readonly status: number
@@ -6,15 +6,13 @@ export interface RestReply {
   readonly body: string | Uint8Array
 }
 
-const asJson = { 'content-type': 'application/json' }
+export function jsonReply(value: unknown, status = 200): RestReply {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
 
 export const restRefusals = {
-  wrongToken: (): RestReply => ({ status: 401, headers: asJson, body: '{"message":"401 Unauthorized"}' }),
-  notFound: (what = 'Project'): RestReply => ({
-    status: 404,
-    headers: asJson,
-    body: JSON.stringify({ message: `404 ${what} Not Found` }),
-  }),
-  refused: (why: string): RestReply => ({ status: 400, headers: asJson, body: JSON.stringify({ message: why }) }),
+  wrongToken: (): RestReply => jsonReply({ message: '401 Unauthorized' }, 401),
+  notFound: (what = 'Project'): RestReply => jsonReply({ message: `404 ${what} Not Found` }, 404),
+  refused: (why: string): RestReply => jsonReply({ message: why }, 400),
   elsewhere: (location: string): RestReply => ({ status: 301, headers: { location }, body: '' }),
 } as const
