@@ -98,7 +98,7 @@ export class LivePlatform {
     this.#running = this.#run()
   }
 
-  get counts(): SendCounts {
+  get counts(): Readonly<SendCounts> {
     return this.sender.counts
   }
 

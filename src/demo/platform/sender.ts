@@ -31,15 +31,15 @@ export type SendOutcome =
   | { readonly kind: 'failed'; readonly reason: string }
 
 export interface SendCounts {
-  readonly sent: number
+  sent: number
   /** Answered 2xx. */
-  readonly accepted: number
+  accepted: number
   /** Answered anything else. */
-  readonly refused: number
+  refused: number
   /** Not answered. */
-  readonly failed: number
+  failed: number
   /** Not sent, by chance or while switched off. */
-  readonly lost: number
+  lost: number
 }
 
 /** The platform's timeout of 10 s. */
@@ -53,7 +53,7 @@ export class WebhookSender {
   readonly #random: Random
   readonly #underWay = new Set<Promise<void>>()
   #closed: Promise<void> | undefined
-  #counts: SendCounts = { sent: 0, accepted: 0, refused: 0, failed: 0, lost: 0 }
+  readonly #counts: SendCounts = { sent: 0, accepted: 0, refused: 0, failed: 0, lost: 0 }
   /** False while the hook is switched off: all its events are lost. */
   enabled = true
 
@@ -74,8 +74,8 @@ export class WebhookSender {
     this.#random = new Random(options.seed ?? 1)
   }
 
-  get counts(): SendCounts {
-    return this.#counts
+  get counts(): Readonly<SendCounts> {
+    return { ...this.#counts }
   }
 
   /** Queues and sends a delivery. Never rejects. */
@@ -84,7 +84,7 @@ export class WebhookSender {
     const random = this.#random
     const copies = [delivery, ...(hooks === 2 ? [{ ...delivery, key: random.uuid() }] : [])].flatMap(copy => {
       if (!this.enabled || random.chance(loss)) {
-        this.#count({ lost: 1 })
+        this.#counts.lost += 1
         return []
       }
       return random.chance(duplicates) ? [copy, copy] : [copy]
@@ -114,9 +114,8 @@ export class WebhookSender {
     const { delay = 0, onSent } = this.#options
     if (delay > 0) await sleep(this.#random.between(0, delay))
     const outcome = await this.#post(delivery)
-    const accepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
-    const failed = outcome.kind === 'failed'
-    this.#count({ sent: 1, accepted: accepted ? 1 : 0, failed: failed ? 1 : 0, refused: accepted || failed ? 0 : 1 })
+    this.#counts.sent += 1
+    this.#counts[countOf(outcome)] += 1
     onSent?.(delivery, outcome)
   }
 
@@ -134,15 +133,9 @@ export class WebhookSender {
       return { kind: 'failed', reason: reasonOf(error) }
     }
   }
+}
 
-  #count(more: Partial<SendCounts>): void {
-    const { sent, accepted, refused, failed, lost } = this.#counts
-    this.#counts = {
-      sent: sent + (more.sent ?? 0),
-      accepted: accepted + (more.accepted ?? 0),
-      refused: refused + (more.refused ?? 0),
-      failed: failed + (more.failed ?? 0),
-      lost: lost + (more.lost ?? 0),
-    }
-  }
+function countOf(outcome: SendOutcome): 'accepted' | 'refused' | 'failed' {
+  if (outcome.kind === 'failed') return 'failed'
+  return outcome.status >= 200 && outcome.status < 300 ? 'accepted' : 'refused'
 }
