@@ -58,7 +58,7 @@ export function keyOf({ instance, pipelineId }: LivePipeline): string {
   return `${instance} ${pipelineId}`
 }
 
-/** Whether a part of a pipeline's names or status is this text. */
+/** Whether a part of a pipeline's names or status is this text; an empty one always is. */
 export function matches({ project, pipelineId, name, ref, status, jobs }: LivePipeline, text: string): boolean {
   const wanted = text.toLowerCase()
   const texts = [project, `#${pipelineId}`, name ?? '', ref ?? '', status, ...jobs.map(job => job.name)]

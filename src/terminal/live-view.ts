@@ -20,15 +20,14 @@ export interface LiveViewOptions {
 
 /** The pipelines that are listed, in their order. */
 export function listedPipelines({ running, finished }: LiveState, filter: string): LivePipeline[] {
-  return [...running, ...finished].filter(one => filter === '' || matches(one, filter))
+  return [...running, ...finished].filter(one => matches(one, filter))
 }
 
 /** The picture, without a final line feed. */
 export function liveView(state: LiveState, options: LiveViewOptions): string {
   const { width, height, color, screen } = options
   const { filter = '', selected } = screen ?? {}
-  const listed = (some: readonly LivePipeline[]): LivePipeline[] =>
-    some.filter(one => filter === '' || matches(one, filter))
+  const listed = (some: readonly LivePipeline[]): LivePipeline[] => some.filter(one => matches(one, filter))
   const [running, finished] = [listed(state.running), listed(state.finished)]
   const rows = pipelineRows([...running, ...finished], { width, selected })
   const head = headLines(state, options)
