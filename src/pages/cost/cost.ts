@@ -4,12 +4,15 @@ import { groupCards } from '../layout/groups.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
 import { amount, costColumns, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
-import { costChart } from './cost-chart.ts'
+import { day } from '../../store/ports/trends.ts'
+import { fullWidth, stackedBars } from '../charts/stacked-bars.ts'
+import { niceDuration, niceMax } from '../charts/plot.ts'
+import { runsLink } from '../charts/runs-link.ts'
 import { card, crumbs, empty, howCounted, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { wastedPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
-import { figure, number, percent, utc } from '../layout/format.ts'
+import { duration, figure, number, percent, utc } from '../layout/format.ts'
 import { retainedCard } from './cost-retained.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
@@ -117,3 +120,38 @@ function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base:
     ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
   >`
 }
+
+/** What each day cost, or took if there are no prices, by what it was for. */
+function costChart({ unit, since, until, days, project, group, own }: Costs, { base }: RequestContext): Html {
+  const frame = { since, until, step: day }
+  const valueOf = ({ cost, totalMs }: CostSum): number => (unit === undefined ? totalMs : cost)
+  const usefulOf = (line: CostLine): number =>
+    Math.max(
+      0,
+      wastedPurposes.reduce((rest, purpose) => rest - valueOf(line.wasted[purpose]), valueOf(line)),
+    )
+  return html`<div class="card">
+    ${stackedBars({
+      ...{ frame, width: fullWidth, label: unit === undefined ? 'Job time by day' : `Cost by day, ${unit}` },
+      steps: days.map(line => ({ ...line, at: line.bucket ?? since })),
+      areas: [
+        { name: 'useful', css: 'series-2', value: usefulOf },
+        ...wastedPurposes.map((purpose, index) => ({
+          name: wastedNames[purpose][0].toLowerCase(),
+          css: `series-${wasteSeries[index] ?? 5}`,
+          value: (line: CostLine) => valueOf(line.wasted[purpose]),
+        })),
+      ],
+      ...(unit === undefined
+        ? { shown: duration, nice: niceDuration }
+        : {
+            shown: (cost: number) => amount({ cost, totalMs: 0 }, unit),
+            nice: (cost: number) => niceMax(Math.max(0.01, cost)),
+          }),
+      href: ({ at }) => runsLink(base, at, frame, { project: project?.name ?? group, own }),
+    })}
+  </div>`
+}
+
+/** The colours of wasted purposes: none is that of useful work. */
+const wasteSeries = [3, 5, 4]

@@ -1,6 +1,6 @@
 // The page of runners: which jobs wait for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
 import { badge } from '../layout/status.ts'
-import { busyChart } from './busy-chart.ts'
+import { fullWidth, stackedBars } from '../charts/stacked-bars.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, number, time } from '../layout/format.ts'
 import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
@@ -115,4 +115,51 @@ function notes({ since, until, isWhole, pipelines, hasInventory }: RunnersView):
             runner is known if it ran a job in this period.`
     }`,
   )}`
+}
+
+/** Maximum number of sets of tags with an area of their own. */
+const maxShown = 5
+
+interface Step {
+  readonly at: number
+  readonly index: number
+}
+
+interface Busy {
+  readonly name: string
+  readonly css: string
+  readonly busy: readonly number[]
+}
+
+/** How many jobs ran at the same time, stacked by the tags of their runners. The table has the same figures as sums. */
+function busyChart(view: RunnersView): Html {
+  const { since, until, stepMs: step } = view
+  const areas = areasOf(view)
+  return stackedBars({
+    label: 'Jobs that ran at the same time, by tags of the runner',
+    width: fullWidth,
+    frame: { since, until, step },
+    steps: Array.from({ length: Math.round((until - since) / step) }, (_, index) => ({
+      at: since + index * step,
+      index,
+    })),
+    areas: areas.map(({ name, css, busy }) => ({ name, css, value: (step: Step) => busy[step.index] ?? 0 })),
+    shown: value => (Number.isInteger(value) ? String(value) : value.toFixed(1)),
+  })
+}
+
+/** The busiest sets of tags, and one area for all others. */
+function areasOf({ tagSets }: RunnersView): Busy[] {
+  const ran = tagSets.filter(({ busy }) => busy.some(value => value > 0))
+  const shown = ran.length > maxShown ? ran.slice(0, maxShown - 1) : ran
+  const others = ran.slice(shown.length)
+  const areas = shown.map(({ tagSet, busy }, index) => ({ name: nameOf(tagSet), css: `series-${index + 1}`, busy }))
+  if (others.length === 0) return areas
+  const busy = others[0]?.busy.map((_, at) => others.reduce((sum, one) => sum + (one.busy[at] ?? 0), 0)) ?? []
+  return [...areas, { name: `${others.length} others`, css: `series-${maxShown}`, busy }]
+}
+
+function nameOf(tagSet: string | undefined): string {
+  if (tagSet === undefined) return 'unknown tags'
+  return tagSet === '' ? 'no tags' : tagSet.replaceAll(',', ', ')
 }
