@@ -1,5 +1,5 @@
 // The tables of the page of exports: the backlog and the dead letters.
-import { duration, number, since, time } from '../layout/format.ts'
+import { duration, number, said, since, time } from '../layout/format.ts'
 import { empty, type RequestContext } from '../layout/frame.ts'
 import { html, type Content } from '../layout/html.ts'
 import { queueBadge } from '../overview/overview.ts'
@@ -87,7 +87,7 @@ export function deadTable(letters: readonly DeadLetter[], context: RequestContex
       error: {
         head: 'Last error',
         of: of.error,
-        cell: ({ status, error }) => html`<span class="said">${status > 0 && `${status}: `}${error}</span>`,
+        cell: ({ status, error }) => said([status > 0 && `${status}: `, error]),
       },
       ...(context.may !== 'nothing' && { actions: { head: '', cell: letter => actions(letter, base) } }),
     },

@@ -1,6 +1,6 @@
 // The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and their common value.
 import { card, empty, table } from './frame.ts'
-import { counted, duration } from './format.ts'
+import { counted, duration, said } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { PagesSources } from '../ports.ts'
 import type { ExportedSpan } from '../pipelines/exported-span.ts'
@@ -60,17 +60,13 @@ function attributeTable(
   const rows = Object.entries(attributes).flatMap(([name, value]) => {
     if (shown.has(name)) return []
     const isLegacy = /^(?:pipeline|job)\./.test(name)
-    return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), said(value)]]
+    return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), said(valueOf(value))]]
   })
   return table(label, ['Convention', 'Legacy', 'Value'], rows, { css: 'stacked' })
 }
 
 function code(name: string | undefined): Content {
   return name === undefined ? '' : html`<code class="attribute">${name}</code>`
-}
-
-function said(value: unknown): Content {
-  return html`<span class="said">${valueOf(value)}</span>`
 }
 
 export function valueOf(value: unknown): Content {

@@ -129,6 +129,6 @@ function isOfCandidates(sort: LineSort): boolean {
   return sort === 'p50' || sort === 'p95' || sort === 'queue' || sort === 'rate'
 }
 
-function rateOf({ runs, failed }: Pick<TrendLine, 'runs' | 'failed'>): number {
+export function rateOf({ runs, failed }: Pick<TrendLine, 'runs' | 'failed'>): number {
   return runs === 0 ? 0 : failed / runs
 }

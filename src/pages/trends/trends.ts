@@ -8,7 +8,7 @@ import { counted, duration, figure, number, percent, utc, minute } from '../layo
 import { delta } from '../layout/delta.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../store/ports/trends.ts'
-import { groupColumns, jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
+import { groupColumns, jobsTable, orderChoice, projectsTable, rateOf } from './trend-tables.ts'
 import { regressionTable } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
 import { trendsForm, trendsLink } from './trend-filters.ts'
@@ -94,11 +94,14 @@ function aboutRetained({ retained }: Trends): Content {
 }
 
 function totals({ total, before, span, ...trends }: Trends): Html {
-  const rate = (of: { runs: number; failed: number }): number => (of.runs === 0 ? 0 : of.failed / of.runs)
   const runs = [total.runs, before?.runs ?? 0] as const
   return html`${tiles('This period, compared with the previous one', [
       [nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral', { runs })],
-      ['Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', { unit: 'points', runs })],
+      [
+        'Failed',
+        percent(rateOf(total)),
+        delta(rateOf(total), before && rateOf(before), 'less', { unit: 'points', runs }),
+      ],
       ['Median', duration(total.p50), delta(total.p50, before?.p50, 'less', { runs })],
       ['p95', duration(total.p95), delta(total.p95, before?.p95, 'less', { runs })],
       ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less', { runs })],
