@@ -194,17 +194,20 @@ function destinations({ queues }: Overview, now: Millis): Content {
 
 function queueRow(queue: ExportQueueStatus, now: Millis): Html {
   const { destination, signal, pending, counters, lastSuccess } = queue
-  return html`<li class="pair">
-    <span
-      ><strong>${destination}</strong> ${signal}<br /><span class="dim"
-        >${lastSuccess === undefined ? 'nothing sent yet' : html`last success ${since(lastSuccess, now)}`}</span
-      ></span
-    >
-    <span class="right"
-      >${queueBadge(queue)}<br /><span class="dim"
+  return pairRow(
+    html`<strong>${destination}</strong> ${signal}`,
+    lastSuccess === undefined ? 'nothing sent yet' : html`last success ${since(lastSuccess, now)}`,
+    html`${queueBadge(queue)}<br /><span class="dim"
         >${number(counters.delivered)} delivered, ${number(pending)} pending</span
-      ></span
-    >
+      >`,
+  )
+}
+
+/** What it is, with a line about it, and its state. */
+function pairRow(name: Content, about: Content, state: Content): Html {
+  return html`<li class="pair">
+    <span>${name}<br /><span class="dim">${about}</span></span>
+    <span class="right">${state}</span>
   </li>`
 }
 
@@ -227,20 +230,6 @@ const causeWords = {
   unacceptable: 'refuses everything',
 }
 
-/** Received deliveries by outcome: accepted (duplicates, too), ignored, refused. */
-function becameOf({
-  accepted,
-  duplicate,
-  ignored,
-  refused,
-}: Overview['flow']): Record<'accepted' | 'ignored' | 'refused', number> {
-  return {
-    accepted: accepted + duplicate,
-    ignored: Object.values(ignored).reduce((sum, count) => sum + count, 0),
-    refused: refused.reduce((sum, { count }) => sum + count, 0),
-  }
-}
-
 /** `connected`: it answered, and its last answer was no error that affects everything. */
 function platformBadge({ platformAnswered, platformError }: Overview['flow'], setup: Overview['setup']): Html {
   if (!setup.hasPlatformToken) return badge('created', 'without a token')
@@ -249,39 +238,26 @@ function platformBadge({ platformAnswered, platformError }: Overview['flow'], se
 }
 
 function sources({ flow, setup, config }: Overview, now: Millis): Content {
-  const { accepted, ignored, refused } = becameOf(flow)
-  const isRefusing = refused > 0 && accepted + ignored === 0
   return html`<ul class="plain-list">
-    <li class="pair">
-      <span
-        ><strong>Webhooks</strong><br /><span class="dim"
-          >${flow.received === 0 ? 'none since the start' : html`last accepted ${since(flow.lastAccepted, now)}`}</span
-        ></span
-      >
-      <span class="right"
-        >${isRefusing ? badge('failed', 'all refused') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
-          class="dim"
-          >${number(accepted)}
-          accepted${flow.duplicate > 0 && html`, ${percent(flow.duplicate / accepted)} repeated`}</span
-        ></span
-      >
-    </li>
-    <li class="pair">
-      <span
-        ><strong>Platform API</strong><br /><span class="dim"
-          >${setup.platform ?? 'URL taken from webhooks'}</span
-        ></span
-      >
-      <span class="right">${platformBadge(flow, setup)}</span>
-    </li>
-    ${
-      config !== undefined &&
-      html`<li class="pair">
-        <span
-          ><strong>Configuration</strong><br /><span class="dim">in use since ${time(config.since, now)}</span></span
-        >
-        <span class="right"><code>${config.digest}</code></span>
-      </li>`
-    }
+    ${webhooksRow(flow, now)}
+    ${pairRow(html`<strong>Platform API</strong>`, setup.platform ?? 'URL taken from webhooks', platformBadge(flow, setup))}
+    ${config !== undefined && pairRow(html`<strong>Configuration</strong>`, html`in use since ${time(config.since, now)}`, html`<code>${config.digest}</code>`)}
   </ul>`
+}
+
+function webhooksRow(
+  { received, duplicate, ignored, refused, lastAccepted, ...flow }: Overview['flow'],
+  now: Millis,
+): Html {
+  const accepted = flow.accepted + duplicate
+  const isRefusing =
+    refused.some(({ count }) => count > 0) && accepted === 0 && Object.values(ignored).every(count => count === 0)
+  const state = received === 0 ? badge('created', 'listening') : badge('open', 'receiving')
+  return pairRow(
+    html`<strong>Webhooks</strong>`,
+    received === 0 ? 'none since the start' : html`last accepted ${since(lastAccepted, now)}`,
+    html`${isRefusing ? badge('failed', 'all refused') : state}<br /><span class="dim"
+        >${number(accepted)} accepted${duplicate > 0 && html`, ${percent(duplicate / accepted)} repeated`}</span
+      >`,
+  )
 }
