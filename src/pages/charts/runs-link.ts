@@ -2,16 +2,13 @@
 import { addressWith } from '../layout/address.ts'
 import { utc } from '../layout/format.ts'
 import type { Frame } from './plot.ts'
+import type { Scope } from '../layout/scope-heading.ts'
 import type { Millis } from '../../model/instant.ts'
 
 const minute = 60_000
 const day = 24 * 3_600_000
 
-interface RunsFilter {
-  /** Full path. */
-  readonly project?: string | undefined
-  /** A value of the operator's attribute. */
-  readonly own?: string | undefined
+interface RunsFilter extends Pick<Scope, 'project' | 'own'> {
   readonly job?: string | undefined
 }
 

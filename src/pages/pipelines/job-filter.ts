@@ -5,10 +5,11 @@ import { alternatives, type RequestContext } from '../layout/frame.ts'
 import { hasFailed } from '../../model/status.ts'
 import { html, type Html } from '../layout/html.ts'
 import { pipelineAddress } from './run-rows.ts'
-import type { RunCard } from './run-card.ts'
+import type { JobCard, RunCard } from './run-card.ts'
 
-const choices = ['all', 'failed', 'critical', 'slowest'] as const
-type Choice = (typeof choices)[number]
+const choiceNames = { all: 'All', failed: 'Failed', critical: 'Critical path', slowest: 'Slowest' } as const
+type Choice = keyof typeof choiceNames
+const choices = Object.keys(choiceNames) as Choice[]
 
 export interface JobFilter {
   /** Lower case; empty: all names. */
@@ -17,14 +18,8 @@ export interface JobFilter {
 }
 
 /** A job as the filter knows it. */
-export interface FilteredJob {
-  readonly id: number
-  readonly name: string
-  readonly stage: string
-  readonly status: string
+interface FilteredJob extends Pick<JobCard, 'id' | 'name' | 'stage' | 'status' | 'ranMs'> {
   readonly isCritical: boolean
-  /** How long it ran; undefined if it did not. */
-  readonly ranMs?: number | undefined
 }
 
 export const everyJob: JobFilter = { find: '', show: 'all' }
@@ -55,13 +50,6 @@ function chosen(show: Choice, jobs: readonly FilteredJob[]): readonly FilteredJo
     .filter(({ ranMs }) => ranMs !== undefined)
     .sort((a, b) => (b.ranMs ?? 0) - (a.ranMs ?? 0))
     .slice(0, maxSlowest)
-}
-
-const choiceNames: Readonly<Record<Choice, string>> = {
-  all: 'All',
-  failed: 'Failed',
-  critical: 'Critical path',
-  slowest: 'Slowest',
 }
 
 /** Empty for a pipeline with few jobs, unless a filter is set. `shown`: of its jobs. */

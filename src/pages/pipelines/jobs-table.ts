@@ -6,7 +6,7 @@ import { clock, duration, number } from '../layout/format.ts'
 import { alternatives, empty, table, type RequestContext } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
-import { statusOf, type JobCard } from './run-card.ts'
+import { byStart, statusOf, type JobCard } from './run-card.ts'
 import type { ShownColumn } from '../layout/sorting.ts'
 import { cellsOf, figures, sorting } from '../layout/sorting.ts'
 import { usualCell } from './usual.ts'
@@ -73,10 +73,6 @@ export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], cont
   const drawn = table('Jobs', heads, shown.map(cellsOf(columns)))
   return html`${shown.length > maxTall ? html`<div class="short tall">${drawn}</div>` : drawn}
   ${pages > 1 && pagesOfJobs(detail, jobs.length, context, page)}`
-}
-
-function byStart(a: JobCard, b: JobCard): number {
-  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
 function pagesOfJobs(detail: PipelineDetail, count: number, context: RequestContext, page: number): Html {

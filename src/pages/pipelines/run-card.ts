@@ -139,6 +139,11 @@ export function startOf({ createdAt, jobs }: Pick<RunCard, 'createdAt' | 'jobs'>
   return earliest([createdAt, ...jobs.map(job => job.startedAt)])
 }
 
+/** The order of jobs by their start; those that did not start come last. */
+export function byStart(a: JobCard, b: JobCard): number {
+  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
+}
+
 /** Undefined if it never started, or if its end is unknown. */
 function ranMs({ startedAt, finishedAt, status }: JobView, platformNow: Millis): number | undefined {
   const end = finishedAt ?? (isRunning(status) ? platformNow : undefined)

@@ -30,12 +30,7 @@ export const usualShape = z
 export type Usual = Shaped<typeof usualShape>
 
 /** The pipeline whose usual durations are wanted. */
-interface UsualOf {
-  readonly instance: string
-  readonly projectId: number
-  readonly branchClass: BranchClass
-  readonly countedAs: string
-}
+type UsualOf = Pick<RunCard, 'instance' | 'projectId' | 'branchClass' | 'countedAs'>
 
 export interface Usuals {
   /** By job name; `''` is the pipeline itself. Those without figures are left out. */

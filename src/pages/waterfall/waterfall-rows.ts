@@ -4,7 +4,7 @@ import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-
 import { earliest, latest, type Millis } from '../../model/instant.ts'
 import { drawnRows } from './waterfall-choice.ts'
 import { everyJob, shownJobs, type JobFilter } from '../pipelines/job-filter.ts'
-import { startOf, statusOf } from '../pipelines/run-card.ts'
+import { byStart, startOf, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/family.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
@@ -131,10 +131,6 @@ function noteOf(job: JobCard): string | undefined {
   if (job.retried) return 'retried'
   if (job.kind === 'bridge') return 'bridge'
   return hasFailed(job.status) && job.allowFailure ? 'allowed to fail' : undefined
-}
-
-function byStart(a: JobCard, b: JobCard): number {
-  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
 /** Jobs that ran or are running. Running ones end now. */
