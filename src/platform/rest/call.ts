@@ -1,12 +1,11 @@
-// Declares the options of all requests to the platform, and the outcome of an attempt.
+// Declares the options of all requests to the platform.
 import type { BackoffOptions } from '../../lib/backoff.ts'
 import type { Budget } from '../port/budget.ts'
+import type { CallOptions } from '../port.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ClockOffset } from './clock-offset.ts'
 import type { Dispatcher } from 'undici'
-import type { ExchangeLimits } from './exchange.ts'
 import type { Log } from '../../lib/log.ts'
-import type { PlatformError } from '../port.ts'
 import type { StreamPace } from './stream.ts'
 import type { TokenType } from './credentials.ts'
 
@@ -17,9 +16,6 @@ export interface RetryRules extends BackoffOptions {
   readonly refusals: number
 }
 
-/** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
-export type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
-
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
   /** Called for every request, because the token's file may change. If it answers undefined, the request has no token. */
@@ -29,7 +25,8 @@ export interface RequesterOptions {
   readonly budget: Budget
   /** Maximum number of concurrent requests of one priority. */
   readonly concurrency: number
-  readonly limits: ExchangeLimits
+  /** Timeout from the first byte sent to the last one received, ms, and maximum size of a body, bytes. */
+  readonly limits: { readonly answerMs: number; readonly maxBytes: number }
   /** Minimum speed of a stream; default `streamPace`. */
   readonly pace?: StreamPace | undefined
   readonly retry: RetryRules
@@ -43,4 +40,9 @@ export interface RequesterOptions {
   readonly clockOffset?: ClockOffset | undefined
   readonly clock: Clock
   readonly log: Log
+}
+
+export interface StreamOptions extends CallOptions {
+  /** Headers in addition to those of all requests. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }

@@ -14,11 +14,6 @@ export interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 
   readonly isPage: boolean
 }
 
-/** The beginning of an error's body, as text. */
-export function beginningOfError(body: Buffer): string {
-  return body.toString('utf8', 0, maxErrorBytes)
-}
-
 /** Parses an error's body. The secrets that this process knows and `secrets` are redacted. */
 export function parseErrorBody(body: string, contentType: string | undefined, secrets: readonly string[]): ErrorBody {
   if (isPage(body, contentType)) {

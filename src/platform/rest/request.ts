@@ -1,29 +1,29 @@
 // Applies the rules of all requests: budget, credentials, moves, retries, pauses.
 //
-//   call ─► queue of its priority ─► budget ─► send ─► judge ─► JSON
+//   call ─► queue of its priority ─► budget ─► send ─► head of the answer ─► JSON, or the stream of its body
 //                                    ▲                 │ moved, moved back, token renewed: at once
+//                                    │                 │ stream at another host: at once, without credentials and budget
 //                                    │                 │ 429: the budget makes all requests of this token wait; if it is the limit
 //                                    │                 │      of one endpoint, only this request waits
 //                                    └─────────────────┤ 5xx, network, timeout, JSON cut off: after a pause with jitter
 //                                                      └─ anything else, or too often: PlatformError
 //
+// The token is only sent to the platform's own origin. If the platform redirects a stream to an object storage, the answer is fetched there without
+// credentials, and never over a less secure connection.
+//
 // A change is repeated after a 429 or a 401, because these show that it was not made. It is not repeated if its outcome is unknown; the caller must
 // then check.
 import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
-import { redact } from '../../lib/redaction.ts'
 import { budgetFactsOf, isOfEndpoint, servedAt } from './rate-limit.ts'
 import { createMoves, withPath } from './moved.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
-import type { CallOptions, Priority } from '../port.ts'
-import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } from './error-messages.ts'
-import { createStreamBegin, type StreamOptions } from './streamer.ts'
-import { exchange, type Method } from './exchange.ts'
-import { judge } from './judge.ts'
-import { parseErrorBody, beginningOfError } from './error-body.ts'
-import type { Attempt, RequesterOptions } from './call.ts'
+import { errorOfForeignHost, errorOfMovedChange, errorOfNoApi, errorOfStorage } from './error-messages.ts'
+import { headOf, streamPace, type Method, type Streamed } from './stream.ts'
 import { maxPause } from './budget.ts'
-import type { Streamed } from './stream.ts'
+import { PlatformError, type CallOptions, type Priority } from '../port.ts'
+import { readJson } from './answer-json.ts'
+import type { RequesterOptions, StreamOptions } from './call.ts'
 
 export interface RestAnswer {
   readonly json: unknown
@@ -57,7 +57,20 @@ export interface Requester {
   close(): Promise<void>
 }
 
-/** Maximum number of sends in one attempt: for moves, one move back, one renewed token. */
+interface Sent {
+  readonly call: CallOptions
+  readonly change?: Change | undefined
+  readonly headers: Readonly<Record<string, string>>
+  /** True if another host may answer, and the body may take longer than other answers. */
+  readonly isStream: boolean
+}
+
+type Answered = Streamed & Pick<RestAnswer, 'url'> & { readonly secrets: readonly string[] }
+
+/** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
+export type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
+
+/** Maximum number of sends in one attempt: for moves, one move back, one renewed token, one redirect to a storage. */
 const maxHops = 6
 
 export function createRequester(options: RequesterOptions): Requester {
@@ -71,40 +84,12 @@ export function createRequester(options: RequesterOptions): Requester {
   }
   let pausedUntil = -Infinity
 
-  async function send(url: URL, change: Change | undefined, call: CallOptions, signal: AbortSignal, refusals: number) {
-    await budget.take(call.priority, signal)
-    call.onSend?.()
-    const token = trimToken(options.token())
-    const headers = {
-      accept: 'application/json',
-      'user-agent': options.userAgent,
-      ...credentialHeaders(options.tokenType, token),
-      ...(change === undefined ? {} : { 'content-type': 'application/json' }),
-    }
-    const method = change?.method ?? 'GET'
-    const body = change === undefined ? undefined : JSON.stringify(change.body)
-    const sentAt = clock.now()
-    const outcome = await exchange(dispatcher, { method, url, headers, body }, options.limits, signal)
-    const now = clock.now()
-    const status = outcome.outcome === 'answer' ? outcome.status : outcome.outcome
-    log.debug(
-      { endpoint: endpointOf(method, url), status, ms: now - sentAt, priority: call.priority },
-      'platform request',
-    )
-    if (outcome.outcome !== 'answer') return { outcome, token }
-    const { headers: got, body: answer } = outcome
-    if (outcome.status < 300) options.clockOffset?.observe(servedAt(got), sentAt, now)
-    const keys =
-      outcome.status === 429 ? parseErrorBody(beginningOfError(answer), got['content-type'], []).keys : undefined
-    return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
-  }
-
   /** Passes the rate limit in an answer's headers to the budget. Answers how long this request alone must wait, ms. */
   async function answered(
     status: number,
     headers: Streamed['headers'],
     refusals: number,
-    keys: readonly string[] = [],
+    keys: readonly string[],
   ): Promise<number | undefined> {
     if (status === 401) options.onUnauthorized?.()
     if (status < 300) options.onAnswer?.()
@@ -123,46 +108,103 @@ export function createRequester(options: RequesterOptions): Requester {
     return undefined
   }
 
-  /** Makes one attempt, which follows moves. */
-  async function follow(
-    asked: URL,
-    change: Change | undefined,
-    call: CallOptions,
-    signal: AbortSignal,
-    refusals: number,
-  ): Promise<Attempt<RestAnswer>> {
-    const endpoint = endpointOf(change?.method ?? 'GET', asked)
+  /** Makes one attempt, which follows redirects. The answer's body is not read yet. */
+  async function attempt(asked: URL, sent: Sent, signal: AbortSignal, refusals: number): Promise<Attempt<Answered>> {
+    const { change, call, isStream } = sent
+    const method = change?.method ?? 'GET'
+    const endpoint = endpointOf(method, asked)
     let url = withPath(asked, moves.current(asked.pathname))
+    /** The path to which the project or group has moved. */
+    let home = url.pathname
+    let isOwn = true
     for (let hop = 0; hop < maxHops; hop++) {
-      const { outcome, token, pause } = await send(url, change, call, signal, refusals)
+      if (isOwn) {
+        await budget.take(call.priority, signal)
+        call.onSend?.()
+      }
+      const token = isOwn ? trimToken(options.token()) : undefined
       const secrets = [...(token === undefined ? [] : [token]), ...(change?.secrets ?? [])]
-      switch (outcome.outcome) {
-        case 'network':
-        case 'timeout': {
-          const reason = redact(outcome.reason, secrets)
-          return { error: errorOfConnection(outcome.outcome, endpoint, reason, outcome.certificate) }
-        }
-        case 'too-large':
-          return { error: errorOfAnswer('too-large', endpoint, outcome.detail) }
-        case 'answer': {
-          if (outcome.status === 404 && moves.forget(asked.pathname)) {
+      const sentAt = clock.now()
+      const head = await headOf({
+        ...{ dispatcher, method, url, endpoint, secrets, signal, answerMs: options.limits.answerMs },
+        headers: {
+          'user-agent': options.userAgent,
+          ...sent.headers,
+          ...(isOwn && credentialHeaders(options.tokenType, token)),
+        },
+        body: change && JSON.stringify(change.body),
+        pace: isStream ? (options.pace ?? streamPace) : undefined,
+      })
+      const { status, headers } = head
+      const now = clock.now()
+      if (!isStream) {
+        const outcome = head.as === 'error' ? (status ?? head.error.kind) : status
+        log.debug(
+          { endpoint: endpointOf(method, url), status: outcome, ms: now - sentAt, priority: call.priority },
+          'platform request',
+        )
+      }
+      let pause: number | undefined
+      if (isOwn && status !== undefined) {
+        if (status < 300) options.clockOffset?.observe(servedAt(headers), sentAt, now)
+        pause = await answered(status, headers, refusals, head.as === 'error' ? head.error.keys : [])
+      }
+      switch (head.as) {
+        case 'answer':
+          if (home !== asked.pathname) moves.remember(asked.pathname, home)
+          return { answer: { ...head, endpoint, url, secrets } }
+        case 'error':
+          // An error of a storage is no error of the platform.
+          if (!isOwn) return { error: status === undefined ? head.error : errorOfStorage(status, endpoint) }
+          if (status === 404 && moves.forget(asked.pathname)) {
             url = asked
-            continue
+            home = asked.pathname
+          } else if (status !== 401 || trimToken(options.token()) === token) return { error: head.error, pause }
+          break
+        case 'redirect': {
+          const { to } = head
+          const isMove = head.status === 301 || head.status === 308
+          if (to === undefined || !(isMove || isStream)) {
+            return {
+              error: isOwn ? errorOfNoApi(head.status, endpoint, undefined) : errorOfStorage(head.status, endpoint),
+            }
           }
-          if (outcome.status === 401 && trimToken(options.token()) !== token) continue
-          const judgement = await judge(outcome, url, endpoint, secrets)
-          if (judgement.means === 'error') return { error: judgement.error, pause }
-          if (judgement.means === 'moved') {
-            if (change !== undefined) return { error: errorOfMovedChange(outcome.status, endpoint, judgement.to) }
-            url = judgement.to
-            continue
+          const isHere = to.origin === asked.origin
+          if (!isHere && !(isStream && isAsSafe(to, asked)))
+            return { error: errorOfForeignHost(endpoint, 'redirect', to.origin) }
+          if (change !== undefined) return { error: errorOfMovedChange(head.status, endpoint, to) }
+          if (isMove && isHere) {
+            home = to.pathname
+            if (to.search === '') to.search = url.search
           }
-          if (url.pathname !== asked.pathname) moves.remember(asked.pathname, url.pathname)
-          return { answer: { json: judgement.json, headers: outcome.headers, url, endpoint } }
+          url = to
+          // After another host, a redirect back to the platform gets no token either.
+          isOwn &&= isHere
         }
       }
     }
     return { error: errorOfNoApi(301, endpoint, 'redirects without end') }
+  }
+
+  /** Makes one attempt and reads the answer's JSON. */
+  async function attemptJson(
+    asked: URL,
+    sent: Pick<Sent, 'call' | 'change'>,
+    signal: AbortSignal,
+    refusals: number,
+  ): Promise<Attempt<RestAnswer>> {
+    const type = sent.change === undefined ? {} : { 'content-type': 'application/json' }
+    const headers = { accept: 'application/json', ...type }
+    const begun = await attempt(asked, { ...sent, headers, isStream: false }, signal, refusals)
+    if ('error' in begun) return begun
+    const { headers: received, url, endpoint, secrets } = begun.answer
+    try {
+      const json = await readJson(begun.answer, options.limits.maxBytes, secrets)
+      return { answer: { json, headers: received, url, endpoint } }
+    } catch (error) {
+      if (error instanceof PlatformError) return { error }
+      throw error
+    }
   }
 
   /** `tries`: maximum number of attempts that fail without a 429. */
@@ -200,17 +242,24 @@ export function createRequester(options: RequesterOptions): Requester {
     return queues[call.priority].add(() => send(signal), { signal })
   }
 
-  const begin = createStreamBegin(options, { moves, endpointOf: url => endpointOf('GET', url), answered })
   return {
     get: (url, call) =>
-      queued(call, signal => withRetries(refusals => follow(url, undefined, call, signal, refusals), signal)),
+      queued(call, signal => withRetries(refusals => attemptJson(url, { call }, signal, refusals), signal)),
     change: (url, change, call) =>
-      queued(call, signal => withRetries(refusals => follow(url, change, call, signal, refusals), signal, 1)),
-    stream: (url, call, read) =>
-      queued(call, async signal => read(await withRetries(refusals => begin(url, call, signal, refusals), signal))),
+      queued(call, signal => withRetries(refusals => attemptJson(url, { call, change }, signal, refusals), signal, 1)),
+    stream: (url, call, read) => {
+      const sent = { call, headers: { accept: '*/*', ...call.headers }, isStream: true }
+      return queued(call, async signal =>
+        read(await withRetries(refusals => attempt(url, sent, signal, refusals), signal)),
+      )
+    },
     close: async () => {
       closing.abort(new Error('the platform client was closed'))
       await dispatcher.destroy()
     },
   }
+}
+
+function isAsSafe(to: URL, from: URL): boolean {
+  return to.username === '' && (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:'))
 }

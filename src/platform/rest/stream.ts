@@ -1,16 +1,16 @@
-// Reads streamed answers: job logs and artifacts. The token is only sent to the platform's own origin. If the platform redirects to an object
-// storage, the answer is fetched there without credentials, and never over a less secure connection.
+// Sends one HTTP request, and streams the body of its answer.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { request, type Dispatcher } from 'undici'
-import { failureOf, flatHeaders } from './exchange.ts'
-import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfSlow, errorOfStatus } from './error-messages.ts'
+import { codeOf, strangerBy } from '../../lib/stranger.ts'
+import { errorOfConnection, errorOfSlow, errorOfStatus } from './error-messages.ts'
 import { maxErrorBytes, parseErrorBody } from './error-body.ts'
 import { PlatformError } from '../port.ts'
+import { reasonOf } from '../../lib/fault.ts'
 import { redact } from '../../lib/redaction.ts'
 
 export interface Streamed {
   readonly status: number
-  /** Names are in lower case. */
+  /** Names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
   /**
    * Windows of at most 64 KiB, each in its own turn of the event loop. Leaving the loop early closes the connection. Throws a PlatformError if
@@ -20,16 +20,21 @@ export interface Streamed {
   readonly endpoint: string
 }
 
+export type Method = 'GET' | 'POST' | 'PUT'
+
 /** A single HTTP request to the platform or to a storage. */
-export interface StreamRequest {
+export interface HttpRequest {
   readonly dispatcher: Dispatcher
+  readonly method: Method
   readonly url: URL
   /** Includes credentials only if `url` is the platform's. */
   readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
   readonly endpoint: string
-  /** Timeout for the headers, and for each pause in the body, ms. */
+  /** Timeout from the first byte sent to the last one received, ms. If `pace` is set: for the headers, and for each pause in the body. */
   readonly answerMs: number
-  readonly pace?: StreamPace | undefined
+  /** Minimum speed of a body that may take longer than `answerMs`. */
+  readonly pace: StreamPace | undefined
   /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
@@ -47,56 +52,56 @@ export interface StreamPace {
 /** At least 1 KiB/s. A log of the default maximum size (128 MiB) needs 219 KiB/s. */
 export const streamPace: StreamPace = { maxMs: 600_000, minBytes: 30 * 1024, periodMs: 30_000 }
 
-export type StreamHead =
-  | { readonly as: 'answer'; readonly answer: Streamed }
-  /** The answer is at `to`. */
-  | { readonly as: 'redirect'; readonly to: URL; readonly isMove: boolean }
-  | { readonly as: 'error'; readonly error: PlatformError; readonly headers: Readonly<Record<string, string>> }
+/** The head of an answer, or an error. `status`: undefined without an answer. `to`: the address of a redirect, undefined if it is not readable. */
+export type Head =
+  | ({ readonly as: 'answer' } & Omit<Streamed, 'endpoint'>)
+  | { readonly as: 'redirect'; readonly status: number; readonly headers: Streamed['headers']; readonly to?: URL }
+  | {
+      readonly as: 'error'
+      readonly status: number | undefined
+      readonly headers: Streamed['headers']
+      readonly error: PlatformError
+    }
 
 /** Maximum size of a window, bytes. */
 const windowBytes = 64 * 1024
 
-/** Sends the request and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
-export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
-  const { dispatcher, url, headers, endpoint, answerMs, secrets, signal } = sent
+/** Sends the request, follows no redirect, and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
+export async function headOf(sent: HttpRequest): Promise<Head> {
+  const { dispatcher, method, url, headers, body, endpoint, answerMs, pace, secrets, signal } = sent
+  const timeout = pace === undefined ? AbortSignal.timeout(answerMs) : undefined
   try {
     const answer = await request(url, {
-      ...{ dispatcher, method: 'GET', headers: { ...headers }, signal },
-      ...{ headersTimeout: answerMs, bodyTimeout: answerMs },
+      ...{ dispatcher, method, headers: { ...headers }, body: body ?? null },
+      ...(timeout === undefined
+        ? { headersTimeout: answerMs, bodyTimeout: answerMs, signal }
+        : { signal: AbortSignal.any([signal, timeout]) }),
     })
-    const flat = flatHeaders(answer.headers)
     const { statusCode: status } = answer
-    const body = answer.body as AsyncIterable<Buffer>
-    if (status >= 200 && status < 300) {
-      return { as: 'answer', answer: { status, headers: flat, body: windowsOf(body, sent), endpoint } }
-    }
-    const text = await beginningOf(body)
+    const flat = flatHeaders(answer.headers)
+    const whole = answer.body as AsyncIterable<Buffer>
+    if (status >= 200 && status < 300)
+      return { as: 'answer', status, headers: flat, body: windowsOf(whole, sent, timeout) }
+    const text = await beginningOf(whole)
     if (status < 400) {
-      const { location } = flat
-      const isReadable = location !== undefined && URL.canParse(location, url.href)
-      if (!isReadable) return { as: 'error', error: errorOfNoApi(status, endpoint, undefined), headers: flat }
-      return { as: 'redirect', to: new URL(location, url), isMove: status === 301 || status === 308 }
+      const { location = '' } = flat
+      const isReadable = location !== '' && URL.canParse(location, url.href)
+      return { as: 'redirect', status, headers: flat, ...(isReadable && { to: new URL(location, url) }) }
     }
     const error = errorOfStatus(status, endpoint, parseErrorBody(text, flat['content-type'], secrets))
-    return { as: 'error', error, headers: flat }
+    return { as: 'error', status, headers: flat, error }
   } catch (error) {
     signal.throwIfAborted()
-    return { as: 'error', error: connectionError(error, sent), headers: {} }
+    return { as: 'error', status: undefined, headers: {}, error: connectionError(error, sent, timeout) }
   }
 }
 
-/**
- * Whether a redirect leads to the platform itself (`isOwn`) or to another host, which must not get the token. Answers an error if the redirect
- * must not be followed.
- */
-export function redirectTo(to: URL, from: URL, endpoint: string): { readonly isOwn: boolean } | PlatformError {
-  if (to.origin === from.origin) return { isOwn: true }
-  const isAsSafe = to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')
-  return isAsSafe && to.username === '' ? { isOwn: false } : errorOfForeignHost(endpoint, 'redirect', to.origin)
-}
-
-async function* windowsOf(body: AsyncIterable<Buffer>, sent: StreamRequest): AsyncGenerator<Uint8Array> {
-  const { maxMs, minBytes, periodMs } = sent.pace ?? streamPace
+async function* windowsOf(
+  body: AsyncIterable<Buffer>,
+  sent: HttpRequest,
+  timeout: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  const { maxMs, minBytes, periodMs } = sent.pace ?? { maxMs: Infinity, minBytes: 0, periodMs: Infinity }
   let waited = 0
   let period = { until: periodMs, bytes: 0 }
   let began = performance.now()
@@ -118,7 +123,7 @@ async function* windowsOf(body: AsyncIterable<Buffer>, sent: StreamRequest): Asy
     }
   } catch (error) {
     sent.signal.throwIfAborted()
-    throw connectionError(error, sent)
+    throw connectionError(error, sent, timeout)
   }
 }
 
@@ -128,13 +133,34 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk)
     bytes += chunk.length
+    // Leaving the loop closes the connection.
     if (bytes >= maxErrorBytes) break
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxErrorBytes)
 }
 
-function connectionError(error: unknown, { endpoint, answerMs, secrets }: StreamRequest): PlatformError {
+/** The reason why there is no answer, or not all of it. */
+function connectionError(
+  error: unknown,
+  { endpoint, answerMs, secrets }: HttpRequest,
+  timeout: AbortSignal | undefined,
+): PlatformError {
   if (error instanceof PlatformError) return error
-  const failure = failureOf(error, false, { answerMs })
-  return errorOfConnection(failure.outcome, endpoint, redact(failure.reason, secrets), failure.certificate)
+  if (timeout?.aborted === true) return errorOfConnection('timeout', endpoint, `no answer within ${answerMs} ms`, false)
+  const code = codeOf(error)
+  const stranger = strangerBy(error)
+  const reason = redact(stranger === undefined ? code : `${stranger}: ${code}`, secrets)
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return errorOfConnection('timeout', endpoint, reason, false)
+  // These codes of OpenSSL mean an unknown issuer, a wrong name or an expired certificate.
+  const certificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
+  return errorOfConnection('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, certificate)
+}
+
+function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  )
 }

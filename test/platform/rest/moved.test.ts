@@ -57,6 +57,18 @@ describe('a project that has moved', () => {
     expect(platform.asked.map(({ path }) => path)).toEqual(['/api/v4/projects/81', old, old])
   })
 
+  it('is not asked again for a log that its new address does not have', async () => {
+    const gone = answer(404, '{"message":"404 Not found"}')
+    const redirected = moved(301, '/api/v4/projects/81')
+    await using platform = await startPlatform((asked, response) =>
+      (asked.path.startsWith(old) ? redirected : gone)(asked, response),
+    )
+    await using test = clientOf(platform.url)
+    const log = test.client.jobLog('harbour/crane', 1, { ...poll, maxBytes: 9, onWindow: () => undefined })
+    expect(await rejection(log)).toMatchObject({ kind: 'not-found' })
+    expect(platform.asked).toHaveLength(2)
+  })
+
   it('does not affect another project', async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
