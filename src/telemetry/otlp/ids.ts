@@ -55,16 +55,6 @@ export function hasSpan(chunk: Identified & { readonly jobs: readonly Identified
   return pipelineSpanId(chunk) === spanId || chunk.jobs.some(job => jobSpanId(chunk, job) === spanId)
 }
 
-/** The id of the span of a section of a job's log, by its ordinal. */
-export function sectionSpanId(
-  { key, trace }: Pick<Identified, 'key' | 'trace'>,
-  { id, salt }: IdentifiedJob,
-  ordinal: number,
-): string {
-  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\nsection\n${id}\n${ordinal}`, '\n', salt))
-  return hashed(8, salted(`${trace.rootPipelineId}:${id}:section:${ordinal}`, ':', salt))
-}
-
 /** The pipeline span's parent: the first span of the bridge or job that triggered it, else the span of the traceparent, else none. */
 export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
   const { key, trace } = chunk
@@ -73,14 +63,16 @@ export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
   return { ...contextOf(traceIdOf(trace, key.instance), jobSpanId(chunk, { id: jobId, kind })), isRemote: true }
 }
 
+/** The id of the span of a section of a job's log, by its ordinal. */
+export const sectionSpanId = insideSpanId('section')
 /** The id of the span of a suite or of a case of a job's tests, by its ordinal. */
-export function testSpanId(
-  { key, trace }: Pick<Identified, 'key' | 'trace'>,
-  { id, salt }: IdentifiedJob,
-  ordinal: number,
-): string {
-  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\ntest\n${id}\n${ordinal}`, '\n', salt))
-  return hashed(8, salted(`${trace.rootPipelineId}:${id}:test:${ordinal}`, ':', salt))
+export const testSpanId = insideSpanId('test')
+
+function insideSpanId(what: 'section' | 'test') {
+  return ({ key, trace }: Pick<Identified, 'key' | 'trace'>, { id, salt }: IdentifiedJob, ordinal: number): string => {
+    if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\n${what}\n${id}\n${ordinal}`, '\n', salt))
+    return hashed(8, salted(`${trace.rootPipelineId}:${id}:${what}:${ordinal}`, ':', salt))
+  }
 }
 
 /** Links to the attempt before, and to the triggering pipeline if that cannot be the parent. */
