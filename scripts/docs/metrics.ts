@@ -1,6 +1,6 @@
 // Writes docs/METRICS.md from the tables of metrics.
 import { activeJobsMetric, oldestWaitMetric } from '../../src/telemetry/mapping/active-metrics.ts'
-import { activeRunsMetric, attemptMetrics, costUnit } from '../../src/telemetry/mapping/metrics.ts'
+import { activeRunsMetric, attemptMetrics, costUnit, type GaugeHead } from '../../src/telemetry/mapping/metrics.ts'
 import { changeCountMetric, changeDurationMetric, changeMetrics } from '../../src/telemetry/mapping/change-metrics.ts'
 import { incidentMetrics } from '../../src/telemetry/mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../../src/telemetry/mapping/deployment-metrics.ts'
@@ -10,7 +10,6 @@ import { maxRefs } from '../../src/export/gcpe-metrics.ts'
 import { projectLabels } from '../../src/telemetry/metrics/families.ts'
 import * as gcpe from '../../src/telemetry/mapping/gcpe.ts'
 import type { RowVariant } from '../../src/telemetry/mapping/row.ts'
-import type { GaugeHead } from '../../src/telemetry/mapping/gauge.ts'
 import { code, table } from './markdown.ts'
 
 /** One of the daemon's own metrics in the reference. */

@@ -12,7 +12,7 @@ import { defaultBounds } from './metrics/buckets.ts'
 import { isProduction, type IsProduction } from '../model/deployment.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { AttributeStyle } from './attributes.ts'
-import type { GaugeHead } from './mapping/gauge.ts'
+import type { GaugeHead } from './mapping/metrics.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 
 /** A platform's names in telemetry. */

@@ -60,6 +60,12 @@ export interface MetricHead {
   readonly when: string
 }
 
+/** A gauge of the inventory. Collectors declare them; the gauge of a configured query has only a name. */
+export interface GaugeHead extends Omit<MetricHead, 'type' | 'when'> {
+  /** Undefined: a gauge. */
+  readonly type?: 'histogram' | 'updowncounter' | undefined
+}
+
 export interface MetricRow extends MetricHead {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly attributes: readonly AttributeRow<MetricSubject>[]

@@ -3,11 +3,11 @@ import { ATTR_SERVICE_INSTANCE_ID } from '@opentelemetry/semantic-conventions'
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
-import { headOfGauge } from '../mapping/gauge.ts'
 import { resourceAttributesOf } from '../resource.ts'
 import { resourceMetrics, type Buckets, type MeasuredMetric, type PointAttributes } from './data.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { AttributeStyle } from '../attributes.ts'
+import type { GaugeHead, MetricHead } from '../mapping/metrics.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
@@ -43,7 +43,7 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
   const style = styleOf({ trace: found }, settings)
   const custom = found.project && settings.projectPoints?.(found.project)
   return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
-    head: headOfGauge(metric, settings.gauges),
+    head: headOf(metric, settings),
     name: keyUnder(style.namespace, metric),
     temporality: 'cumulative',
     points: points.slice(0, settings.maxSeries).map(({ attributes, value }) => ({
@@ -53,6 +53,13 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
       value: valueAt(value, now),
     })),
   }))
+}
+
+const ofQuery: Omit<GaugeHead, 'name'> = { unit: '1', number: 'double', description: 'Answer of a configured query.' }
+
+function headOf(metric: string, { gauges }: TelemetrySettings): MetricHead {
+  const head = gauges.get(metric) ?? ofQuery
+  return { ...head, name: metric, type: head.type ?? 'gauge', when: '' }
 }
 
 function valueAt(value: FoundPoint['value'], now: Millis): number | Buckets {
