@@ -27,7 +27,7 @@ import type { Log } from '../lib/log.ts'
 import type { EventRules } from '../processing/process-deliveries.ts'
 import type { EventTaking } from '../processing/take-events.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
-import type { Started } from './steps.ts'
+import { startDraining, type Started } from './steps.ts'
 import type { Wiring } from './wiring.ts'
 
 /** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
@@ -113,7 +113,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   })
 }
 
-/** `isLast`: asked at its stop, whether nothing more arrives. At a reload webhooks go on, and its successor goes on with the rest. */
+/** `isLast`: as of `startDraining`. */
 export function startSettling(
   { store, events, clock, log }: Context,
   snapshotter: Snapshotter,
@@ -124,15 +124,7 @@ export function startSettling(
   // Runs that were due at once have their snapshots already, and these are sent before others are looked for.
   events.processed.on(() => void requestsGoFirst().then(() => settleLoop.wake()))
   events.enriched.on(() => settleLoop.wake())
-  settleLoop.start()
-  return {
-    part: settleLoop,
-    why: 'no run changes any more: take the snapshots that are due',
-    stop: async () => {
-      await settleLoop.stop()
-      if (isLast()) await settleLoop.drain()
-    },
-  }
+  return startDraining(settleLoop, 'no run changes any more: take the snapshots that are due', isLast)
 }
 
 /** `isLast`: as above. */
@@ -159,15 +151,7 @@ export function startIntake(
     onChange: () => events.processed.emit(),
   })
   events.accepted.on(() => intake.wake())
-  intake.start()
-  return {
-    part: intake,
-    why: 'nothing more arrives: process the rest of the inbox',
-    stop: async () => {
-      await intake.stop()
-      if (isLast()) await intake.drain()
-    },
-  }
+  return startDraining(intake, 'nothing more arrives: process the rest of the inbox', isLast)
 }
 
 type Parse = (delivery: Delivery) => Parsed | Promise<Parsed>

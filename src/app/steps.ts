@@ -28,6 +28,19 @@ export function startLoop<Part extends Loop | undefined>(part: Part, why: string
   return { part, why, stop: async () => part?.stop() }
 }
 
+/** The same of a loop with a queue. `isLast`: whether nothing more arrives; at a reload its successor goes on with the rest. */
+export function startDraining<Part extends Loop & { drain(): Promise<void> }>(
+  part: Part,
+  why: string,
+  isLast: () => boolean,
+): Started<Part> {
+  const stop = async (): Promise<void> => {
+    await part.stop()
+    if (isLast()) await part.drain()
+  }
+  return { ...startLoop(part, why), stop }
+}
+
 type Step = Omit<Started<unknown>, 'part'>
 
 export function createSteps(clock: Clock, log: Log): Steps {
