@@ -51,19 +51,16 @@ export interface Later {
   readonly outcomeUnknown: boolean
 }
 
-/** Only other credentials would be accepted. */
-export interface Unauthorized {
-  readonly as: 'unauthorized'
+interface Refusal<As> {
+  readonly as: As
   readonly status: number
   readonly message: string
 }
 
+/** Only other credentials would be accepted. */
+export type Unauthorized = Refusal<'unauthorized'>
 /** Only another content would be accepted. */
-export interface Unacceptable {
-  readonly as: 'unacceptable'
-  readonly status: number
-  readonly message: string
-}
+export type Unacceptable = Refusal<'unacceptable'>
 
 /**
  * 2xx is delivered, 401 and 403 are about the credentials, 400, 413 and 422 about the content. All else is sent again later, redirects and 404
