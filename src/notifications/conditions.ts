@@ -133,7 +133,7 @@ export const ownInstance = 'pipespan'
 
 /** `expiresAt`: infinite for one that was revoked in time. */
 export function ofIngestToken(
-  { id, name = id }: { readonly id: string; readonly name?: string },
+  { id, name = id }: { readonly id: string; readonly name?: string | undefined },
   expiresAt: Millis,
   now: Millis,
 ): Condition {

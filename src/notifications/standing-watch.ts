@@ -30,9 +30,9 @@ export interface StandingWatchOptions {
 
 export interface WatchedToken {
   readonly id: string
-  readonly name?: string
+  readonly name?: string | undefined
   readonly valid: boolean
-  readonly expiresAt?: Millis
+  readonly expiresAt?: Millis | undefined
 }
 
 /** ms. */

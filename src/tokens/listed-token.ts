@@ -5,13 +5,13 @@ import { z } from 'zod'
 export interface ListedToken {
   readonly id: string
   /** Undefined if the list has no names. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Unix ms. */
-  readonly createdAt?: number
+  readonly createdAt?: number | undefined
   /** Unix ms. */
-  readonly lastUsedAt?: number
+  readonly lastUsedAt?: number | undefined
   /** Unix ms. */
-  readonly expiresAt?: number
+  readonly expiresAt?: number | undefined
   /** False if the list says that the token is revoked or has expired. */
   readonly valid: boolean
 }
@@ -59,17 +59,15 @@ const state = z.union([
 export function readList(json: unknown, now: number): readonly ListedToken[] | undefined {
   const { data } = list.safeParse(json)
   return data?.map(entry => {
-    const expires = time(entry.expires_at)
-    const createdAt = time(entry.created_at)
-    const lastUsedAt = time(entry.last_used_at)
+    const expiresAt = time(entry.expires_at)
     const isOver = entry.revoked === true || entry.revoked_at != null || /^(revoked|expired)$/i.test(entry.status ?? '')
     return {
       id: entry.id,
-      valid: !isOver && !(expires !== undefined && expires <= now),
-      ...(entry.name == null ? {} : { name: entry.name }),
-      ...(createdAt === undefined ? {} : { createdAt }),
-      ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
-      ...(expires === undefined ? {} : { expiresAt: expires }),
+      valid: !isOver && !(expiresAt !== undefined && expiresAt <= now),
+      name: entry.name ?? undefined,
+      createdAt: time(entry.created_at),
+      lastUsedAt: time(entry.last_used_at),
+      expiresAt,
     }
   })
 }
