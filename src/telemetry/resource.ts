@@ -1,9 +1,9 @@
 // The resource of a project: the attributes of the table, then the configured ones.
-import { attributesOf, type AttributeStyle } from './attributes.ts'
+import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
-import { attributesFrom, type AttributeSet } from './otlp/attribute.ts'
+import type { AttributeSet } from './otlp/attribute.ts'
 import type { AnyChunk } from '../model/event.ts'
 import type { Resource } from './otlp/messages.ts'
 
@@ -38,11 +38,9 @@ function ownAttributes(
   configured: TelemetrySettings['resourceAttributes'],
   { namespace, policy }: AttributeStyle,
 ): AttributeSet[] {
-  return Object.entries(configured).flatMap(([key, value]) => {
-    if (tableNames.has(key) || contractNames.test(key) || key.startsWith(namespace)) return []
-    const rule = policy(key)
-    return rule === undefined ? [] : attributesFrom({ [key]: rule(value) })
-  })
+  const isReserved = (key: string): boolean =>
+    tableNames.has(key) || contractNames.test(key) || key.startsWith(namespace)
+  return namedAttributes(Object.fromEntries(Object.entries(configured).filter(([key]) => !isReserved(key))), { policy })
 }
 
 const tableNames = new Set(resourceAttributes.flatMap(({ keys }) => keys as readonly string[]))

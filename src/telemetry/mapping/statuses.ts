@@ -1,6 +1,7 @@
 // Maps the platform's statuses and merge request states to the values of the CI/CD conventions.
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
 import { meaningOf } from './failure-reasons.ts'
+import { notBlank } from './row.ts'
 import { isKnownStatus, type KnownStatus, type Status, hasFailed } from '../../model/status.ts'
 
 export const results = ['success', 'failure', 'error', 'timeout', 'cancellation', 'skip'] as const
@@ -50,7 +51,7 @@ export function stateOf(status: Status): RunState | undefined {
 export function outcomeOfJob(job: { readonly status: Status; readonly failureReason?: string | undefined }): Outcome {
   const { status } = job
   if (!hasFailed(status)) return isKnownStatus(status) ? { result: statusMeanings[status].result } : {}
-  const reason = named(job.failureReason)
+  const reason = notBlank(job.failureReason)
   return { result: meaningOf(reason ?? '').result, reason }
 }
 
@@ -62,7 +63,7 @@ export function outcomeOfPipeline(status: Status, failures: readonly string[]): 
   if (!hasFailed(status)) return outcomeOfJob({ status })
   for (const result of ['failure', 'timeout', 'error'] as const) {
     const deciding = failures.filter(reason => meaningOf(reason).result === result)
-    if (deciding.length > 0) return { result, reason: deciding.find(reason => named(reason) !== undefined) }
+    if (deciding.length > 0) return { result, reason: deciding.find(reason => notBlank(reason) !== undefined) }
   }
   return { result: 'failure' }
 }
@@ -78,8 +79,4 @@ export function changeStateOf(state: string | undefined, draft?: boolean): strin
   if (state === undefined) return undefined
   if (state === 'opened' && draft === true) return 'wip'
   return Object.hasOwn(changeStates, state) ? changeStates[state] : state
-}
-
-function named(reason: string | undefined): string | undefined {
-  return reason === undefined || reason.trim() === '' ? undefined : reason
 }

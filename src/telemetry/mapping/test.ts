@@ -7,7 +7,7 @@ import {
   ATTR_EXCEPTION_TYPE,
 } from '@opentelemetry/semantic-conventions'
 import { runId, taskName, type OfJob } from './inside-job.ts'
-import type { AttributeRow } from './row.ts'
+import { milliseconds, type AttributeRow } from './row.ts'
 import {
   ATTR_TEST_CASE_NAME,
   ATTR_TEST_CASE_RESULT_STATUS,
@@ -28,7 +28,6 @@ export const testEvents = {
 const recurs = true
 const always = 'always'
 const known = 'known'
-const millis = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
 
 // prettier-ignore
 export const testReportAttributes: readonly AttributeRow<OfJob & { readonly summary: TestSummary }>[] = [
@@ -40,7 +39,7 @@ export const testReportAttributes: readonly AttributeRow<OfJob & { readonly summ
   { keys: ['platform.test.errored'], type: 'int', when: always, value: ({ summary }) => summary.totals.errored },
   { keys: ['platform.test.skipped'], type: 'int', when: always, value: ({ summary }) => summary.totals.skipped },
   { keys: ['platform.test.flaky'], type: 'int', when: always, note: 'included in the others: repeated after a failure', value: ({ summary }) => summary.totals.flaky },
-  { keys: ['platform.test.duration'], type: 'int', when: always, note: 'ms; sum over the suites', value: ({ summary }) => millis(summary.totals.seconds) },
+  { keys: ['platform.test.duration'], type: 'int', when: always, note: 'ms; sum over the suites', value: ({ summary }) => milliseconds(summary.totals.seconds) },
   { keys: ['platform.test.report.fault'], recurs, type: 'string', when: 'it could not be read to its end', note: 'why, below', value: ({ summary }) => summary.fault?.reason },
   { keys: ['platform.test.cases.dropped'], type: 'int', when: 'above 0', note: 'cases beyond the first 100,000', value: ({ summary }) => summary.dropped.cases || undefined },
   { keys: ['platform.test.times.dropped'], type: 'int', when: 'above 0', note: 'times of suites and cases that cannot be: more than ten times as long as the job', value: ({ summary }) => (summary.dropped.times === 0 ? undefined : summary.dropped.times) },

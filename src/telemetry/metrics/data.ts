@@ -46,8 +46,8 @@ export interface MeasuredMetric {
   readonly points: readonly Point[]
 }
 
-export function totalOf(counts: readonly number[]): number {
-  return counts.reduce((all, count) => all + count, 0)
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0)
 }
 
 export function resourceMetrics(
@@ -95,5 +95,5 @@ function toPoint(
   const common = { attributes: attributesFrom(attributes), exemplars: exemplar && [toExemplar(exemplar, number)] }
   if (typeof value === 'number') return { ...common, ...time, [number === 'int' ? 'asInt' : 'asDouble']: value }
   const { bounds, counts, sum, min, max } = value
-  return { ...common, bucketCounts: counts, explicitBounds: bounds, count: totalOf(counts), sum, min, max, ...time }
+  return { ...common, bucketCounts: counts, explicitBounds: bounds, count: sumOf(counts), sum, min, max, ...time }
 }

@@ -5,7 +5,7 @@ import { resourceAttributesOf } from '../resource.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
-import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
+import { resourceMetrics, sumOf, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, type Sample } from './samples.ts'
 import { pointsOfStates } from './states.ts'
 import type { SeriesCap } from './series-cap.ts'
@@ -50,7 +50,7 @@ function under(sample: Sample, series: string): Sample {
 }
 
 function valueOf({ row, values }: Sample, bounds: readonly number[]): Point['value'] {
-  const sum = values.reduce((all, value) => all + value, 0)
+  const sum = sumOf(values)
   if (row.type !== 'histogram') return sum
   return { bounds, counts: bucketed(values, bounds), sum, min: Math.min(...values), max: Math.max(...values) }
 }

@@ -13,7 +13,7 @@ import { activeData, totalsData, type ActiveTotals } from './cumulative.ts'
 import { changesData, type KnownChanges } from './change-gauges.ts'
 import { gaugesData } from './gauges.ts'
 import { nameOf, ownerOf } from '../mapping/resource.ts'
-import { totalOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
+import { sumOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { FoundGauges } from './gauges.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
@@ -109,5 +109,5 @@ function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
 }
 
 function asSdkHistogram({ bounds, counts, sum }: Buckets): Histogram {
-  return { buckets: { boundaries: [...bounds], counts: [...counts] }, count: totalOf(counts), sum }
+  return { buckets: { boundaries: [...bounds], counts: [...counts] }, count: sumOf(counts), sum }
 }

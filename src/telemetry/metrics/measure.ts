@@ -3,6 +3,7 @@ import type { AnyChunk } from '../../model/event.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
+import { sumOf } from './data.ts'
 import { boundsOf, exemplarOf, limitedOf, samplesOf, type Sample, type Samples } from './samples.ts'
 
 /** Undefined if it adds nothing. */
@@ -30,14 +31,10 @@ function amountOf(sample: Sample, samples: Samples, bounds: readonly number[]): 
   const exemplar = exemplarOf(sample, samples)
   switch (row.type) {
     case 'counter':
-      return { kind: 'sum', by: total(values), exemplar }
+      return { kind: 'sum', by: sumOf(values), exemplar }
     case 'gauge':
       return { kind: 'last', value: values[0] ?? 0, at: sample.order ?? samples.at }
     case 'histogram':
-      return { kind: 'histogram', bounds, counts: bucketed(values, bounds), sum: total(values), exemplar }
+      return { kind: 'histogram', bounds, counts: bucketed(values, bounds), sum: sumOf(values), exemplar }
   }
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0)
 }

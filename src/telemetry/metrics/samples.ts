@@ -102,7 +102,10 @@ function measuresJobs({ pipeline, project }: Chunk, { jobMetrics }: TelemetrySet
   return branchClassOf(pipeline.facts, project) === 'default'
 }
 
-function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyle): PointAttributes {
+export function labelsOf(
+  labels: Readonly<Record<string, string>>,
+  style: Pick<AttributeStyle, 'policy'>,
+): PointAttributes {
   return plainAttributes(namedAttributes(labels, style)) as PointAttributes
 }
 

@@ -1,8 +1,6 @@
 // Gauges of states. Totals keep the number of the state, so that a change writes one row; exported is a point for each state, 1 for the one it is in.
-import { namedAttributes } from '../attributes.ts'
-import { plainAttributes } from '../otlp/attribute.ts'
-import type { MeasuredRow } from './samples.ts'
-import type { Point, PointAttributes } from './data.ts'
+import { labelsOf, type MeasuredRow } from './samples.ts'
+import type { Point } from './data.ts'
 import type { TelemetrySettings } from '../settings.ts'
 
 /** The points of a row with states; none if the configuration drops their attribute. Those of other rows are unchanged. */
@@ -12,9 +10,7 @@ export function pointsOfStates(
   { policy }: Pick<TelemetrySettings, 'policy'>,
 ): readonly Point[] {
   if (states === undefined) return points
-  const named = states.values.map(
-    state => plainAttributes(namedAttributes({ [states.attribute]: state }, { policy })) as PointAttributes,
-  )
+  const named = states.values.map(state => labelsOf({ [states.attribute]: state }, { policy }))
   return points.flatMap(point =>
     named
       .filter(attributes => Object.keys(attributes).length > 0)
