@@ -5,16 +5,22 @@ import type { WaterfallRow } from './waterfall-row.ts'
 /** Beyond this many rows only failed jobs are drawn. */
 const maxRows = 1_000
 
+/** The stage of each job. Between jobs of one stage there may be a child pipeline with stages of its own, which are deeper. */
+export function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, WaterfallRow> {
+  const stages = new Map<WaterfallRow, WaterfallRow>()
+  const lastAt = new Map<number, WaterfallRow>()
+  for (const row of rows) {
+    if (row.kind === 'stage') lastAt.set(row.depth, row)
+    const stage = row.kind === 'job' ? lastAt.get(row.depth - 1) : undefined
+    if (stage !== undefined) stages.set(row, stage)
+  }
+  return stages
+}
+
 /** The chosen rows in their order, including all failed ones. A stage says how many of its jobs are left out. */
 export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= maxRows) return rows
-  const stageOf = new Map<WaterfallRow, WaterfallRow>()
-  let stage: WaterfallRow | undefined
-  for (const row of rows) {
-    if (row.kind === 'stage') stage = row
-    else if (row.kind === 'pipeline') stage = undefined
-    else if (stage !== undefined) stageOf.set(row, stage)
-  }
+  const stageOf = stagesOf(rows)
   const drawn = new Set(rows.filter(row => row.kind === 'pipeline').slice(0, maxRows))
   const jobs = rows.filter(row => row.kind === 'job').sort((a, b) => weight(a) - weight(b) || took(b) - took(a))
   for (const job of jobs) {

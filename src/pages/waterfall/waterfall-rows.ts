@@ -2,7 +2,7 @@
 import { hasFailed } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
-import { drawnRows } from './waterfall-choice.ts'
+import { drawnRows, stagesOf } from './waterfall-choice.ts'
 import { everyJob, shownJobs, type JobFilter } from '../pipelines/job-filter.ts'
 import { byStart, startOf, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/family.ts'
@@ -38,12 +38,7 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filt
 
 /** Pipelines stay, and stages that have a job that stays. */
 function filteredRows(rows: readonly WaterfallRow[], filter: JobFilter): readonly WaterfallRow[] {
-  const stages = new Map<WaterfallRow, WaterfallRow>()
-  let stage: WaterfallRow | undefined
-  for (const row of rows) {
-    if (row.kind === 'stage') stage = row
-    else if (row.kind === 'job' && stage !== undefined) stages.set(row, stage)
-  }
+  const stages = stagesOf(rows)
   const jobs = [...stages].map(([{ id, label, status, critical, start, end }, its]) => ({
     ...{ id, name: label, stage: its.label, status, isCritical: critical },
     ranMs: start === undefined || end === undefined ? undefined : end - start,
