@@ -17,10 +17,9 @@ import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { costGroups } from '../../src/store/ports/costs.ts'
 import { costsOn } from '../../src/store/read-models/costs-sql.ts'
 import { retainedCostsOn } from '../../src/store/read-models/retained-costs.ts'
-import { shownEventsOn } from '../../src/store/read-models/shown-events-sql.ts'
 import { countBacklog } from '../../src/store/sqlite/backlog.ts'
 import { neighbours } from '../../src/store/sql/deployment-neighbours.ts'
-import { auditOn } from '../../src/store/read-models/audit-sql.ts'
+import { eventsOn } from '../../src/store/read-models/events-sql.ts'
 import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
 import type { Ask } from '../../src/store/sql/statements.ts'
 import { viewsOn } from '../../src/store/read-models/views-sql.ts'
@@ -100,10 +99,10 @@ async function askAll(ask: Ask): Promise<void> {
   const retainedCosts = retainedCostsOn(ask, createDamagedRows(undefined))
   for (const projectId of [undefined, 100])
     await retainedCosts({ since: t0 - 30 * day, until: t0, projectId, limit: 20, most: 100 })
-  const { audit } = auditOn(ask, createDamagedRows(undefined))
+  const { audit } = eventsOn(ask, createDamagedRows(undefined))
   await audit(50)
   await audit(50, { at: t0, id: 7 })
-  const { shownEvents } = shownEventsOn(ask, createDamagedRows(undefined))
+  const { shownEvents } = eventsOn(ask, createDamagedRows(undefined))
   for (const project of [undefined, 'acme/shop'])
     await shownEvents({ as: 'merge', project, since: t0 - 30 * day, until: t0, limit: 50 })
   await ask(`${selectDead} ORDER BY o.id DESC LIMIT 100`, [])

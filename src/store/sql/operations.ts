@@ -1,10 +1,10 @@
 // The operations of a store that are written once for both databases.
-import { auditOn } from '../read-models/audit-sql.ts'
 import { bringBack } from './too-far-ahead.ts'
 import { changes } from './changes.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
 import { deployments } from './deployments.ts'
 import { enrichmentQueue } from './enrichment-queue.ts'
+import { eventsOn } from '../read-models/events-sql.ts'
 import { incidents } from './incidents.ts'
 import { jobReads } from './job-reads.ts'
 import { judgingOn } from '../read-models/judging-sql.ts'
@@ -12,7 +12,6 @@ import { latestOn } from '../read-models/latest-sql.ts'
 import { leasesAndCounters } from './leases.ts'
 import { repositories } from './repositories.ts'
 import { retainedCostsOn } from '../read-models/retained-costs.ts'
-import { shownEventsOn } from '../read-models/shown-events-sql.ts'
 import { testMemory } from './test-memory.ts'
 import { totals } from './totals.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
@@ -42,8 +41,7 @@ export function operations(
       ...viewsOn(all, damaged),
       costs: { ...costsOn(all), retained: retainedCostsOn(all, damaged) },
       judging: judgingOn(all, damaged),
-      ...auditOn(all, damaged),
-      ...shownEventsOn(all, damaged),
+      ...eventsOn(all, damaged),
       trends: { ...trendsOn(all, damaged), ...taking },
     },
     latest: latestOn(sql),
