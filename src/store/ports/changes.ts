@@ -3,7 +3,7 @@ import type { Change, ChangeState, ChangeView } from '../../model/change.ts'
 import type { Countable } from './counted.ts'
 import type { CountedTimes } from '../../model/change-figures.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectScope } from './project-scope.ts'
+import type { PeriodFilter } from './project-scope.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
 /** A change as pages show it. */
@@ -25,18 +25,10 @@ export interface ProjectChanges {
   readonly states: Readonly<Partial<Record<ChangeState, number>>>
 }
 
-export interface ChangeFilter {
-  /** Full path; undefined: all. */
-  readonly project?: ProjectScope | undefined
-  readonly since: Millis
-  readonly until: Millis
-  readonly limit: number
-}
-
 /** `prune` deletes changes without an event since then. */
 export interface Changes extends Countable<Change, CountedTimes> {
   /** Changes with an event within a period, the latest first. */
-  list(filter: ChangeFilter): Promise<readonly ShownChange[]>
+  list(filter: PeriodFilter): Promise<readonly ShownChange[]>
   /** By project. */
   states(): Promise<readonly ProjectChanges[]>
   /** The open ones of a project, including drafts, the oldest first. */

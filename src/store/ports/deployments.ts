@@ -3,7 +3,7 @@ import type { Countable } from './counted.ts'
 import type { Deployment, DeploymentView } from '../../model/deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../../model/deployment-figures.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectScope } from './project-scope.ts'
+import type { PeriodFilter } from './project-scope.ts'
 
 /** A deployment whose commits are requested before it is counted. */
 export interface DueDeployment {
@@ -21,14 +21,6 @@ export interface ShownDeployment {
   /** Its end, or when it was last reported. */
   readonly at: Millis
   readonly figures?: DeploymentFigures | undefined
-}
-
-export interface DeploymentFilter {
-  /** Full path; undefined: all. */
-  readonly project?: ProjectScope | undefined
-  readonly since: Millis
-  readonly until: Millis
-  readonly limit: number
 }
 
 export interface KeptEarly {
@@ -58,10 +50,7 @@ export interface Deployments extends Countable<Deployment, DeploymentFigures, Ne
    */
   pruneEarly(before: Millis, limit: number, from: number | undefined, keep: KeptEarly): Promise<DeploymentsPruned>
   /** Those within a period, the latest first. */
-  list(filter: DeploymentFilter): Promise<readonly ShownDeployment[]>
+  list(filter: PeriodFilter): Promise<readonly ShownDeployment[]>
   /** The last success of each environment, the latest first. */
-  current(filter: {
-    readonly project?: ProjectScope | undefined
-    readonly limit: number
-  }): Promise<readonly ShownDeployment[]>
+  current(filter: Pick<PeriodFilter, 'project' | 'limit'>): Promise<readonly ShownDeployment[]>
 }

@@ -1,7 +1,17 @@
 // The projects that a question is about: one by its full path, all of a group, or several by their full paths. A text that ends with a slash is a
 // group.
+import type { Millis } from '../../model/instant.ts'
 
 export type ProjectScope = string | ReadonlySet<string>
+
+/** What happened within a period. */
+export interface PeriodFilter {
+  /** Undefined: in all projects. */
+  readonly project?: ProjectScope | undefined
+  readonly since: Millis
+  readonly until: Millis
+  readonly limit: number
+}
 
 export function isGroup(scope: string): boolean {
   return scope.endsWith('/')

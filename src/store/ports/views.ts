@@ -3,7 +3,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectScope } from './project-scope.ts'
+import type { PeriodFilter, ProjectScope } from './project-scope.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { ShownKind } from '../../model/shown-event.ts'
 import type { Signal, StoredRun } from './runs.ts'
@@ -86,15 +86,6 @@ export interface AuditPage {
   readonly next?: AuditCursorPlace | undefined
 }
 
-export interface ShownEventQuery {
-  readonly as: ShownKind
-  /** Full path; undefined: all projects and groups. */
-  readonly project?: ProjectScope | undefined
-  readonly since: Millis
-  readonly until: Millis
-  readonly limit: number
-}
-
 /** The count of a list stops here. */
 export const maxCounted = 10_000
 
@@ -142,8 +133,8 @@ export interface Views {
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   /** Audit events, the newest first. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
-  /** Events of one kind within a period, the newest first. */
-  shownEvents(query: ShownEventQuery): Promise<readonly EventChunk[]>
+  /** Events of one kind within a period, the newest first; without a project, also those of groups. */
+  shownEvents(query: PeriodFilter & { readonly as: ShownKind }): Promise<readonly EventChunk[]>
   readonly trends: TrendViews
   readonly costs: CostReads
   readonly judging: Judging

@@ -3,7 +3,7 @@ import { countable, listed, ownByNumber, type CountedTable } from './counted.ts'
 import { json, optional, number, type Row } from './columns.ts'
 import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../../model/incident.ts'
 import { plainText } from './plain-text.ts'
-import type { IncidentFilter, Incidents, ShownIncident } from '../ports/incidents.ts'
+import type { Incidents, ShownIncident } from '../ports/incidents.ts'
 import type { Statements } from './statements.ts'
 
 /** The platform's limit for the path of a project. */
@@ -43,7 +43,7 @@ function countedOf(row: Row | undefined): CountedIncident {
 }
 
 export function incidents(sql: Statements): Incidents {
-  const list = async (where: string, values: readonly number[], { project, limit }: IncidentFilter) =>
+  const list = async (where: string, values: readonly number[], { project, limit }: Parameters<Incidents['open']>[0]) =>
     listed(
       sql,
       incidentTable,
