@@ -36,7 +36,9 @@ export function chunkText(chunk: Chunk): string {
 }
 
 function storedJobs(jobs: readonly JobSnapshot[]): StoredJobs {
-  const [people, runners, tags] = [new Distinct<Person>(), new Distinct<Runner>(), new DistinctTags()]
+  // People and runners that recur are the same objects (`model/recurring.ts`); equal lists of tags are different ones.
+  const [people, runners] = [new Distinct<Person>(one => one), new Distinct<Runner>(one => one)]
+  const tags = new Distinct<readonly string[]>(JSON.stringify)
   const rows = jobs.map(job => {
     // In the order of `jobPlaces`. Fields that are read by names from a list, or lists in a list, take half as long again.
     // prettier-ignore
@@ -121,29 +123,21 @@ function isListOfRows(value: unknown): value is StoredRow[] {
   return Array.isArray(value) && value.every(Array.isArray)
 }
 
-/** What recurs is the same object (`model/recurring.ts`). */
+/** `nameOf`: equal for those that are written once. */
 class Distinct<T> {
   readonly all: T[] = []
-  readonly #places = new Map<T, number>()
+  readonly #places = new Map<unknown, number>()
+  readonly #nameOf: (one: T) => unknown
+
+  constructor(nameOf: (one: T) => unknown) {
+    this.#nameOf = nameOf
+  }
 
   index(one: T): number {
-    const known = this.#places.get(one)
+    const name = this.#nameOf(one)
+    const known = this.#places.get(name)
     if (known !== undefined) return known
-    this.#places.set(one, this.all.length)
+    this.#places.set(name, this.all.length)
     return this.all.push(one) - 1
-  }
-}
-
-/** Lists of tags by their words: equal ones are different objects. */
-class DistinctTags {
-  readonly all: (readonly string[])[] = []
-  readonly #places = new Map<string, number>()
-
-  index(tags: readonly string[]): number {
-    const words = JSON.stringify(tags)
-    const known = this.#places.get(words)
-    if (known !== undefined) return known
-    this.#places.set(words, this.all.length)
-    return this.all.push(tags) - 1
   }
 }

@@ -1,7 +1,7 @@
 // Changes runs, as steps of a transaction: loads them under a lock, decides their changes, and writes these.
 import { addLateReads } from './late-reads.ts'
-import { changesListing, insertListings, listingOf, listingValues } from '../read-models/listing.ts'
-import { each, forRows, type Steps, type Within } from './steps.ts'
+import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
+import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
 import { keyOf, storedRun } from './run-rows.ts'
 import { loadJobs, type Recall } from './run-jobs.ts'
@@ -166,7 +166,7 @@ function* changeSlice(
   }
 }
 
-function listingRow(id: number, run: Run, now: number): (string | number | null)[][] {
+function listingRow(id: number, run: Run, now: number): StepValue[][] {
   const listing = listingOf(run, now)
-  return listing === undefined ? [] : [[id, ...listingValues(listing)]]
+  return listing === undefined ? [] : [[id, ...listing]]
 }

@@ -8,7 +8,7 @@ import type { FlakyDay, RememberedReport, TestFigures, TestMemory, TestQuestion 
 import type { ProjectScope } from '../ports/project-scope.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Row } from './columns.ts'
-import { lockNames, type Steps, type Within } from './steps.ts'
+import { each, forRows, lockNames, type Steps, type Within } from './steps.ts'
 import type { TestName } from '../../model/test-report.ts'
 
 export interface Recorded {
@@ -21,8 +21,6 @@ const maxReports = 20
 /** The maximum of results that a ranking reads, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
 const day = 24 * 3_600_000
-/** Rows of one statement. */
-const rowsAtOnce = 100
 /** Bytes of a row besides its texts. */
 const bytesOfRow = 100
 
@@ -54,17 +52,17 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
     [instance, projectId, project, job, revision, jobId, pipelineId, lostMs, endedAt, size + bytesOfRow, passed],
   ]
   const reportId = written === undefined ? 0 : reportKey(written).id
-  for (let from = 0; from < rows.length; from += rowsAtOnce) {
-    const some = rows.slice(from, from + rowsAtOnce)
-    yield [
-      `INSERT INTO test_cases (report_id, test, kind, suite, name, ms) VALUES ${marks(some.length, 6)}`,
-      some.flatMap(({ hash, kind, suite, name, ms }) => [reportId, hash, kind, suite, name, ms]),
-    ]
-  }
-  for (const { hash, suite, name, within, lost } of flaky) {
-    const values = [...code, hash, project, suite, name, within, jobId, pipelineId, endedAt, lost]
-    yield [`INSERT INTO flaky_tests (${flakyColumns}) VALUES ${marks(1, values.length)}`, values]
-  }
+  yield each(
+    insertCases,
+    rows.map(({ hash, kind, suite, name, ms }) => [reportId, hash, kind, suite, name, ms]),
+  )
+  yield each(
+    insertFlaky,
+    flaky.map(({ hash, suite, name, within, lost }) => [
+      ...code,
+      ...[hash, project, suite, name, within, jobId, pipelineId, endedAt, lost],
+    ]),
+  )
   return { flaky: flaky.map(shown), forgotten: yield* forgetBeyond(instance, projectId, limit) }
 }
 
@@ -137,14 +135,6 @@ function shown({ suite, name, within }: Found): FlakyTest {
   return { suite, name, within }
 }
 
-/** `(?1, ?2), (?3, ?4)` for 2 rows of 2 columns. */
-function marks(rows: number, columns: number): string {
-  return Array.from({ length: rows }, (_, row) => {
-    const own = Array.from({ length: columns }, (_, column) => `?${row * columns + column + 1}`)
-    return `(${own.join(', ')})`
-  }).join(', ')
-}
-
 const selectEarlier = `SELECT id, lost_ms, passed FROM test_reports
   WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4 ORDER BY id DESC LIMIT ?5`
 const selectFound =
@@ -152,8 +142,19 @@ const selectFound =
 const insertReport = `INSERT INTO test_reports
   (instance, project_id, project, job, revision, job_id, pipeline_id, lost_ms, reported_at, size, passed)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id`
-const flakyColumns =
-  'instance, project_id, job, revision, test, project, suite, name, within_what, job_id, pipeline_id, found_at, lost_ms'
+const insertCases = forRows(
+  ['bigint', 'bigint', 'text', 'text', 'text', 'bigint'],
+  ({ rows }) => `INSERT INTO test_cases (report_id, test, kind, suite, name, ms) ${rows}`,
+)
+const insertFlaky = forRows(
+  [
+    ...(['text', 'bigint', 'text', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const),
+    ...(['bigint', 'bigint', 'bigint', 'bigint'] as const),
+  ],
+  ({ rows }) => `
+  INSERT INTO flaky_tests (instance, project_id, job, revision, test, project, suite, name, within_what, job_id, pipeline_id, found_at, lost_ms)
+  ${rows}`,
+)
 
 const reportKey = record({ id: number('id') })
 const sizeRow = record({ size: number('size') })
