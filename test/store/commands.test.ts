@@ -12,7 +12,7 @@ import { contents, fill } from './filled.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { runProgram } from '../../src/cli/program.ts'
-import { sqliteMigrations } from '../../src/store/sqlite/migrations.ts'
+import { sqliteMigrations } from '../../src/store/sqlite/migrate.ts'
 
 const newest = sqliteMigrations.length
 let folder: string

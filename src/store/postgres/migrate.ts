@@ -1,9 +1,33 @@
-// Migrates a PostgreSQL database to this version's schema, even if many replicas start at the same moment. All locks and settings end with a
+// PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../lib/fault.ts'
-import { leaveOldSchema } from '../sql/schema.ts'
-import { postgresMigrations } from './migrations.ts'
+import { leaveOldSchema, namesOfTotals, schemaOf } from '../sql/schema.ts'
 import type pg from 'pg'
+
+const tables = schemaOf({
+  id: 'bigserial PRIMARY KEY',
+  idForGood: 'bigserial PRIMARY KEY',
+  ownId: 'bigint PRIMARY KEY',
+  bytes: 'bytea',
+  byKey: '',
+})
+
+export const postgresMigrations: readonly string[] = [
+  // 1: the tables that both databases have.
+  `${tables}
+  -- A body is stored only for a moment: compressing it costs more than writing it.
+  ALTER TABLE inbox ALTER COLUMN body SET STORAGE EXTERNAL;
+  CREATE INDEX inbox_waiting ON inbox (id, leased_until);
+
+  -- Idempotency keys of deliveries, remembered for a week.
+  CREATE TABLE delivery_keys (
+    key     text PRIMARY KEY,
+    seen_at bigint NOT NULL
+  );
+  CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
+  `,
+  namesOfTotals,
+]
 
 /** An arbitrary number, the same in every version. */
 const migrationLock = 7_462_736_101

@@ -1,9 +1,8 @@
 // Runs on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { changeRuns } from '../sql/runs.ts'
 import { keyOf } from '../sql/run-rows.ts'
-import { postgresStatements } from './statements.ts'
+import { execute, postgresStatements, withinOf } from './statements.ts'
 import { runReads } from '../sql/run-reads.ts'
-import { execute, withinOf } from './steps.ts'
 import type { Database, Session } from './database.ts'
 import type { Runs, Processed } from '../ports/runs.ts'
 

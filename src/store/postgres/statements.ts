@@ -1,8 +1,9 @@
-// Runs the shared SQL on PostgreSQL.
-import { placed } from './arrays.ts'
-import { execute, withinOf } from './steps.ts'
-import type { Database } from './database.ts'
+// Runs the shared SQL on PostgreSQL: single statements, and the steps of a transaction.
+import { columnsOf, placed } from './arrays.ts'
+import type { Database, Session } from './database.ts'
+import type { Row } from '../sql/columns.ts'
 import type { Statements } from '../sql/statements.ts'
+import type { Step, Steps, Within } from '../sql/steps.ts'
 
 export function postgresStatements(db: Database): Statements {
   return {
@@ -15,4 +16,38 @@ export function postgresStatements(db: Database): Statements {
     skipLocked: 'FOR UPDATE SKIP LOCKED',
     pathOfRun: "CAST(runs.project AS json) -> 'facts' ->> 'path'",
   }
+}
+
+/** Within a transaction. */
+export async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
+  let step = steps.next()
+  while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
+  return step.value
+}
+
+async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
+  if ('concurrently' in step) {
+    await executeConcurrently(session, step.concurrently)
+    return []
+  }
+  if ('each' in step)
+    return step.rows.length === 0 ? [] : session.query(step.each.postgres, columnsOf(step.rows, step.each.types))
+  const [sql, values] = step
+  return session.query(placed(sql), values)
+}
+
+/** At the same time, on the transaction's connection. */
+async function executeConcurrently(session: Session, all: readonly Steps<void>[]): Promise<void> {
+  const running = all.map(async steps => execute(session, steps))
+  try {
+    await Promise.all(running)
+  } catch (error) {
+    // The others fail, too. Their statements must have ended before the rollback.
+    await Promise.allSettled(running)
+    throw error
+  }
+}
+
+export function withinOf({ damaged, log }: Session, now: number): Within {
+  return { now, damaged, log, isShared: true }
 }

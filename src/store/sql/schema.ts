@@ -1,7 +1,5 @@
 // The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
-import { changeSchema } from './change-schema.ts'
-import { deploymentSchema } from './deployment-schema.ts'
-import { incidentSchema } from './incident-schema.ts'
+import { countedSchema } from './counted-schema.ts'
 import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
@@ -260,10 +258,7 @@ export function schemaOf(dialect: Dialect): string {
 
   ${testSchema(dialect)}
 
-  ${deploymentSchema(dialect)}
-  ${incidentSchema(dialect)}
-
-  ${changeSchema(dialect)}
+  ${countedSchema(dialect)}
 
   CREATE TABLE counters (
     name  text PRIMARY KEY,

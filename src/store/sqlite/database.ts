@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { makeFolder } from './folder.ts'
-import { makePrivateFile } from './private-place.ts'
+import { makeFolder, makePrivateFile } from './private-place.ts'
 import { openFault, schemaFault } from './faults.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { Log } from '../../lib/log.ts'
@@ -11,8 +10,7 @@ import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
-import { sqliteMigrations } from './migrations.ts'
-import { migrate, refuseUnknownSchema, versionOf } from './migrate.ts'
+import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 

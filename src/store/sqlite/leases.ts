@@ -1,5 +1,8 @@
 // Leases of deliveries, runs and outbox entries on SQLite. Only one process serves a file, so they are in memory: stored in the rows, each
 // lease would rewrite the row, with its body, and need a commit. They end with the process. Times are monotonic (`Database.elapsed`).
+import { queueTables } from '../sql/leased-queue.ts'
+import { forGood } from '../sql/too-far-ahead.ts'
+import type { Database } from './database.ts'
 
 export interface Leases {
   /** The end of its last lease; 0 if it was never leased. */
@@ -42,4 +45,18 @@ export function createLeases(): Leases {
       return leases.size
     },
   }
+}
+
+/** The parameter: the store's time, ms. */
+const givenBack: readonly string[] = [
+  // In a file that was copied from PostgreSQL.
+  `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
+  ...queueTables.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
+  // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.
+  `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
+]
+
+/** At the start, ends all leases that are stored in rows: their holder has crashed, and nothing must wait for them to expire. */
+export function giveBackLeases(db: Database): void {
+  for (const sql of givenBack) db.prepare(sql).run(db.now())
 }

@@ -3,11 +3,10 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
-import { giveBackLeases } from './given-back.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentChunks } from './recent-chunks.ts'
 import { sqliteOutbox } from './outbox.ts'
-import { createLeases } from './leases.ts'
+import { createLeases, giveBackLeases } from './leases.ts'
 import {
   bytesOfFiles,
   defaultRoom,
@@ -23,7 +22,7 @@ import { deliveryPositions, type DeliveryPositions } from './deliveries/position
 import { deliveryProgress } from './deliveries/progress.ts'
 import { filesLeftBehind } from './deliveries/left-behind.ts'
 import { lockForServing } from './serve-lock.ts'
-import { makeFolder } from './folder.ts'
+import { makeFolder } from './private-place.ts'
 import { proveReadable } from './deliveries/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqlitePruning } from './pruning.ts'

@@ -1,7 +1,7 @@
 // Creates files and folders that no other user can read, from the first moment: a process that opens a file before its mode is changed can
-// continue to read it.
-import { chmodSync, closeSync, openSync } from 'node:fs'
-import { makeFolder } from './folder.ts'
+// continue to read it. Folders survive a power failure: a folder's name is an entry of its parent, so the parent is synced, too.
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import path from 'node:path'
 
 /** Creates an empty file (0600), or sets the mode of an existing one. Throws what the file system throws. */
 export function makePrivateFile(file: string): void {
@@ -18,4 +18,25 @@ export function makePrivateFile(file: string): void {
 export function makePrivateFolder(folder: string): void {
   makeFolder(folder)
   chmodSync(folder, 0o700)
+}
+
+/** Creates it and its parents (0700) if they are missing. Throws what the file system throws. */
+export function makeFolder(folder: string): void {
+  const wanted = path.resolve(folder)
+  const first = mkdirSync(wanted, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  const top = path.dirname(path.resolve(first))
+  for (let made = wanted; made !== top; made = path.dirname(made)) syncFolder(path.dirname(made))
+}
+
+/** Waits until its entries are on disk. */
+export function syncFolder(folder: string): void {
+  // Windows cannot open folders, and need not.
+  if (process.platform === 'win32') return
+  const descriptor = openSync(folder, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }

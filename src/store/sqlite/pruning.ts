@@ -1,8 +1,7 @@
 // Pruning on SQLite: small transactions, and free pages returned to the file system.
 import { pruneEvents, pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import { number, optional } from '../sql/columns.ts'
-import { sqliteStatements } from './statements.ts'
-import { execute, withinOf } from './steps.ts'
+import { execute, sqliteStatements, withinOf } from './statements.ts'
 import type { Database } from './database.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import type { RecentChunks } from './recent-chunks.ts'

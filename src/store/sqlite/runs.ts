@@ -6,8 +6,7 @@ import { keyOf } from '../sql/run-rows.ts'
 import { maxText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
 import { number, record } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
-import { sqliteStatements } from './statements.ts'
-import { execute, withinOf } from './steps.ts'
+import { execute, sqliteStatements, withinOf } from './statements.ts'
 import type { Runs } from '../ports/runs.ts'
 
 export function sqliteRuns(waiting: Waiting, recent: RecentChunks): Runs {
