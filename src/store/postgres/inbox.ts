@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { deliveryColumns, inboxReads, itemOf } from '../sql/inbox.ts'
 import { number, text } from '../sql/columns.ts'
-import { placed } from './arrays.ts'
-import { postgresStatements } from './statements.ts'
+import { placed, postgresStatements } from './statements.ts'
 import {
   endOfDay,
   keyMemory,

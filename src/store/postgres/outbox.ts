@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { chunkOf, deadLetters, entryOf, selectQueues, settledValues } from '../sql/outbox.ts'
-import { postgresStatements } from './statements.ts'
-import { columnsOf, placed, unnest } from './arrays.ts'
+import { each, forRows } from '../sql/steps.ts'
+import { placed, postgresStatements } from './statements.ts'
 import { number, type Row } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
-import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
+import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue } from '../ports/outbox.ts'
 
 export function postgresOutbox(db: Database): Outbox {
   const sql = postgresStatements(db)
@@ -23,9 +23,10 @@ export function postgresOutbox(db: Database): Outbox {
     },
     settle: async (token, settlements) => {
       if (settlements.length === 0) return { lost: 0, at: await db.now() }
-      return db.transaction(async (session, now) => {
-        const settled = await settle(session, now, token, settlements)
-        return { lost: settlements.length - settled, at: now }
+      return sql.transaction(function* ({ now }) {
+        const values = settlements.map(one => [...settledValues(one, now), token])
+        const settled = yield each(settleEntries, values)
+        return { lost: settlements.length - settled.length, at: now }
       })
     },
     dueIn: async queue => {
@@ -100,23 +101,13 @@ async function dueHeads(session: Session, now: number, queue: ExportQueue, limit
     .map(({ row }) => row)
 }
 
-/** Returns how many were settled; the leases of the others were lost. */
-async function settle(
-  session: Session,
-  now: number,
-  token: string,
-  settlements: readonly Settlement[],
-): Promise<number> {
-  const rows = await session.query(settleEntries, [
-    ...columnsOf(settlements.map(one => settledValues(one, now))),
-    token,
-  ])
-  return rows.length
-}
-
-const settleEntries = `
+/** Entries whose lease was lost stay as they are. */
+const settleEntries = forRows(
+  ['text', 'bigint', 'text', 'int', 'int', 'bigint', 'bigint', 'text'],
+  ({ rows }) => `
   UPDATE outbox e SET
     state = s.state, lease = NULL, due_at = coalesce(s.due_at, e.due_at), error = s.error, tries = e.tries + s.tries,
     answer_status = s.status, settled_at = s.settled_at
-  FROM ${unnest(['text', 'bigint', 'text', 'int', 'int', 'bigint', 'bigint'])} AS s (state, due_at, error, tries, status, settled_at, id)
-  WHERE e.id = s.id AND e.lease = $8 AND e.state = 'pending' RETURNING e.id`
+  FROM (${rows}) AS s (state, due_at, error, tries, status, settled_at, id, lease)
+  WHERE e.id = s.id AND e.lease = s.lease AND e.state = 'pending' RETURNING e.id`,
+)

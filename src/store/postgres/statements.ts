@@ -1,9 +1,8 @@
 // Runs the shared SQL on PostgreSQL: single statements, and the steps of a transaction.
-import { columnsOf, placed } from './arrays.ts'
+import { jsonSeparator, type ColumnType, type Step, type Steps, type StepValue, type Within } from '../sql/steps.ts'
 import type { Database, Session } from './database.ts'
 import type { Row } from '../sql/columns.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Step, Steps, Within } from '../sql/steps.ts'
 
 export function postgresStatements(db: Database): Statements {
   return {
@@ -50,4 +49,20 @@ async function executeConcurrently(session: Session, all: readonly Steps<void>[]
 
 export function withinOf({ damaged, log }: Session, now: number): Within {
   return { now, damaged, log, isShared: true }
+}
+
+/** One array for each column of the rows, as every statement is a round trip. */
+export function columnsOf(
+  rows: readonly (readonly StepValue[])[],
+  types: readonly ColumnType[],
+): (StepValue[] | string)[] {
+  return types.map((type, column) => {
+    const values = rows.map(row => row[column] ?? null)
+    return type === 'json' ? values.join(jsonSeparator) : values
+  })
+}
+
+/** With `$1` for `?1`. */
+export function placed(sql: string): string {
+  return sql.replace(/\?(\d+)/g, '$$$1')
 }
