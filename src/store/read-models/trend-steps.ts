@@ -11,6 +11,7 @@ import {
   takeInSql,
   writeTrends,
 } from './trends-sql.ts'
+import { cut } from '../sql/slices.ts'
 import { day, hour, hoursStoredFor } from '../ports/trends.ts'
 import { each, type Steps, type Within } from '../sql/steps.ts'
 import { EarlierFailures } from './earlier-failures.ts'
@@ -97,7 +98,7 @@ function contentsOf(rows: readonly Row[]): Map<number, unknown> {
 const rowsAtOnce = 1_000
 
 export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<void> {
-  for (const some of slicesOf(sums.additions())) {
+  for (const some of cut(sums.additions(), () => 1, rowsAtOnce)) {
     const known = yield each(
       knownTrends,
       some.map((one, at) => [at, ...rowKey(one)]),
@@ -108,7 +109,7 @@ export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<
       some.map((one, at) => rowValues(one, before.get(at), damaged)),
     )
   }
-  for (const some of slicesOf(sums.costs.rows())) yield each(addCosts, some.map(costValues))
+  for (const some of cut(sums.costs.rows(), () => 1, rowsAtOnce)) yield each(addCosts, some.map(costValues))
   const days = [...sums.sections.days()]
   const sections = Map.groupBy(
     yield each(
@@ -123,12 +124,6 @@ export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<
   )
   yield [takeInSql.reached, []]
   yield ['UPDATE trends_reached SET chunk_id = ?1 WHERE id = 1', [last]]
-}
-
-function slicesOf<T>(all: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(all.length / rowsAtOnce) }, (_, at) =>
-    all.slice(at * rowsAtOnce, (at + 1) * rowsAtOnce),
-  )
 }
 
 /** Returns how many rows were deleted. `keep`: how long daily rows are stored, ms. */

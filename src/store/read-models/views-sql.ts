@@ -58,7 +58,7 @@ export function viewsOn(
         `SELECT ${column}count(*) AS count FROM listed_runs WHERE status IN (${places(statuses)}) ${group}`,
         statuses,
       )
-      return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
+      return sumOf(rows, isCounted)
     },
     silentInStatus: async (statuses, since, limit) => {
       const rows = await ask(
@@ -76,7 +76,7 @@ export function viewsOn(
       const rows = await ask(`SELECT ${column}count(*) AS count FROM listed_runs WHERE finished_at >= ?1 ${group}`, [
         since,
       ])
-      return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
+      return sumOf(rows, isCounted)
     },
     newestFirstSeen: async () => {
       const newest = await ask(
@@ -128,9 +128,7 @@ export function viewsOn(
          FROM (SELECT ${column} FROM listed_runs ${where} LIMIT ${maxCounted + 1}) AS walked ${group}`,
         values,
       )
-      const counted = rows.reduce((sum, row) => sum + count(row), 0)
-      if (counted > maxCounted) return undefined
-      return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
+      return sumOf(rows) > maxCounted ? undefined : sumOf(rows, isCounted)
     },
     projects: async limit => {
       // A loose index scan: from one path to the next, however many runs each has.
@@ -193,6 +191,11 @@ export function viewsOn(
       return rows.map(exportOf)
     },
   }
+}
+
+/** The sum of the counts of all projects, or of those for which `isCounted` holds. */
+function sumOf(rows: readonly Row[], isCounted?: (project: string) => boolean): number {
+  return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
 }
 
 function idsOf(rows: readonly Row[]): number[] {

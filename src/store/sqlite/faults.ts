@@ -15,7 +15,7 @@ const ofTheData: readonly number[] = [18, 19, 20, 25]
 const busy = 5
 const full = 13
 /** SQLITE_CORRUPT, SQLITE_NOTADB */
-const damaged: readonly number[] = [11, 26]
+export const damagedCodes: readonly number[] = [11, 26]
 
 /** The upper bits are the extended error code. */
 function codeOf(error: unknown): number | undefined {
@@ -51,7 +51,9 @@ export function openFault(file: string, error: unknown): StoreError {
   const remedies: Readonly<Record<number, string>> = {
     [busy]: 'Another process has locked the file: wait until it is done, or stop it.',
     [full]: 'Free disk space, or move the store to a larger disk.',
-    ...Object.fromEntries(damaged.map(code => [code, 'Restore a backup, or use another file (PIPESPAN_STORE_URL).'])),
+    ...Object.fromEntries(
+      damagedCodes.map(code => [code, 'Restore a backup, or use another file (PIPESPAN_STORE_URL).']),
+    ),
   }
   const remedy =
     remedies[codeOf(error) ?? 0] ?? 'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.'

@@ -3,15 +3,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
+import { isBusy } from './faults.ts'
 import { makePrivateFile } from './private-place.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 interface ServeLock {
   release(): void
 }
-
-/** SQLITE_BUSY */
-const busy = 5
 
 /**
  * `file`: without links (`storeFile`). Throws StoreTaken with the holder's process and host. Commands do not take this lock while they share
@@ -65,10 +63,6 @@ function sayWhoHolds(holderFile: string): void {
   } catch {
     // On a full disk: then the message of `StoreTaken` does not name the holder.
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === busy
 }
 
 function holderOf(holderFile: string): string {
