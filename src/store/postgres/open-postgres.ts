@@ -1,22 +1,18 @@
 // The store on PostgreSQL, for any number of replicas.
+import { usedBytes } from './size.ts'
 import { postgresStatements } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresOutbox } from './outbox.ts'
 import { postgresInbox } from './inbox.ts'
-import { postgresPruning } from './pruning.ts'
+import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { operations } from '../sql/operations.ts'
-import type { Store } from '../ports/store.ts'
+import type { Store, StoreOptions } from '../ports/store.ts'
 
-export interface PostgresOptions extends DatabaseOptions {
-  /** At this size, in bytes, the store refuses deliveries. */
-  readonly maxSize: number
-  /** Bytes of test results of one project. */
-  readonly testMemory?: number | undefined
-}
+type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'testMemory'>
 
 const maintenancePatience = 60_000
 
@@ -25,13 +21,21 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const db = await openDatabase(url, options)
   // Maintenance reads many rows in one statement.
   const maintenance = db.withPatience(maintenancePatience)
+  const pruning = postgresStatements(maintenance)
   return {
     ...operations(postgresStatements(db), options, postgresTrendTaking(maintenance)),
     runsPerTransaction: 64,
     inbox: postgresInbox(db, options.maxSize),
     runs: postgresRuns(db),
     outbox: postgresOutbox(db),
-    pruning: postgresPruning(maintenance, options.maxSize),
+    pruning: {
+      ...pruneStatements(pruning),
+      runs: async (before, limit, from) =>
+        pruning.transaction(within => pruneRuns(before, limit, from, undefined, within)),
+      fullness: async () => (await usedBytes(maintenance)) / options.maxSize,
+      // Autovacuum gives space back.
+      giveBack: async () => 0,
+    },
     tables: postgresTables(maintenance),
     underWay: postgresUnderWay(db),
     clockWasAhead: async () => db.wasAhead(),
