@@ -17,7 +17,7 @@ import {
 } from './deliveries/files.ts'
 import { acceptedDeliveries, type AcceptedDeliveries } from './deliveries/reader.ts'
 import { beginDeliveries, deliveryState } from './deliveries/begin.ts'
-import { deliveriesFault } from './deliveries/fault.ts'
+import { deliveriesFault, orFault } from './deliveries/fault.ts'
 import { deliveryPositions, type DeliveryPositions } from './deliveries/positions.ts'
 import { deliveryProgress } from './deliveries/progress.ts'
 import { filesLeftBehind } from './deliveries/left-behind.ts'
@@ -178,26 +178,20 @@ function openDeliveries(db: Database, keys: DeliveryKeys, own: OwnFiles, { log }
   syncCommits(`${own.file}-wal`)
   const progress = deliveryProgress(db, own.positions, log)
   const leftBehind = filesLeftBehind({ db, keys, progress, log, ...own })
-  try {
-    beginDeliveries({ db, progress, leftBehind, ...own })
-  } catch (error) {
-    throw deliveriesFault(error)
-  }
+  orFault(() => beginDeliveries({ db, progress, leftBehind, ...own }))
   return acceptedDeliveries({ db, keys, progress, leftBehind, log, ...own })
 }
 
 /** A killed process may have written a commit without its sync: it is synced before deliveries are erased because of it. */
 function syncCommits(sqliteWal: string): void {
-  try {
+  orFault(() => {
     const descriptor = openSync(sqliteWal, 'r+')
     try {
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
     }
-  } catch (error) {
-    throw deliveriesFault(error)
-  }
+  })
 }
 
 async function proveDeliveries(folder: string): Promise<void> {

@@ -4,12 +4,12 @@ import { openRaw } from './raw.ts'
 import { isProcessed, lastProcessed, notProcessed, waitingUpTo, type Checkpoint } from './checkpoint.ts'
 import { number, record, text, type Row } from '../../sql/columns.ts'
 import { endOf, storedDelivery, type StoredDelivery } from './rows.ts'
-import { readCheckpoint, unreadAmong, type Progress } from './progress.ts'
+import { readCheckpoint, unreadAmong } from './progress.ts'
 import type { Database } from '../database.ts'
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeliveryPositions, Position } from './positions.ts'
+import type { Position } from './positions.ts'
 import type { KeyOfDelivery } from '../delivery-keys.ts'
-import type { LeftBehind } from './left-behind.ts'
+import type { LeftBehind, LeftBehindOptions } from './left-behind.ts'
 
 /** What is not processed yet. */
 export interface DeliveryState {
@@ -19,11 +19,7 @@ export interface DeliveryState {
   readonly oldest: number | undefined
 }
 
-interface BeginOptions {
-  readonly db: Database
-  readonly folder: string
-  readonly positions: DeliveryPositions
-  readonly progress: Progress
+interface BeginOptions extends Omit<LeftBehindOptions, 'keys' | 'log'> {
   readonly leftBehind: LeftBehind
 }
 

@@ -25,3 +25,12 @@ export function deliveriesFault(error: unknown): StoreError {
     { cause: error },
   )
 }
+
+/** The result of `work`. Throws StoreError. */
+export function orFault<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw deliveriesFault(error)
+  }
+}

@@ -18,7 +18,7 @@ const pauses = { first: 10_000, longest: 3_600_000 }
 /** Deliveries of one transaction: some MiB. */
 const takenAtOnce = 64
 
-interface LeftBehindOptions {
+export interface LeftBehindOptions {
   readonly db: Database
   readonly keys: DeliveryKeys
   readonly folder: string

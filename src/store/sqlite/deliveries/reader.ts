@@ -7,15 +7,11 @@ import { isProcessed, notProcessed, waitingUpTo } from './checkpoint.ts'
 import { beginNextFile, bytesOfFiles, currentFile, damagedFile, openToRead, prepared, usedBytes } from './files.ts'
 import { noteStuck } from './stuck.ts'
 import { reasonOf } from '../../../lib/fault.ts'
-import type { Database } from '../database.ts'
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeliveryKeys } from '../delivery-keys.ts'
 import type { DeliveryPositions, Position } from './positions.ts'
 import { oldestIn, type DeliveryState } from './begin.ts'
 import type { InboxItem } from '../../ports/inbox.ts'
-import type { LeftBehind } from './left-behind.ts'
-import type { Log } from '../../../lib/log.ts'
-import type { Progress } from './progress.ts'
+import type { LeftBehind, LeftBehindOptions } from './left-behind.ts'
 
 export interface AcceptedDeliveries {
   /**
@@ -43,14 +39,8 @@ interface Seen {
   readonly bytes: number
 }
 
-interface ReaderOptions {
-  readonly db: Database
-  readonly keys: DeliveryKeys
-  readonly folder: string
-  readonly positions: DeliveryPositions
-  readonly progress: Progress
+interface ReaderOptions extends LeftBehindOptions {
   readonly leftBehind: LeftBehind
-  readonly log: Log | undefined
 }
 
 /** The minimum time between two new files, ms: a disk that cannot be read must not cause a new file for each delivery. */

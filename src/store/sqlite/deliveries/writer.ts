@@ -10,7 +10,7 @@ import { storeFile } from '../store-file.ts'
 import { limitReached } from '../../maintenance/writable.ts'
 import { every } from '../../../lib/timer.ts'
 import { proveReadable } from './stuck.ts'
-import { deliveriesFault, isDamage } from './fault.ts'
+import { deliveriesFault, isDamage, orFault } from './fault.ts'
 import { reasonOf } from '../../../lib/fault.ts'
 import { unprocessedKeys } from './begin.ts'
 import { insertDelivery, valuesOf } from './rows.ts'
@@ -37,7 +37,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
   const folder = files.deliveryFolder(real)
   const { log, maxSize } = options
   const db = openSharedDatabase(real, options)
-  let current = begun(() => openFile(files.currentFile(folder, positions.file.number)))
+  let current = orFault(() => openFile(files.currentFile(folder, positions.file.number)))
   const keys = ingressKeys(db, keysOf())
   /** Bytes that must be free for the disk to be ready: at least as many as it refused last. */
   let needed = files.defaultRoom
@@ -224,13 +224,5 @@ function inodeOf(name: string): bigint | undefined {
     return statSync(name, { bigint: true, throwIfNoEntry: false })?.ino
   } catch {
     return undefined
-  }
-}
-
-function begun<T>(open: () => T): T {
-  try {
-    return open()
-  } catch (error) {
-    throw deliveriesFault(error)
   }
 }
