@@ -4,7 +4,7 @@ import { computePurposeOf, type ComputePurpose } from '../../model/compute-purpo
 import { computeSeconds } from '../../model/durations.ts'
 import { day, trendJob } from './trends.ts'
 import { plainText } from '../sql/plain-text.ts'
-import type { ProjectScope } from './project-scope.ts'
+import type { FiguresQuery } from './project-scope.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -38,15 +38,9 @@ export interface CostRow {
 export const costGroups = ['total', 'project', 'place', 'job', 'branch', 'worker', 'day'] as const
 export type CostGroup = (typeof costGroups)[number]
 
-export interface CostQuery {
-  readonly since: Millis
-  readonly until: Millis
+export interface CostQuery extends FiguresQuery {
   /** Undefined: all projects. */
   readonly projectId?: number | undefined
-  /** Only projects of this group, a path that ends with a slash, or these projects. */
-  readonly group?: ProjectScope | undefined
-  /** Whether a project is counted, by its full path; undefined: all are. */
-  readonly isCounted?: ((project: string) => boolean) | undefined
 }
 
 export interface CostSum {

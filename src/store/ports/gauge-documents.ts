@@ -19,6 +19,15 @@ const point = z.object({
 })
 export type GaugePoint = z.infer<typeof point>
 
+/** What metrics show of a project. */
+export const shownProject = z.object({
+  id: z.number(),
+  name: z.string().optional(),
+  path: z.string().optional(),
+  webUrl: z.string().optional(),
+  defaultBranch: z.string().optional(),
+})
+
 export const gaugeReading = z.object({
   instance: z.string(),
   /** The collector: `agents`, `feature_flags`, … */
@@ -27,15 +36,7 @@ export const gaugeReading = z.object({
   of: z.string(),
   /** The profile that names the attributes. */
   profile: z.string(),
-  project: z
-    .object({
-      id: z.number(),
-      name: z.string().optional(),
-      path: z.string().optional(),
-      webUrl: z.string().optional(),
-      defaultBranch: z.string().optional(),
-    })
-    .optional(),
+  project: shownProject.optional(),
   /** Path of the group, if it is about no project. */
   group: z.string().optional(),
   /** When the platform answered; the store's time. */

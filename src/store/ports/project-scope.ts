@@ -13,6 +13,16 @@ export interface PeriodFilter {
   readonly limit: number
 }
 
+/** Which figures are added up. */
+export interface FiguresQuery {
+  readonly since: Millis
+  readonly until: Millis
+  /** Only projects of this group, a path that ends with a slash, or these projects. */
+  readonly group?: ProjectScope | undefined
+  /** Whether a project counts in the sums of several, by its full path; undefined: all do. */
+  readonly isCounted?: ((project: string) => boolean) | undefined
+}
+
 export function isGroup(scope: string): boolean {
   return scope.endsWith('/')
 }

@@ -1,15 +1,10 @@
 // The recent series of the gauges of active runs and jobs: a series that ended is sent as 0 for a while by the replica that flushes.
 import { z } from 'zod'
+import { shownProject } from './gauge-documents.ts'
 
 const owner = {
   key: z.object({ instance: z.string(), projectId: z.number() }),
-  project: z.object({
-    id: z.number(),
-    name: z.string().optional(),
-    path: z.string().optional(),
-    webUrl: z.string().optional(),
-    defaultBranch: z.string().optional(),
-  }),
+  project: shownProject,
 }
 
 export const recentRuns = z.object({

@@ -6,7 +6,7 @@ import { plainText } from '../sql/plain-text.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Failures } from '../read-models/earlier-failures.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectScope } from './project-scope.ts'
+import type { FiguresQuery } from './project-scope.ts'
 
 export const hour = 3_600_000
 export const day = 86_400_000
@@ -66,14 +66,8 @@ export interface TrendOutcome extends TrendSubject, TrendKind {
 
 export type TrendFilter = { readonly [Name in keyof TrendKind]?: TrendKind[Name] | undefined }
 
-export interface TrendQuery extends TrendFilter {
+export interface TrendQuery extends TrendFilter, FiguresQuery {
   readonly step: TrendStep
-  readonly since: Millis
-  readonly until: Millis
-  /** Only projects of this group, a path that ends with a slash, or these projects. */
-  readonly group?: ProjectScope | undefined
-  /** Whether a project counts in the sums of several, by its full path; undefined: all do. */
-  readonly isCounted?: ((project: string) => boolean) | undefined
 }
 
 /** Sums of a project's pipelines of one class of branches. */

@@ -7,26 +7,22 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { RetainedQuery } from '../ports/trends.ts'
 
 /** UTF-16 units of the chunks that are read for one answer: a quarter of a second. */
 const maxText = 24 * 1024 * 1024
 /** How much is read before the event loop continues: some milliseconds. Runs may be large, so the first reads are small. */
 const atOnce = { first: 20, runs: 100, text: 512 * 1024 }
 
-export interface RetainedRuns {
-  /** Created at or after. */
-  readonly since: Millis
-  /** Created before. */
-  readonly until: Millis
+/** `since` and `until` are about their creation. */
+export interface RetainedRuns extends Pick<
+  RetainedQuery,
+  'since' | 'until' | 'isCounted' | 'projectId' | 'ref' | 'source'
+> {
   /** Runs that finished before are left out. */
   readonly finishedSince?: Millis | undefined
-  readonly projectId?: number | undefined
   /** The full paths that this project has had, if they are known: its runs are found by their index. */
   readonly paths?: readonly string[] | undefined
-  readonly ref?: string | undefined
-  readonly source?: string | undefined
-  /** Whether a project's runs are read, by its full path; undefined: all are. */
-  readonly isCounted?: ((project: string) => boolean) | undefined
   /** How many are read at most. */
   readonly most: number
 }
