@@ -17,16 +17,16 @@ const removal = 'Remove those that nobody asks for.'
 
 type SourceOf = (setting: string) => Source
 
-export function wrongAttributeRules(
+export function* wrongAttributeRules(
   { attributes: { rules } }: Config,
   faultOf: FaultOf,
   { namespace }: Pick<ProfileVariables, 'namespace'>,
-): ConfigFault[] {
+): Generator<ConfigFault> {
   const vendor = labelOf(namespace)
   // As a Prometheus label, so that no two names are one label.
   const names = new Map<string, string>()
   const variables = new Set<string>()
-  return rules.flatMap((rule, index) => {
+  for (const [index, rule] of rules.entries()) {
     const fault: FaultOf = (key, what, remedy) => faultOf(`attributes.rules[${index}].${key}`, what, remedy)
     const [hadNames, hadVariables] = [names.size, variables.size]
     for (const variable of variablesOf(rule)) variables.add(variable)
@@ -36,32 +36,23 @@ export function wrongAttributeRules(
       names.set(label, known)
       return known !== name
     })
-    return [
-      ...(rule.metrics && isOfJobs(rule)
-        ? [
-            fault(
-              'metrics',
-              'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.',
-              'Remove metrics, or remove jobs.',
-            ),
-          ]
-        : []),
-      ...namesOf(rule)
-        .filter(name => labelOf(name).startsWith(vendor))
-        .map(name => reservedName(name, namespace))
-        .map(({ what, remedy }) => fault('set', what, remedy)),
-      ...twins.map(name => {
-        const what = `${name} and ${names.get(labelOf(name)) ?? ''} are the same label in Prometheus.`
-        return fault('set', what, 'Use one of the two everywhere.')
-      }),
-      ...(hadNames <= maxCustomAttributes && names.size > maxCustomAttributes
-        ? [fault('set', `The rules set more than ${maxCustomAttributes} different attributes.`, removal)]
-        : []),
-      ...(hadVariables <= maxVariables && variables.size > maxVariables
-        ? [fault('set', `The rules read more than ${maxVariables} different variables.`, removal)]
-        : []),
-    ]
-  })
+    if (rule.metrics && isOfJobs(rule)) {
+      const what = 'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.'
+      yield fault('metrics', what, 'Remove metrics, or remove jobs.')
+    }
+    for (const name of namesOf(rule).filter(one => labelOf(one).startsWith(vendor))) {
+      const { what, remedy } = reservedName(name, namespace)
+      yield fault('set', what, remedy)
+    }
+    for (const name of twins) {
+      const what = `${name} and ${names.get(labelOf(name)) ?? ''} are the same label in Prometheus.`
+      yield fault('set', what, 'Use one of the two everywhere.')
+    }
+    if (hadNames <= maxCustomAttributes && names.size > maxCustomAttributes)
+      yield fault('set', `The rules set more than ${maxCustomAttributes} different attributes.`, removal)
+    if (hadVariables <= maxVariables && variables.size > maxVariables)
+      yield fault('set', `The rules read more than ${maxVariables} different variables.`, removal)
+  }
 }
 
 function labelOf(name: string): string {

@@ -26,8 +26,6 @@ export interface Checked {
   readonly profile: ProfileVariables
 }
 
-type Sdk = Config['self']['sdk']
-
 interface Check {
   /** The settings that it reads. The fault is shown at the first one that was given. */
   readonly of: readonly string[]
@@ -47,6 +45,9 @@ function wrongIf(
   return { of, find: config => (isWrong(config) ? { what: sentence(config), remedy } : undefined) }
 }
 
+/** The same, for what only matters to a process that listens. */
+const wrongIfListening: typeof wrongIf = (...given) => ({ ...wrongIf(...given), ofListeners: true })
+
 const setToken = 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).'
 const hasToken = (config: Config): boolean =>
   platformViews(config).some(({ config: { platform } }) => platform.token.current() !== undefined)
@@ -65,20 +66,17 @@ const checks: readonly Check[] = [
     'Signatures are required, but no signing token is configured to verify them.',
     'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN).',
   ),
-  {
-    ...wrongIf(
-      ['listen', 'webhook.token', 'webhook.signing_token'],
-      ({ listen, webhook, platforms }) =>
-        platforms.length === 0 &&
-        !isLoopback(listen) &&
-        (webhook.token.current() ?? webhook.signingToken.current()) === undefined,
-      ({ listen }) =>
-        `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
-      'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
-        'or listen on a loopback address such as 127.0.0.1:8080.',
-    ),
-    ofListeners: true,
-  },
+  wrongIfListening(
+    ['listen', 'webhook.token', 'webhook.signing_token'],
+    ({ listen, webhook, platforms }) =>
+      platforms.length === 0 &&
+      !isLoopback(listen) &&
+      (webhook.token.current() ?? webhook.signingToken.current()) === undefined,
+    ({ listen }) =>
+      `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
+    'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
+      'or listen on a loopback address such as 127.0.0.1:8080.',
+  ),
   wrongIf(
     ['admin.trusted_header', 'admin.trusted_proxies'],
     ({ admin }) => (admin.trustedHeader === undefined) !== ((admin.trustedProxies ?? []).length === 0),
@@ -135,17 +133,14 @@ const checks: readonly Check[] = [
       `${redelivery ? 'Redelivery' : 'watch_hooks'} reads the webhooks of polled projects and groups, but none are configured.`,
     'Set poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS).',
   ),
-  {
-    ...wrongIf(
-      ['admin.listen', 'admin.token', 'pages.enabled', 'metrics.open'],
-      ({ admin, pages, metrics }) =>
-        !isLoopback(admin.listen) && admin.token.current() === undefined && (pages.enabled || !metrics.open),
-      ({ admin, pages }) =>
-        `Anyone who can reach ${listenAddress.show(admin.listen)} could ${pages.enabled ? 'open the pages and retry or drop exports' : 'read /metrics'}: there is no admin token.`,
-      'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
-    ),
-    ofListeners: true,
-  },
+  wrongIfListening(
+    ['admin.listen', 'admin.token', 'pages.enabled', 'metrics.open'],
+    ({ admin, pages, metrics }) =>
+      !isLoopback(admin.listen) && admin.token.current() === undefined && (pages.enabled || !metrics.open),
+    ({ admin, pages }) =>
+      `Anyone who can reach ${listenAddress.show(admin.listen)} could ${pages.enabled ? 'open the pages and retry or drop exports' : 'read /metrics'}: there is no admin token.`,
+    'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
+  ),
   wrongIf(
     ['pages.logs', 'pages.enabled'],
     ({ pages }) => pages.logs && !pages.enabled,
@@ -171,16 +166,12 @@ const checks: readonly Check[] = [
     'Job logs are fetched from the platform, but no platform token is set.',
     'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
   ),
-  {
-    ...wrongIf(
-      ['admin.listen', 'listen'],
-      ({ listen, admin }) =>
-        listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host,
-      'Both listeners have the same address.',
-      'Use a different port for one of them.',
-    ),
-    ofListeners: true,
-  },
+  wrongIfListening(
+    ['admin.listen', 'listen'],
+    ({ listen, admin }) => listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host,
+    'Both listeners have the same address.',
+    'Use a different port for one of them.',
+  ),
   {
     of: ['otlp.client_key', 'otlp.client_certificate'],
     find: ({ otlp }) =>
@@ -218,7 +209,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...unusedToken(config, sourceOf('observability.token')),
     ...(faulty.has('observability.export') ? [] : nothingExported(config, sourceOf('observability.export'))),
     ...(faulty.has('events') ? [] : silentNotifications(config)),
-    ...exceeding(config.self.sdk),
+    ...exceeding(config),
     ...idleAttributeRules(config, sourceOf),
     ...unknownGrouping(config, sourceOf),
   ]
@@ -260,15 +251,10 @@ function noSecret({ config: { listen, webhook, platforms }, faulty, listens }: C
 }
 
 /** The SDK then uses the second value for both. */
-function exceeding({
-  metricExportTimeout,
-  metricExportInterval,
-  bspMaxExportBatchSize,
-  bspMaxQueueSize,
-}: Sdk): string[] {
+function exceeding({ self: { sdk } }: Config): string[] {
   const pairs = [
-    ['OTEL_METRIC_EXPORT_TIMEOUT', metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', metricExportInterval],
-    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', bspMaxExportBatchSize, 'OTEL_BSP_MAX_QUEUE_SIZE', bspMaxQueueSize],
+    ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', sdk.bspMaxExportBatchSize, 'OTEL_BSP_MAX_QUEUE_SIZE', sdk.bspMaxQueueSize],
   ] as const
   return pairs
     .filter(([, value, , max]) => value !== undefined && max !== undefined && value > max)
@@ -295,7 +281,7 @@ function nothingExported({ observability }: Config, source: Source): string[] {
 function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf, faulty: ReadonlySet<string>): ConfigFault[] {
   const first = rules.findIndex(({ match }, index) => {
     const keys = ['tags', 'type', 'project'] as const
-    return keys.every(key => isEmpty(match[key]) && !faulty.has(`costs.rules[${index}].match.${key}`))
+    return keys.every(key => (match[key] ?? '').length === 0 && !faulty.has(`costs.rules[${index}].match.${key}`))
   })
   if (first === -1) return []
   const what = `This rule is never used: costs.rules[${first}] before it matches every job.`
@@ -304,8 +290,4 @@ function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf, faulty
     .map((_, after) =>
       faultOf(`costs.rules[${first + 1 + after}].name`, what, 'Move it before that rule, or add a match to that rule.'),
     )
-}
-
-function isEmpty(value: string | readonly string[] | undefined): boolean {
-  return value === undefined || value.length === 0
 }

@@ -2,10 +2,10 @@
 import { isIP } from 'node:net'
 import { choiceOf } from './choice-options.ts'
 import { Each, setting } from './option.ts'
-import { list, patterns } from './list-kinds.ts'
+import { listOf, patterns } from './list-kinds.ts'
 import { oneOf } from './plain-kinds.ts'
 import { quoted } from './config-fault.ts'
-import { scalar, type Kind } from './kind.ts'
+import { scalar, wrong, type Kind } from './kind.ts'
 
 const headerName: Kind<string> = scalar({
   noun: 'the name of a header',
@@ -17,22 +17,14 @@ const headerName: Kind<string> = scalar({
       : undefined,
 })
 
-const networks: Kind<readonly string[]> = {
-  ...list,
+const networks: Kind<readonly string[]> = listOf({
   noun: 'a list of addresses and networks',
-  parse: raw => {
-    const items = list.parse(raw)
-    if ('wrong' in items) return items
-    const bad = items.value.find(item => !isNetwork(item))
-    if (bad === undefined) return items
-    return {
-      wrong: {
-        what: `${quoted(bad)} is no address or network.`,
-        remedy: 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.',
-      },
-    }
+  read: items => {
+    const bad = items.find(item => !isNetwork(item))
+    if (bad === undefined) return { value: items }
+    return wrong(`${quoted(bad)} is no address or network.`, 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.')
   },
-}
+})
 
 function isNetwork(item: string): boolean {
   const [address = '', bits, ...more] = item.split('/')

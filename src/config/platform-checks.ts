@@ -8,50 +8,40 @@ import type { Setting } from './reader.ts'
 const ofDefault =
   /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$|audit$|inventory\.|queries\[\d+\]\.metric$)/
 
-export function wrongPlatforms(
+export function* wrongPlatforms(
   config: Config,
   settings: readonly Setting[],
   faulty: ReadonlySet<string>,
   fault: FaultOf,
-): ConfigFault[] {
+): Generator<ConfigFault> {
   const { platforms } = config
   const isRead = [...faulty].every(path => !path.startsWith('platform') && !path.startsWith('queries'))
-  if (!isRead) return []
-  if (platforms.length === 0) return wrongQueryPlatforms(config, fault)
-  return [
-    ...repeated(config, fault),
-    ...withoutPlatform(config, settings, fault),
-    ...wrongQueryPlatforms(config, fault),
-    ...platforms.flatMap((one, index) => [
-      ...wrongTokens(one, `platforms[${index}]`, fault),
-      ...wrongSignature(one, `platforms[${index}]`, fault),
-    ]),
-    ...sharedSecrets(config, fault),
-  ]
+  if (!isRead) return
+  if (platforms.length > 0) {
+    yield* repeated(config, fault)
+    yield* withoutPlatform(config, settings, fault)
+  }
+  yield* wrongQueryPlatforms(config, fault)
+  for (const [index, one] of platforms.entries()) {
+    yield* wrongTokens(one, `platforms[${index}]`, fault)
+    yield* wrongSignature(one, `platforms[${index}]`, fault)
+  }
+  if (platforms.length > 0) yield* sharedSecrets(config, fault)
 }
 
-function repeated({ platforms, platform }: Config, fault: FaultOf): ConfigFault[] {
+function* repeated({ platforms, platform }: Config, fault: FaultOf): Generator<ConfigFault> {
   const names = platforms.map(({ name }) => name)
   const urls = platforms.map(({ url }) => plain(url))
-  return platforms.flatMap(({ name, url }, index) => {
-    const isNameUsed = names.indexOf(name) !== index
+  for (const [index, { name, url }] of platforms.entries()) {
     const isUrlUsed =
       urls.indexOf(plain(url)) !== index || (platform.url !== undefined && plain(platform.url) === plain(url))
-    return [
-      ...(isNameUsed
-        ? [fault(`platforms[${index}].name`, `The name ${name} is already used.`, 'Use another name.')]
-        : []),
-      ...(isUrlUsed
-        ? [
-            fault(
-              `platforms[${index}].url`,
-              'Another platform has this URL.',
-              'List each platform once, with `tokens` for its groups.',
-            ),
-          ]
-        : []),
-    ]
-  })
+    if (names.indexOf(name) !== index)
+      yield fault(`platforms[${index}].name`, `The name ${name} is already used.`, 'Use another name.')
+    if (isUrlUsed) {
+      const remedy = 'List each platform once, with `tokens` for its groups.'
+      yield fault(`platforms[${index}].url`, 'Another platform has this URL.', remedy)
+    }
+  }
 }
 
 function plain(url: string): string {
@@ -60,19 +50,18 @@ function plain(url: string): string {
 }
 
 /** Settings of the platform `default`, if it does not exist. */
-function withoutPlatform(config: Config, settings: readonly Setting[], fault: FaultOf): ConfigFault[] {
-  if (hasDefaultPlatform(config)) return []
-  return settings
-    .filter(({ path, source }) => source.from !== 'default' && ofDefault.test(path) && !isNamedQuery(config, path))
-    .map(({ path }) =>
-      path.startsWith('queries')
-        ? fault(path, 'The query names no platform.', 'Set `platform` to the name of one of `platforms`.')
-        : fault(
-            path,
-            'It belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.',
-            'Move it to an item of `platforms`, or set platform.url (PIPESPAN_PLATFORM_URL).',
-          ),
-    )
+function* withoutPlatform(config: Config, settings: readonly Setting[], fault: FaultOf): Generator<ConfigFault> {
+  if (hasDefaultPlatform(config)) return
+  for (const { path, source } of settings) {
+    if (source.from === 'default' || !ofDefault.test(path) || isNamedQuery(config, path)) continue
+    yield path.startsWith('queries')
+      ? fault(path, 'The query names no platform.', 'Set `platform` to the name of one of `platforms`.')
+      : fault(
+          path,
+          'It belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.',
+          'Move it to an item of `platforms`, or set platform.url (PIPESPAN_PLATFORM_URL).',
+        )
+  }
 }
 
 function isNamedQuery({ queries }: Config, path: string): boolean {
@@ -80,88 +69,70 @@ function isNamedQuery({ queries }: Config, path: string): boolean {
   return index !== undefined && queries[Number(index)]?.platform !== undefined
 }
 
-function wrongQueryPlatforms(config: Config, fault: FaultOf): ConfigFault[] {
-  const names = [...new Set(platformViews(config).map(({ platform }) => platform))]
-  return config.queries.flatMap(({ platform }, index) =>
-    platform === undefined || names.includes(platform)
-      ? []
-      : [fault(`queries[${index}].platform`, `There is no platform ${platform}.`, `Name one of ${names.join(', ')}.`)],
-  )
+function* wrongQueryPlatforms(config: Config, fault: FaultOf): Generator<ConfigFault> {
+  const names = new Set(platformViews(config).map(({ platform }) => platform))
+  for (const [index, { platform }] of config.queries.entries()) {
+    if (platform === undefined || names.has(platform)) continue
+    const remedy = `Name one of ${[...names].join(', ')}.`
+    yield fault(`queries[${index}].platform`, `There is no platform ${platform}.`, remedy)
+  }
 }
 
-function wrongTokens(
+function* wrongTokens(
   { token, tokens, poll, audit = [], inventory }: Config['platforms'][number],
   path: string,
   fault: FaultOf,
-): ConfigFault[] {
+): Generator<ConfigFault> {
+  for (const [index, { groups }] of tokens.entries()) {
+    if (groups.length > 0 && !groups.some(group => /^\d+$/.test(group))) continue
+    const remedy = 'Write full paths, such as team/sub.'
+    yield fault(`${path}.tokens[${index}].groups`, 'It names no group by its full path.', remedy)
+  }
   const groups = tokens.flatMap(({ groups: own }, index) => own.map(group => ({ group, index })))
   const all = groups.map(({ group }) => group.toLowerCase())
-  const twice = groups.filter(({ group }, index) => all.indexOf(group.toLowerCase()) !== index)
-  const named = [
-    ...(poll.projects ?? []),
-    ...(poll.groups ?? []),
-    ...audit,
-    ...Object.values(inventory).flatMap(of => of ?? []),
-  ]
-  const isForAll = token.current() !== undefined
+  for (const [at, { group, index }] of groups.entries()) {
+    if (all.indexOf(group.toLowerCase()) === at) continue
+    yield fault(`${path}.tokens[${index}].groups`, `Another token is for the group ${group}.`, 'Name each group once.')
+  }
+  if (token.current() !== undefined) return
+  const inventories = Object.values(inventory).flatMap(of => of ?? [])
   const isOfGroup = (name: string): boolean =>
     all.some(group => `${name.replace(/^project:/, '')}/`.toLowerCase().startsWith(`${group}/`))
-  const orphan = isForAll ? undefined : named.find(name => !isOfGroup(name))
-  return [
-    ...tokens.flatMap(({ groups: own }, index) =>
-      own.length === 0 || own.some(group => /^\d+$/.test(group))
-        ? [
-            fault(
-              `${path}.tokens[${index}].groups`,
-              'It names no group by its full path.',
-              'Write full paths, such as team/sub.',
-            ),
-          ]
-        : [],
-    ),
-    ...twice.map(({ group, index }) =>
-      fault(`${path}.tokens[${index}].groups`, `Another token is for the group ${group}.`, 'Name each group once.'),
-    ),
-    ...(orphan === undefined
-      ? []
-      : [
-          fault(
-            `${path}.name`,
-            `No token of this platform is for ${orphan}.`,
-            'Set `token`, name it by its full path, or add a token for its group.',
-          ),
-        ]),
-  ]
+  const named = [...(poll.projects ?? []), ...(poll.groups ?? []), ...audit, ...inventories]
+  const orphan = named.find(name => !isOfGroup(name))
+  if (orphan === undefined) return
+  const remedy = 'Set `token`, name it by its full path, or add a token for its group.'
+  yield fault(`${path}.name`, `No token of this platform is for ${orphan}.`, remedy)
 }
 
-function wrongSignature({ webhook }: Config['platforms'][number], path: string, fault: FaultOf): ConfigFault[] {
-  if (!webhook.requireSignature || webhook.signingToken.current() !== undefined) return []
-  return [
-    fault(
-      `${path}.webhook.require_signature`,
-      'Signatures are required, but no signing token is configured to verify them.',
-      `Set ${path}.webhook.signing_token.`,
-    ),
-  ]
+function* wrongSignature(
+  { webhook }: Config['platforms'][number],
+  path: string,
+  fault: FaultOf,
+): Generator<ConfigFault> {
+  if (!webhook.requireSignature || webhook.signingToken.current() !== undefined) return
+  const what = 'Signatures are required, but no signing token is configured to verify them.'
+  yield fault(`${path}.webhook.require_signature`, what, `Set ${path}.webhook.signing_token.`)
 }
 
 /** The secret says which platform has sent a delivery. */
-function sharedSecrets(config: Config, fault: FaultOf): ConfigFault[] {
+function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> {
   const { platforms, webhook } = config
   const first = hasDefaultPlatform(config) ? [{ name: defaultPlatform, path: 'webhook', webhook }] : []
   const all = [...first, ...platforms.map((one, index) => ({ ...one, path: `platforms[${index}].webhook` }))]
   const users = new Map<string, string>()
-  return all.flatMap(({ name, path, webhook: { token, signingToken } }) =>
-    [token, signingToken].flatMap((secrets, index) =>
-      (secrets.current() ?? []).flatMap(secret => {
+  for (const { name, path, webhook: one } of all) {
+    for (const [key, secrets] of [
+      ['token', one.token],
+      ['signing_token', one.signingToken],
+    ] as const) {
+      for (const secret of secrets.current() ?? []) {
         const user = users.get(secret.reveal())
         users.set(secret.reveal(), name)
-        if (user === undefined || user === name) return []
+        if (user === undefined || user === name) continue
         const what = `The platforms ${user} and ${name} have the same webhook secret, which must say who has sent a delivery.`
-        return [
-          fault(`${path}.${index === 0 ? 'token' : 'signing_token'}`, what, 'Give each platform a secret of its own.'),
-        ]
-      }),
-    ),
-  )
+        yield fault(`${path}.${key}`, what, 'Give each platform a secret of its own.')
+      }
+    }
+  }
 }

@@ -5,45 +5,31 @@ import type { ProfileVariables } from './option.ts'
 
 const shortest = 60_000
 
-export function wrongQueries(
+export function* wrongQueries(
   { queries }: Config,
   faultOf: FaultOf,
   { queryText, maxQueryBytes }: ProfileVariables,
-): ConfigFault[] {
+): Generator<ConfigFault> {
   const series = new Set<string>()
-  return queries.flatMap((query, index) => {
+  for (const [index, query] of queries.entries()) {
     const fault: FaultOf = (key, what, remedy) => faultOf(`queries[${index}].${key}`, what, remedy)
     const { metric, project, group, every, value, fields = [], attributes = {} } = query
     const own = JSON.stringify([metric, project, group, Object.entries(attributes).sort()])
     const isAgain = series.has(own)
     series.add(own)
     const bytes = Buffer.byteLength(queryText({ ...query, fields }))
-    return [
-      ...(bytes > maxQueryBytes
-        ? [
-            fault(
-              'query',
-              `The query has ${bytes} bytes as it is sent; the platform takes ${maxQueryBytes} at most.`,
-              'Shorten it, or divide it into several queries.',
-            ),
-          ]
-        : []),
-      ...(every < shortest ? [fault('every', 'A query can run at most once a minute.', 'Write 60s or more.')] : []),
-      ...(project !== undefined && group !== undefined
-        ? [fault('group', 'A query needs either a project or a group.', 'Remove one of them.')]
-        : []),
-      ...(value === 'count' && fields.length > 0
-        ? [fault('fields', 'A count has no fields.', 'Set `value` to a numeric field, or remove `fields`.')]
-        : []),
-      ...(isAgain
-        ? [
-            fault(
-              'metric',
-              'Another query reports the same series.',
-              'Use a different name or different attributes for one of them.',
-            ),
-          ]
-        : []),
-    ]
-  })
+    if (bytes > maxQueryBytes) {
+      const what = `The query has ${bytes} bytes as it is sent; the platform takes ${maxQueryBytes} at most.`
+      yield fault('query', what, 'Shorten it, or divide it into several queries.')
+    }
+    if (every < shortest) yield fault('every', 'A query can run at most once a minute.', 'Write 60s or more.')
+    if (project !== undefined && group !== undefined)
+      yield fault('group', 'A query needs either a project or a group.', 'Remove one of them.')
+    if (value === 'count' && fields.length > 0)
+      yield fault('fields', 'A count has no fields.', 'Set `value` to a numeric field, or remove `fields`.')
+    if (isAgain) {
+      const remedy = 'Use a different name or different attributes for one of them.'
+      yield fault('metric', 'Another query reports the same series.', remedy)
+    }
+  }
 }
