@@ -4,7 +4,7 @@ import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
 import { configuredClient } from './platform.ts'
 import { checkAudit } from './doctor/audit.ts'
 import { checkDaemon } from './doctor/daemon.ts'
-import { checkDestinations } from './doctor/destinations.ts'
+import { checkDestinations, checkRoutes } from './doctor/destinations.ts'
 import { checkEnforcement } from './doctor/tokens.ts'
 import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
@@ -12,7 +12,6 @@ import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
 import { createSelection } from '../processing/selection.ts'
 import { checkNotifications, notificationRoutes } from './doctor/notifications.ts'
-import { checkRoutes } from './doctor/routes.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
@@ -69,6 +68,8 @@ function configuration(
   return loaded.config
 }
 
+type Check = () => Promise<Finding | readonly Finding[]>
+
 /** In the order of the flow. A check that throws does not hide the others. */
 async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
   const destinations = destinationsOf(config)
@@ -76,10 +77,11 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
   show(findings)
   const views = platformViews(config)
   const instances = [...new Set(views.map(view => view.config.platform.url))]
-  const run = async (name: string, check: () => Promise<Finding[]>, ofPlatform?: string): Promise<void> => {
-    const found = await check().catch((error: unknown) => [
+  const run = async (name: string, check: Check, ofPlatform?: string): Promise<void> => {
+    const answer = await check().catch((error: unknown) =>
       reportOf(name)('warning', `This check failed unexpectedly: ${reasonOf(error)}.`),
-    ])
+    )
+    const found = [answer].flat()
     show(ofPlatform === undefined ? found : found.map(one => inTermsOf(ofPlatform, one)))
   }
   try {
@@ -102,7 +104,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
 async function examinePlatform(
   { groups, config }: PlatformView<ProfileName>,
   store: SharedStore | undefined,
-  run: (name: string, check: () => Promise<Finding[]>) => Promise<void>,
+  run: (name: string, check: Check) => Promise<void>,
 ): Promise<void> {
   const client = configuredClient(config)
   try {

@@ -3,6 +3,7 @@
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
+import { resourceIdOf } from './platform.ts'
 import type { HookEvents } from '../platform/port/webhook.ts'
 import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platform/port.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -72,8 +73,8 @@ async function* ownersOf(
   client: PlatformClient,
   { projects, groups, allProjects }: HooksEnsureOptions,
 ): AsyncGenerator<[HookOwner, string]> {
-  for (const project of projects) yield [{ project: idOf(project) }, project]
-  for (const group of groups) yield [{ group: idOf(group) }, group]
+  for (const project of projects) yield [{ project: resourceIdOf(project) }, project]
+  for (const group of groups) yield [{ group: resourceIdOf(group) }, group]
   if (!allProjects) return
   const seen = (await client.isAdministrator(call)) ? 'all' : 'maintained'
   for await (const { items } of client.projects(seen, {}, { ...call, max: maxProjects })) {
@@ -163,9 +164,7 @@ function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: rea
   const all = Object.values(options.secrets).filter(secret => secret !== undefined)
   return [
     isAt(hook, url) ? undefined : 'URL',
-    hook.pipelineEvents ? undefined : 'pipeline events',
-    hook.jobEvents ? undefined : 'job events',
-    ...missingFlags(hook, flags),
+    ...missingEvents(hook, flags),
     lacks.token === undefined ? undefined : 'no secret',
     lacks.signingToken === undefined ? undefined : 'no signing token',
     writeSecret && Object.values(lacks).length < all.length ? 'secret replaced' : undefined,
@@ -186,8 +185,12 @@ export function missingSecrets(hook: PlatformHook, { token, signingToken }: Hook
 }
 
 /** The events that are switched off, for people. A flag that the platform does not know cannot be switched on: it is not missing. */
-export function missingFlags({ events }: Pick<PlatformHook, 'events'>, flags: readonly string[]): string[] {
-  return flags.filter(flag => events[flag] === false).map(flag => flag.replaceAll('_', ' '))
+export function missingEvents(hook: PlatformHook, flags: readonly string[]): string[] {
+  return [
+    ...(hook.pipelineEvents ? [] : ['pipeline events']),
+    ...(hook.jobEvents ? [] : ['job events']),
+    ...flags.filter(flag => hook.events[flag] === false).map(flag => flag.replaceAll('_', ' ')),
+  ]
 }
 
 export function flagsOf(events: HookEvents, owner: HookOwner): readonly string[] {
@@ -204,10 +207,6 @@ function isAt(hook: PlatformHook, url: string): boolean {
 
 function spelled(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url
-}
-
-function idOf(text: string): string | number {
-  return /^\d+$/.test(text) ? Number(text) : text
 }
 
 const call = { priority: 'poll' } as const

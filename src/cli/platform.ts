@@ -41,6 +41,11 @@ export function commandClient(perMinute: number, connection: Connection): Comman
 /** For one request, ms: a person waits for the answer. */
 export const timeouts = { connect: 5_000, answer: 10_000 }
 
+/** A project or group as people name it: by its number or by its full path. */
+export function resourceIdOf(named: string): ResourceId {
+  return /^\d+$/.test(named) ? Number(named) : named
+}
+
 /** Undefined without a platform and a token. */
 export function configuredClient(config: Config): CommandClient | undefined {
   const { url, token, tokenType, budget } = config.platform

@@ -1,6 +1,7 @@
 // What `pipespan try` is pointed at: the platform's address with a project or a group, as people write or paste them; and what the token may read there.
 import { ConfigError } from '../lib/fault.ts'
 import { misuse } from './command-line.ts'
+import { resourceIdOf } from './platform.ts'
 import { PlatformError, type CallOptions, type PlatformClient, type PlatformProject } from '../platform/port.ts'
 
 /** `name`: an ID or a full path. */
@@ -71,7 +72,7 @@ function decoded(text: string): string {
 
 /** A project of that name, else a group. Throws a Fault with a remedy. */
 export async function findTarget(client: PlatformClient, { url, name }: TryTarget): Promise<FoundTarget> {
-  const id = /^\d+$/.test(name) ? Number(name) : name
+  const id = resourceIdOf(name)
   const project = await ifThere(async () => client.project(id, call))
   if (project !== undefined) return { is: 'project', name: project.path ?? name, projects: [project] }
   const first = await ifThere(async () => {

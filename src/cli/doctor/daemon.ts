@@ -14,7 +14,9 @@ const timeoutMs = 5_000
 /** A push event: the daemon answers it with 200 and stores nothing. */
 const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
-export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[]> {
+const seeLog = 'See its log for the reason.'
+
+export async function checkDaemon(config: Config<ProfileName>): Promise<Finding> {
   const report = reportOf('daemon')
   const scheme = config.tls.certFile === undefined ? 'http' : 'https'
   const base = localAddress(config.listen, { scheme, basePath: config.basePath })
@@ -25,18 +27,14 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
     const answerer = await whoAnswers(base, timeouts)
     if (answerer.is === 'nobody') {
       const remedy = 'Start it with `pipespan serve`, or run the doctor where it runs.'
-      return [report('warning', `No daemon answers at ${base}: ${answerer.reason}.`, remedy)]
+      return report('warning', `No daemon answers at ${base}: ${answerer.reason}.`, remedy)
     }
     if (answerer.is === 'another') {
       const remedy =
         'Stop the other service, or use another address (PIPESPAN_LISTEN, PIPESPAN_TLS_CERT_FILE, PIPESPAN_BASE_PATH).'
-      return [report('failure', `Something listens at ${base}, but it is not Pipespan: ${answerer.what}.`, remedy)]
+      return report('failure', `Something listens at ${base}, but it is not Pipespan: ${answerer.what}.`, remedy)
     }
-    if (!answerer.ready) {
-      return [
-        report('failure', `The daemon at ${base} is not ready: ${answerer.message}`, 'See its log for the reason.'),
-      ]
-    }
+    if (!answerer.ready) return report('failure', `The daemon at ${base} is not ready: ${answerer.message}`, seeLog)
     const { statusCode, body } = await request(`${base}/webhooks`, {
       ...timeouts,
       method: 'POST',
@@ -45,26 +43,17 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
     })
     await body.dump()
     if (statusCode === 200)
-      return [report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`, tokenToo(config))]
+      return report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`, tokenToo(config))
     if (statusCode !== 401)
-      return [
-        report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, 'See its log for the reason.'),
-      ]
-    return [
-      report(
-        'failure',
-        `The daemon at ${base} does not accept the webhook secret configured here; it runs with a different one.`,
-        'Restart it with this configuration, or configure the same secret here.',
-      ),
-    ]
+      return report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, seeLog)
+    return report(
+      'failure',
+      `The daemon at ${base} does not accept the webhook secret configured here; it runs with a different one.`,
+      'Restart it with this configuration, or configure the same secret here.',
+    )
   } catch (error) {
-    return [
-      report(
-        'warning',
-        `The daemon at ${base} is ready, but did not answer a webhook: ${reasonOf(error)}.`,
-        'See its log for the reason.',
-      ),
-    ]
+    const what = `The daemon at ${base} is ready, but did not answer a webhook: ${reasonOf(error)}.`
+    return report('warning', what, seeLog)
   } finally {
     await dispatcher.close()
   }

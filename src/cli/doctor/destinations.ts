@@ -1,13 +1,16 @@
-// Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address.
+// Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address. And which of them take a
+// project: by the choice of projects, of the configuration and of each destination.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding } from './finding.ts'
 import { createOtlpHttp } from '../../export/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../export/verdict.ts'
 import type { Destination, Endpoint } from '../../export/destination.ts'
 import type { Subject } from '../../model/route.ts'
+import type { Selection } from '../../processing/selection.ts'
 import type { Signal } from '../../store/ports/runs.ts'
 
 const report = reportOf('export')
+const route = reportOf('routes')
 /** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */
 const empty = new Uint8Array(0)
 
@@ -27,6 +30,40 @@ export async function checkDestinations(
   if (findings.length > 0) return findings
   if (isOff) return [report('skipped', 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')]
   return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
+}
+
+/** One finding for each destination, and whether those that take the project answer; a warning if nothing is exported. */
+export async function checkRoutes(
+  destinations: readonly Destination[],
+  selection: Pick<Selection, 'project'>,
+  project: string,
+): Promise<Finding[]> {
+  if (!selection.project(project)) {
+    const remedy =
+      'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
+    return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
+  }
+  // Its ID is only known to the platform; whatever it is, it has a value.
+  const subject = { path: project, projectId: 0 }
+  const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
+  if (destinations.length > 0 && !destinations.some(takes)) {
+    const remedy = 'Add it to `projects.include` of a destination, or list a destination without `projects`.'
+    return [route('warning', `No destination takes ${project}: it is not exported.`, remedy)]
+  }
+  const routes = destinations.map(one => {
+    const signals = Object.keys(one.signals).join(', ')
+    const values = Object.entries(one.headerValues?.(subject) ?? {}).map(
+      ([name, value]) => `{${name}} = ${name === 'project.id' ? 'its ID' : value}`,
+    )
+    const headers = values.length === 0 ? '' : `, with ${values.join(', ')} in its headers`
+    if (takes(one)) return route('fine', `${project} goes to "${one.name}": ${signals}${headers}.`)
+    const why = one.headerValues !== undefined && one.headerValues(subject) === undefined
+    return route(
+      'skipped',
+      `${project} does not go to "${one.name}": ${why ? 'a template of its headers has no value' : 'not among its projects'}.`,
+    )
+  })
+  return [...routes, ...(await checkDestinations(destinations.filter(takes), false, subject))]
 }
 
 async function checkSignal(

@@ -1,7 +1,7 @@
 // Checks of the platform's hooks: registered, enabled, with the right events, and how their last deliveries were answered.
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
-import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
+import { flagsOf, missingEvents, missingSecrets } from '../hooks.ts'
 import { hookEventsOf } from '../platform.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, HookOwner, PlatformClient, PlatformHook } from '../../platform/port.ts'
@@ -84,8 +84,7 @@ function stateOf(hook: PlatformHook, name: string, flags: readonly string[]): Fi
     const remedy = "Remove the template on the webhook's page on the platform: only the default payload can be decoded."
     findings.push(report('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy))
   }
-  const missing = [hook.pipelineEvents ? undefined : 'pipeline events', hook.jobEvents ? undefined : 'job events']
-  const events = [...missing.filter(event => event !== undefined), ...missingFlags(hook, flags)]
+  const events = missingEvents(hook, flags)
   if (events.length > 0) {
     const remedy = 'Repair it with `pipespan hooks ensure`.'
     findings.push(report('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))

@@ -3,7 +3,7 @@
 import { broken, reportOf, type Finding } from './finding.ts'
 import { inventoryOf } from '../../app/inventory.ts'
 import { PlatformError } from '../../platform/port.ts'
-import { askPolicyStore, firewallKind, isFirewallOf, roleFor, type CommandClient } from '../platform.ts'
+import { askPolicyStore, firewallKind, isFirewallOf, resourceIdOf, roleFor, type CommandClient } from '../platform.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Config } from '../../config/options.ts'
 import type { InventoryState } from '../../store/ports/inventory-documents.ts'
@@ -48,42 +48,35 @@ interface Known {
 }
 
 /** What the daemon wrote when it asked last. */
-function stored(kind: string, known: readonly Known[], now: Millis): Finding[] {
+function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
   const refused = known.filter(({ state }) => state?.refusal !== undefined)
   const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
   const unknown = known.length - refused.length - answered.length
   const late = known.flatMap(({ state }) => (state !== undefined && now - state.nextAt > maxLate ? state.nextAt : []))
   const cut = known.filter(({ state }) => (state?.omitted ?? 0) > 0)
   const role = roleFor(kind)
-  return [
-    ...(late.length > 0
-      ? [
-          report(
-            'warning',
-            `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${iso(Math.min(...late))}. What follows is its last answer.`,
-            'Look at whether it runs, with this store and this platform.',
-          ),
-        ]
-      : []),
-    ...(answered.length > 0 ? [report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)] : []),
-    ...refused.map(({ of, state }) =>
-      report(
-        'warning',
-        `${kind} could not be read for ${of}: ${state?.refusal?.message ?? ''}`,
-        [role && `Required: ${role}.`, `It is asked again at ${iso(state?.nextAt ?? now)}, and when the daemon starts.`]
-          .filter(part => part !== undefined)
-          .join(' '),
-      ),
-    ),
-    ...cut.map(({ of, state }) =>
-      report(
-        'warning',
-        `${kind} of ${of} has ${state?.omitted} more than are exported.`,
-        'docs/INVENTORY.md has the limits.',
-      ),
-    ),
-    ...(unknown > 0 ? [report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)] : []),
-  ]
+  if (late.length > 0) {
+    const since = iso(Math.min(...late))
+    yield report(
+      'warning',
+      `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${since}. What follows is its last answer.`,
+      'Look at whether it runs, with this store and this platform.',
+    )
+  }
+  if (answered.length > 0) yield report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)
+  for (const { of, state } of refused) {
+    const next = `It is asked again at ${iso(state?.nextAt ?? now)}, and when the daemon starts.`
+    yield report(
+      'warning',
+      `${kind} could not be read for ${of}: ${state?.refusal?.message ?? ''}`,
+      role === undefined ? next : `Required: ${role}. ${next}`,
+    )
+  }
+  for (const { of, state } of cut) {
+    const what = `${kind} of ${of} has ${state?.omitted} more than are exported.`
+    yield report('warning', what, 'docs/INVENTORY.md has the limits.')
+  }
+  if (unknown > 0) yield report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)
 }
 
 function iso(at: Millis): string {
@@ -95,7 +88,7 @@ async function firewalls(projects: readonly string[], client: Client): Promise<F
   const failed: Finding[] = []
   for (const name of projects.slice(0, maxFirewalls)) {
     try {
-      const isOn = await isFirewallOf(/^\d+$/.test(name) ? Number(name) : name, client)
+      const isOn = await isFirewallOf(resourceIdOf(name), client)
       states[isOn ? 'on' : 'off'].push(name)
     } catch (error) {
       const finding = broken(report, 'warning', error)

@@ -2,7 +2,7 @@
 import { request } from 'undici'
 import { broken, reportOf, type Finding } from './finding.ts'
 import { createStoredBudget } from '../../app/stored-budget.ts'
-import { dispatcherOf, timeouts } from '../platform.ts'
+import { dispatcherOf, resourceIdOf, timeouts } from '../platform.ts'
 import { PlatformError, type CallOptions, type HookOwner, type PlatformClient } from '../../platform/port.ts'
 import { ownPipelinesOf } from '../../discovery/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../discovery/poll-scope.ts'
@@ -18,10 +18,9 @@ const clockMayDiffer = 30_000
 
 /** The polled projects and groups, whose hooks and permissions are checked. */
 export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonly name: string }[] {
-  const idOf = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text)
   return [
-    ...(poll.projects ?? []).map(name => ({ owner: { project: idOf(name) }, name })),
-    ...(poll.groups ?? []).map(name => ({ owner: { group: idOf(name) }, name })),
+    ...(poll.projects ?? []).map(name => ({ owner: { project: resourceIdOf(name) }, name })),
+    ...(poll.groups ?? []).map(name => ({ owner: { group: resourceIdOf(name) }, name })),
   ]
 }
 
@@ -81,10 +80,10 @@ function polledLists(
 }
 
 /** Compares the platform's `Date` header, which has whole seconds, with the middle of the round trip. */
-export async function checkClock(config: Config): Promise<Finding[]> {
+export async function checkClock(config: Config): Promise<Finding> {
   const report = reportOf('clock')
   const { url } = config.platform
-  if (url === undefined) return [report('skipped', 'No platform is configured to compare the clock with.')]
+  if (url === undefined) return report('skipped', 'No platform is configured to compare the clock with.')
   const dispatcher = dispatcherOf(config, url)
   try {
     const sent = Date.now()
@@ -96,29 +95,27 @@ export async function checkClock(config: Config): Promise<Finding[]> {
     const received = Date.now()
     await body.dump()
     const theirs = typeof headers.date === 'string' ? Date.parse(headers.date) : NaN
-    if (Number.isNaN(theirs)) return [report('skipped', 'The platform does not report its time.')]
+    if (Number.isNaN(theirs)) return report('skipped', 'The platform does not report its time.')
     const off = Math.round((theirs - (sent + received) / 2) / 1_000)
-    if (Math.abs(off) * 1_000 <= clockMayDiffer) return [report('fine', 'The clocks agree.')]
-    return [
-      report(
-        'warning',
-        `The platform's clock is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} this machine's.`,
-        'Synchronize both with NTP: beyond 300 s signed webhooks are refused.',
-      ),
-    ]
+    if (Math.abs(off) * 1_000 <= clockMayDiffer) return report('fine', 'The clocks agree.')
+    return report(
+      'warning',
+      `The platform's clock is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} this machine's.`,
+      'Synchronize both with NTP: beyond 300 s signed webhooks are refused.',
+    )
   } catch (error) {
-    return [report('skipped', `The platform's time cannot be read: ${reasonOf(error)}.`)]
+    return report('skipped', `The platform's time cannot be read: ${reasonOf(error)}.`)
   } finally {
     await dispatcher.close()
   }
 }
 
 /** How many requests of this minute are left to all who share the token. */
-export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding[]> {
+export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding> {
   const report = reportOf('budget')
   const token = config.platform.token.current()
   if (store === undefined || token === undefined) {
-    return [report('skipped', 'No API budget is in use yet.')]
+    return report('skipped', 'No API budget is in use yet.')
   }
   const perMinute = config.platform.budget
   const budget = createStoredBudget({
@@ -130,14 +127,12 @@ export async function checkBudget(config: Config, store: SharedStore | undefined
   const { available, pausedFor } = await budget.snapshot()
   if (pausedFor > 0) {
     const remedy = "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user."
-    return [report('warning', `The platform is rate-limiting for ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)]
+    return report('warning', `The platform is rate-limiting for ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)
   }
-  if (available > 0) return [report('fine', `${available} requests available now, ${perMinute} a minute.`)]
-  return [
-    report(
-      'warning',
-      `The API budget of ${perMinute} requests a minute is used up.`,
-      "If this happens often, raise PIPESPAN_PLATFORM_BUDGET as far as the platform's limits allow.",
-    ),
-  ]
+  if (available > 0) return report('fine', `${available} requests available now, ${perMinute} a minute.`)
+  return report(
+    'warning',
+    `The API budget of ${perMinute} requests a minute is used up.`,
+    "If this happens often, raise PIPESPAN_PLATFORM_BUDGET as far as the platform's limits allow.",
+  )
 }

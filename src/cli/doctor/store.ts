@@ -61,25 +61,23 @@ function mib(bytes: number): string {
 }
 
 /** Warns of pipelines of another platform than the configured ones, which cannot be asked for their details. `urls`: of these. */
-export async function checkInstances(urls: readonly (string | undefined)[], store: SharedStore): Promise<Finding[]> {
+export async function checkInstances(urls: readonly (string | undefined)[], store: SharedStore): Promise<Finding> {
   const foreign = reportOf('instances')
   const known = urls.flatMap(url => normalizeInstance(url) ?? [])
   const own = known.join(', ')
   if (known.length === 0)
-    return [foreign('skipped', 'No platform is configured: the instance is taken from each delivery.')]
+    return foreign('skipped', 'No platform is configured: the instance is taken from each delivery.')
   const { runs } = await store.views.search({ limit: lookedAt })
   const others = new Map<string, number>()
   for (const { run } of runs) {
     const { instance } = run.key
     if (!known.includes(instance)) others.set(instance, (others.get(instance) ?? 0) + 1)
   }
-  if (others.size === 0) return [foreign('fine', `All stored pipelines are from ${own}.`)]
+  if (others.size === 0) return foreign('fine', `All stored pipelines are from ${own}.`)
   const named = [...others].map(([instance, count]) => `${instance} (${count})`).join(', ')
-  return [
-    foreign(
-      'warning',
-      `Of the newest ${runs.length} pipelines, some are from another instance than ${own}: ${named}. Their details are not fetched.`,
-      "Set PIPESPAN_PLATFORM_URL to the platform's own external URL, or remove these webhooks.",
-    ),
-  ]
+  return foreign(
+    'warning',
+    `Of the newest ${runs.length} pipelines, some are from another instance than ${own}: ${named}. Their details are not fetched.`,
+    "Set PIPESPAN_PLATFORM_URL to the platform's own external URL, or remove these webhooks.",
+  )
 }

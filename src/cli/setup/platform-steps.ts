@@ -4,8 +4,7 @@ import { fileNames, pathIn, secretIn } from './files.ts'
 import { briefly } from '../../lib/redaction.ts'
 import { hooksEnsure } from '../hooks.ts'
 import { Secret } from '../../lib/secret.ts'
-import { ensureServiceAccount, hookEventsOf } from '../platform.ts'
-import type { ResourceId } from '../../platform/port.ts'
+import { ensureServiceAccount, hookEventsOf, resourceIdOf } from '../platform.ts'
 import type { SetupAnswers } from './answers.ts'
 import type { SetupStep, StepContext } from './step.ts'
 
@@ -53,17 +52,12 @@ export function platformToken(answers: SetupAnswers): SetupStep {
       // A person saved it, perhaps readable by others.
       await chmod(file, 0o600)
       const client = connect(new Secret(token))
-      for (const group of answers.groups) await client.ownsGroup(idOf(group), call)
-      for (const project of answers.projects) await client.project(idOf(project), call)
+      for (const group of answers.groups) await client.ownsGroup(resourceIdOf(group), call)
+      for (const project of answers.projects) await client.project(resourceIdOf(project), call)
       await journal.note('platform-token', 'done')
       return { is: 'done', said: `The platform's token is in ${file}.` }
     },
   }
-}
-
-/** A project or group in a path of the API: by number or by full path. */
-function idOf(named: string): ResourceId {
-  return /^\d+$/.test(named) ? Number(named) : named
 }
 
 export function hooks(answers: SetupAnswers): SetupStep {
