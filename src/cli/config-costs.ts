@@ -28,29 +28,30 @@ function costsOfOne(config: Config): string[] {
   ]
 }
 
-function attributeCosts(config: Config): string[] {
-  const { platform } = config
+/** Whether there is a platform to send requests to. */
+function asksPlatform({ platform }: Config): boolean {
+  return platform.url !== undefined && platform.token.current() !== undefined
+}
+
+function* attributeCosts(config: Config): Generator<string> {
   const { labels, variables } = wishesOf(config)
-  const hasPlatform = platform.url !== undefined && platform.token.current() !== undefined
   const without = 'only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
-  const costs = [
-    ...(labels ? [['Labels', 'at most 2 requests for each pipeline of a merge request.']] : []),
-    ...(variables ? [['Variables', '1 request for each pipeline that no webhook reported.']] : []),
-  ]
-  return costs.map(([what = '', cost = '']) => `${what} (attributes.rules): ${hasPlatform ? cost : without}`)
+  const words = (cost: string): string => (asksPlatform(config) ? cost : without)
+  if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`
+  if (variables) yield `Variables (attributes.rules): ${words('1 request for each pipeline that no webhook reported.')}`
 }
 
 /** Only with deployment events: without them no deployment is known. */
-function deploymentCosts({ events, leadTime, platform }: Config): string[] {
-  if (!events.includes('deployment') || platform.url === undefined || platform.token.current() === undefined) return []
+function deploymentCosts(config: Config): string[] {
+  if (!config.events.includes('deployment') || !asksPlatform(config)) return []
   return [
-    `Lead times (PIPESPAN_LEAD_TIME=${leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
+    `Lead times (PIPESPAN_LEAD_TIME=${config.leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
   ]
 }
 
-function incidentCosts({ events, poll, platform }: Config): string[] {
-  if (!events.includes('issue') || platform.url === undefined || platform.token.current() === undefined) return []
-  const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, poll.interval)))
+function incidentCosts(config: Config): string[] {
+  if (!config.events.includes('issue') || !asksPlatform(config)) return []
+  const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, config.poll.interval)))
   return [
     `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
   ]
@@ -73,27 +74,22 @@ function hookCosts({ redelivery, watchHooks, poll }: Config): string[] {
   ]
 }
 
-function insideCosts(config: Config): string[] {
+function* insideCosts(config: Config): Generator<string> {
   const { job, tests, reports, platform } = config
   const readsLogs = job.sections.length + job.logs.length > 0
   const paths = (job.spans ?? []).length
-  if (!readsLogs && !tests && reports.length === 0 && paths === 0) return []
-  if (platform.url === undefined || platform.token.current() === undefined) {
-    return ['Job logs and reports: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
+  if (!readsLogs && !tests && reports.length === 0 && paths === 0) return
+  if (!asksPlatform(config)) {
+    yield 'Job logs and reports: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+    return
   }
   const beside = `in addition to 2 for each pipeline; the budget is ${platform.budget} requests a minute.`
-  return [
-    ...(readsLogs ? [`${logCosts(job)}, ${beside}`] : []),
-    ...(tests ? [`Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`] : []),
-    ...(paths > 0
-      ? [
-          `Spans of jobs (PIPESPAN_JOB_SPANS): ${paths} request${paths === 1 ? '' : 's'} for each job with artifacts, ${beside}`,
-        ]
-      : []),
-    ...(reports.length > 0
-      ? [`Reports (PIPESPAN_REPORTS): 1 request for each report of ${reports.join(', ')} that a job has, ${beside}`]
-      : []),
-  ]
+  if (readsLogs) yield `${logCosts(job)}, ${beside}`
+  if (tests) yield `Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`
+  if (paths > 0)
+    yield `Spans of jobs (PIPESPAN_JOB_SPANS): ${paths} request${paths === 1 ? '' : 's'} for each job with artifacts, ${beside}`
+  if (reports.length > 0)
+    yield `Reports (PIPESPAN_REPORTS): 1 request for each report of ${reports.join(', ')} that a job has, ${beside}`
 }
 
 function logCosts({ sections, logs }: Config['job']): string {
@@ -110,14 +106,13 @@ function ingestCosts(config: Config): string[] {
 }
 
 function inventoryCosts(config: Config): string[] {
-  const { platform } = config
   const things = inventoryOf(config)
   if (things.length === 0) return []
-  if (platform.url === undefined || platform.token.current() === undefined) {
+  if (!asksPlatform(config)) {
     return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
   const kinds = [...new Set(things.map(({ kind }) => kind))]
   return [
-    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
+    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * config.platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
   ]
 }
