@@ -6,52 +6,45 @@ import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load
 import { platformViews } from '../config/platforms.ts'
 import { profiles } from '../app/profile.ts'
 import type { Config } from '../config/options.ts'
-import type { Environment } from '../config/variables.ts'
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { configuredClient, runQuery } from './platform.ts'
 import { reasonOf } from '../lib/fault.ts'
 
-export interface ConfigCheckOptions {
+interface ConfigCheckOptions {
   /** The YAML file; else `PIPESPAN_CONFIG` names it. */
   readonly file?: string | undefined
   /** Also print every setting in effect, and where it comes from. */
-  readonly show?: boolean | undefined
+  readonly show?: boolean
   /** Also ask the platform each configured query once. */
-  readonly online?: boolean | undefined
+  readonly online?: boolean
   /** One JSON document on standard output instead of lines. */
-  readonly json?: boolean | undefined
-}
-
-export interface ConfigCheckIo {
-  readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
-  readonly env: Environment
+  readonly json: boolean
 }
 
 /** The exit code: 0 when the daemon would start with it, 2 when it would not, or a query that was tried fails. Warnings do not change it. */
 export async function configCheck(
-  { file, show, online, json }: ConfigCheckOptions,
-  io: ConfigCheckIo,
+  terminal: Terminal,
+  { file, show = false, online = false, json }: ConfigCheckOptions,
 ): Promise<number> {
-  const loaded = loadConfig({ env: io.env, file, profiles })
-  const tried = online === true && loaded.ok ? await tryQueries(loaded.config) : undefined
-  const failed = !loaded.ok || tried?.some(({ ok }) => !ok) === true
-  if (json === true) {
-    const document = { ...asJson(loaded, show === true), ...(tried !== undefined && { queries: tried }) }
-    io.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
-    return failed ? 2 : 0
+  const loaded = loadConfig({ env: terminal.env, file, profiles })
+  const tried = online && loaded.ok ? await tryQueries(loaded.config) : undefined
+  const code = !loaded.ok || tried?.some(({ ok }) => !ok) === true ? exitCode.misused : exitCode.done
+  if (json) {
+    const document = { ...asJson(loaded, show), ...(tried !== undefined && { queries: tried }) }
+    print(terminal, JSON.stringify(document, null, 2))
+    return code
   }
-  for (const warning of loaded.warnings) io.stderr.write(`warning: ${warning}\n`)
+  for (const warning of loaded.warnings) complain(terminal, `warning: ${warning}`)
   if (!loaded.ok) {
-    for (const fault of loaded.faults) io.stderr.write(`${describeFault(fault)}\n`)
+    for (const fault of loaded.faults) complain(terminal, describeFault(fault))
     const { length } = loaded.faults
-    io.stderr.write(`${length === 1 ? '1 fault' : `${length} faults`} in the configuration.\n`)
-    return 2
+    complain(terminal, `${length === 1 ? '1 fault' : `${length} faults`} in the configuration.`)
+    return code
   }
-  if (show === true) io.stdout.write(describeConfig(loaded))
-  else io.stdout.write('The configuration is valid.\n')
-  for (const cost of costsOf(loaded.config)) io.stdout.write(`${cost}\n`)
-  for (const { ok, what } of tried ?? []) io.stdout.write(`${ok ? '✓' : '✗'} ${what}\n`)
-  return failed ? 2 : 0
+  print(terminal, show ? describeConfig(loaded) : 'The configuration is valid.')
+  for (const cost of costsOf(loaded.config)) print(terminal, cost)
+  for (const { ok, what } of tried ?? []) print(terminal, `${ok ? '✓' : '✗'} ${what}`)
+  return code
 }
 
 function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {

@@ -155,7 +155,7 @@ See what a webhook becomes:
       .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (path: string | undefined, options: { show?: boolean; online?: boolean; json: boolean }) =>
-          (await import('./config-check.ts')).configCheck({ file: path ?? file(), ...options }, terminal),
+          (await import('./config-check.ts')).configCheck(terminal, { file: path ?? file(), ...options }),
         ),
       ),
     'pipespan config check pipespan.yaml',

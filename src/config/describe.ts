@@ -6,8 +6,7 @@ import { LiveSecret } from './live-secret.ts'
 
 /** A line for every setting: `settle = 5s (default)`. */
 export function describeConfig({ settings }: LoadedConfig): string {
-  const lines = settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`)
-  return `${lines.join('\n')}\n`
+  return settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`).join('\n')
 }
 
 /** The value as the operator would write it, or what applies without one. */

@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { checkInsideJobs } from '../../src/cli/doctor/inside-jobs.ts'
 import { checkInventory } from '../../src/cli/doctor/inventory.ts'
-import { configCheck } from '../../src/cli/config-check.ts'
 import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { fileWith } from '../config/given.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { openInventoryWorld, type InventoryWorld } from '../inventory/world.ts'
 import { profiles } from '../../src/app/profile.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
@@ -22,11 +22,9 @@ const platform = () => `platform: { url: "${world.api.url}", token: pat-1 }\n`
 const lists = 'inventory: { agents: [brightwater/platform/infrastructure], feature_flags: [a/b, c/d] }\n'
 
 async function check(yaml: string, online = false): Promise<{ code: number; out: string; err: string }> {
-  const written = { out: '', err: '' }
-  const stdout = { write: (text: string) => (written.out += text) }
-  const stderr = { write: (text: string) => (written.err += text) }
-  const code = await configCheck({ file: fileWith(yaml), online }, { stdout, stderr, env: {} })
-  return { code, ...written }
+  const args = ['config', 'check', fileWith(yaml), ...(online ? ['--online'] : [])]
+  const { code, stdout: out, stderr: err } = await runCommand(args)
+  return { code, out, err }
 }
 
 it('config check prints the requests per hour', async () => {

@@ -1,23 +1,17 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { configCheck, type ConfigCheckOptions } from '../../src/cli/config-check.ts'
 import { fileWith, folder } from './given.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import type { Environment } from '../../src/config/variables.ts'
 
-async function check(
-  options: ConfigCheckOptions,
-  env: Environment = {},
-): Promise<{ code: number; out: string; err: string }> {
-  const written = { out: '', err: '' }
-  const stdout = { write: (text: string) => (written.out += text) }
-  const stderr = { write: (text: string) => (written.err += text) }
-  const code = await configCheck(options, { stdout, stderr, env })
-  return { code, ...written }
+async function check(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const { code, stdout: out, stderr: err } = await runCommand(['config', 'check', ...args], env)
+  return { code, out, err }
 }
 
 it('the example file is valid without warnings', async () => {
-  const done = await check({ file: 'config/pipespan.example.yaml' })
+  const done = await check(['config/pipespan.example.yaml'])
   expect(done).toEqual({ code: 0, out: 'The configuration is valid.\n', err: '' })
 })
 
@@ -38,13 +32,13 @@ describe('the examples', () => {
       writeFileSync(path.join(secrets, path.basename(file)), secret)
     }
     const file = fileWith(text.replaceAll(/(?<=_file: )\S*\//g, `${secrets}/`))
-    expect(await check({ file })).toMatchObject({ code: 0, err: '' })
+    expect(await check([file])).toMatchObject({ code: 0, err: '' })
   })
 })
 
 it('prints all faults and warnings, a line each, and exits with 2', async () => {
   const file = fileWith('settle: soon\nwebhook: { token: "hunter2\\n" }\n')
-  expect(await check({ file }, { PIPESPAN_SETLE: '1s' })).toEqual({
+  expect(await check([file], { PIPESPAN_SETLE: '1s' })).toEqual({
     code: 2,
     out: '',
     err:
@@ -57,14 +51,14 @@ it('prints all faults and warnings, a line each, and exits with 2', async () => 
 
 it('prints everything as JSON for scripts, without secrets', async () => {
   const file = fileWith('settle: soon\n')
-  const bad = await check({ file, json: true }, { PIPESPAN_SETLE: '1s' })
+  const bad = await check([file, '--json'], { PIPESPAN_SETLE: '1s' })
   expect([bad.code, bad.err]).toEqual([2, ''])
   expect(JSON.parse(bad.out)).toMatchObject({
     ok: false,
     faults: [{ source: `${file}:1:9`, setting: 'settle', what: '"soon" is not a duration.' }],
     warnings: expect.arrayContaining([expect.stringContaining('Did you mean PIPESPAN_SETTLE?')]) as unknown,
   })
-  const good = await check({ json: true, show: true }, { PIPESPAN_WEBHOOK_TOKEN: 'hunter2' })
+  const good = await check(['--json', '--show'], { PIPESPAN_WEBHOOK_TOKEN: 'hunter2' })
   expect(good.out).not.toContain('hunter2')
   const token = { setting: 'webhook.token', value: '[secret]', source: 'PIPESPAN_WEBHOOK_TOKEN' }
   expect(JSON.parse(good.out)).toMatchObject({ ok: true, settings: expect.arrayContaining([token]) as unknown })
@@ -72,7 +66,7 @@ it('prints everything as JSON for scripts, without secrets', async () => {
 
 it('prints the effective settings and their origin, without secrets', async () => {
   const file = fileWith('webhook: { token: hunter2 }\nprojects: { include: [team/*, "shop/{a,b}"] }\n')
-  const { code, out } = await check({ show: true }, { PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '90s' })
+  const { code, out } = await check(['--show'], { PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '90s' })
   expect(code).toBe(0)
   expect(out.split('\n')).toEqual(
     expect.arrayContaining([
@@ -88,7 +82,7 @@ it('prints the effective settings and their origin, without secrets', async () =
 
 it('prints the requests that each switch costs', async () => {
   const env = { PIPESPAN_JOB_SECTIONS: 'failed,slow', PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
-  const lines = async (more: Environment): Promise<string[]> => (await check({}, { ...env, ...more })).out.split('\n')
+  const lines = async (more: Environment): Promise<string[]> => (await check([], { ...env, ...more })).out.split('\n')
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
     'Job logs and reports (PIPESPAN_JOB_SECTIONS): 1 request for each job that failed or that was slow, in addition to 2 for each pipeline; the budget is 300 requests a minute.',
   )
@@ -109,23 +103,23 @@ it('prints the requests that each switch costs', async () => {
 it('accepts paths of own spans, and prints their cost', async () => {
   const paths = 'a/b.otlp.json,c.otlp.jsonl'
   const url = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'a-token' }
-  expect((await check({}, { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(
+  expect((await check([], { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(
     'Spans of jobs (PIPESPAN_JOB_SPANS): 2 requests for each job with artifacts, in addition to 2 for each pipeline',
   )
   for (const wrong of ['/a.otlp.json', '../a.otlp.json', 'a//b.otlp.json', 'a.json', 'a*.otlp.json']) {
-    expect((await check({}, { PIPESPAN_JOB_SPANS: wrong })).err, wrong).toContain('is not a path that ends in')
+    expect((await check([], { PIPESPAN_JOB_SPANS: wrong })).err, wrong).toContain('is not a path that ends in')
   }
 })
 
 it('requires keys for dotenv reports', async () => {
-  expect((await check({}, { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key is allowed to be exported')
-  expect((await check({}, { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
+  expect((await check([], { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key is allowed to be exported')
+  expect((await check([], { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })
 
 it('accepts regular expressions with commas, but not one that matches the empty text', async () => {
-  expect((await check({}, { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
-  expect((await check({}, { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty text. Use')
-  expect((await check({}, { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(
+  expect((await check([], { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
+  expect((await check([], { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty text. Use')
+  expect((await check([], { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(
     'none cannot be combined with other values',
   )
 })

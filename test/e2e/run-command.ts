@@ -11,9 +11,13 @@ export interface Command {
 }
 
 /** To its end; nothing that would configure it is inherited. */
-export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Command> {
+export async function runCommand(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin?: NodeJS.ReadableStream,
+): Promise<Command> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = await runProgram(args, { stdout, stderr, env })
+  const code = await runProgram(args, { ...(stdin && { stdin }), stdout, stderr, env })
   stdout.end()
   stderr.end()
   return { code, stdout: await text(stdout), stderr: await text(stderr) }
