@@ -17,7 +17,8 @@ const limit = 100
 
 /** The connections to a daemon. To destroy them ends a request that is under way. */
 export function createDispatcher(): Agent {
-  return new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
+  const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, maxResponseSize: longest }
+  return new Agent({ ...limits, connect: { timeout: timeoutMs } })
 }
 
 /** `from`: the address of the pages, without a slash at its end. Throws Unanswered, which says who answers there instead. */
@@ -55,15 +56,8 @@ async function answerOf(
   dispatcher: Agent,
 ): Promise<{ readonly status: number; readonly text: string } | undefined> {
   try {
-    const { statusCode, body } = await request(url, { headers, dispatcher })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes > longest) return undefined
-    }
-    return { status: statusCode, text: Buffer.concat(chunks).toString('utf8') }
+    const { statusCode: status, body } = await request(url, { headers, dispatcher })
+    return { status, text: await body.text() }
   } catch {
     return undefined
   }

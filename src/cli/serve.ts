@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { createLiveConfig } from '../app/live-config.ts'
-import { createLog, type Log } from '../lib/log.ts'
+import { commandLog } from './configuration.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { loadConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../app/profile.ts'
@@ -15,6 +15,7 @@ import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
 import type { Daemon } from '../app/daemon.ts'
+import type { Log } from '../lib/log.ts'
 
 /** How often the configuration file is looked at, ms. */
 const watchEvery = 2_000
@@ -34,10 +35,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     return exitCode.misused
   }
   const { config } = loaded
-  const log = createLog({
-    level: config.log.level,
-    format: config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json'),
-  })
+  const log = commandLog(terminal, config)
   begun.log = log
   for (const warning of loaded.warnings) log.warn(warning)
   log.info({ version, node: process.versions.node }, 'pipespan starts')
