@@ -1,12 +1,12 @@
 // The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan setup`,
 // `pipespan hooks`.
 import { Option } from 'commander'
-import { example, misuse, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
+import { example, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
+import type { EnsureOptions } from './hooks-command.ts'
 import type { SetupFlags } from './setup/answers.ts'
 import type { TraceparentOptions } from './traceparent.ts'
 
-export function addCiCommands(line: CommandLine): void {
-  const { program, terminal, answer } = line
+export function addCiCommands({ program, terminal, file, answer }: CommandLine): void {
   example(
     program
       .command('traceparent')
@@ -75,33 +75,13 @@ export function addCiCommands(line: CommandLine): void {
       .option('--write-secret', 'also replace existing secrets, which cannot be read back to compare', false)
       .option('--dry-run', 'show what would change; change nothing', false)
       .option('--json', 'print JSON, for scripts', false)
-      .action(answer(async (options: EnsureOptions) => ensure(line, options))),
+      .action(
+        answer(async (options: EnsureOptions) =>
+          (await import('./hooks-command.ts')).ensureHooks(terminal, file(), options),
+        ),
+      ),
     'pipespan hooks ensure --group team --url https://pipespan.example.com/webhooks --dry-run',
   )
-}
-
-interface EnsureOptions {
-  readonly project: readonly string[]
-  readonly group: readonly string[]
-  readonly allProjects: boolean
-  readonly platform?: string
-  readonly url?: string
-  readonly oldUrl?: string
-  readonly writeSecret: boolean
-  readonly dryRun: boolean
-  readonly json: boolean
-}
-
-async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): Promise<number> {
-  const { project: projects, group: groups, allProjects } = options
-  if (projects.length + groups.length === 0 && !allProjects) throw misuse('Give --project, --group or --all-projects.')
-  const { withHooks } = await import('./hooks-configuration.ts')
-  const { hooksEnsure } = await import('./hooks.ts')
-  return withHooks(terminal, file(), options.platform, async ({ client, secrets, events, ...configured }) => {
-    const url = options.url ?? configured.url
-    if (url === undefined) throw misuse('Give --url, or set PIPESPAN_PUBLIC_URL.')
-    return hooksEnsure(client, { ...options, projects, groups, url, secrets, events }, terminal)
-  })
 }
 
 function several(value: string, before: readonly string[]): readonly string[] {

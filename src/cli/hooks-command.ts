@@ -1,29 +1,32 @@
-// What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secrets of the hooks.
+// Runs `pipespan hooks ensure` with what it needs from the configuration: the platform's client, the URL and the secrets of the hooks.
 import { chosenPlatform, commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
 import { connectPlatform } from '../app/platform.ts'
 import { hookEventsOf } from './platform.ts'
-import type { HookEvents } from '../platform/port/webhook.ts'
+import { hooksEnsure, type HooksEnsureOptions } from './hooks.ts'
+import { misuse } from './command-line.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { HookSecrets } from './hooks.ts'
-import type { PlatformClient } from '../platform/port.ts'
 import type { Terminal } from './terminal.ts'
 
-export interface HooksSetup {
-  readonly client: PlatformClient
-  /** The daemon's webhook URL, if it is configured. */
-  readonly url: string | undefined
-  readonly secrets: HookSecrets
-  /** The events that the daemon exports. */
-  readonly events: HookEvents
+export interface EnsureOptions extends Pick<
+  HooksEnsureOptions,
+  'allProjects' | 'oldUrl' | 'writeSecret' | 'dryRun' | 'json'
+> {
+  readonly project: readonly string[]
+  readonly group: readonly string[]
+  readonly platform?: string
+  /** Default: from the configuration. */
+  readonly url?: string
 }
 
-/** Closes the client after the command. Throws Misconfigured. */
-export async function withHooks(
+/** Throws a misuse or Misconfigured. */
+export async function ensureHooks(
   terminal: Terminal,
   file: string | undefined,
-  platformName: string | undefined,
-  command: (setup: HooksSetup) => Promise<number>,
+  { project: projects, group: groups, platform: platformName, url: given, ...options }: EnsureOptions,
 ): Promise<number> {
+  if (projects.length + groups.length === 0 && !options.allProjects) {
+    throw misuse('Give --project, --group or --all-projects.')
+  }
   const view = chosenPlatform(requireConfig(terminal, file).config, platformName)
   const { config } = view
   const [token] = config.webhook.token.current() ?? []
@@ -46,9 +49,12 @@ export async function withHooks(
     }
     const { client } = platform
     const { publicUrl } = config
-    const url = publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, '')}/webhooks`
+    const url = given ?? (publicUrl && `${publicUrl.replace(/\/+$/, '')}/webhooks`)
     try {
-      return await command({ client, url, secrets: { token, signingToken }, events: hookEventsOf(config.events) })
+      if (url === undefined) throw misuse('Give --url, or set PIPESPAN_PUBLIC_URL.')
+      const secrets = { token, signingToken }
+      const events = hookEventsOf(config.events)
+      return await hooksEnsure(client, { ...options, projects, groups, url, secrets, events }, terminal)
     } finally {
       await client.close()
     }
