@@ -27,7 +27,7 @@ import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 
 /** 0: all is fine. */
-export const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
+const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
 
 const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warning: '!', failure: '✗' }
 

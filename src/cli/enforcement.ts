@@ -6,7 +6,7 @@ import type { TokensSetup } from './tokens-configuration.ts'
 
 type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
 
-export interface EnforcementAction {
+interface EnforcementAction {
   readonly action: 'status' | 'on' | 'off'
   /** Turn it on even if the daemon's token is not known to be accepted. */
   readonly force: boolean

@@ -29,7 +29,7 @@ export interface HooksEnsureOptions {
 }
 
 /** At least one. With both the signature proves the body, and the token lets the daemon tell the platform from strangers before it has read it. */
-export interface HookSecrets {
+interface HookSecrets {
   readonly token?: Secret | undefined
   /** `whsec_…` */
   readonly signingToken?: Secret | undefined

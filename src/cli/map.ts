@@ -26,7 +26,7 @@ import type { Chunk } from '../model/chunk.ts'
 import type { Signal } from '../store/ports/runs.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 
-export interface MapOptions {
+interface MapOptions {
   /** `-`: the standard input. */
   readonly file: string
   /** The event header the payload came with; else the payload decides. */

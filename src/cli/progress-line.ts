@@ -1,7 +1,7 @@
 // One line of progress: redrawn in place on a terminal, a plain line now and then elsewhere.
 import type { Terminal } from './terminal.ts'
 
-export interface ProgressLine {
+interface ProgressLine {
   /** `share`: 0 to 1, undefined while it is not known. */
   show(share: number | undefined, words: string): void
   /** Leaves the last state standing. */

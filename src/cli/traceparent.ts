@@ -18,7 +18,7 @@ export interface TraceparentOptions {
 }
 
 /** `faults`: what is missing or wrong, in sentences. */
-export type JobTraceparent =
+type JobTraceparent =
   { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
 
 /** Prints only the value. It never guesses: if something is missing, it prints faults to standard error, with exit code 2. */

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { stringify } from 'yaml'
 import type { FoundTarget, TryTarget } from './try-target.ts'
 
-export interface TryPlaces {
+interface TryPlaces {
   readonly url: TryTarget['url']
   readonly found: Pick<FoundTarget, 'is' | 'name'>
   /** The store's folder. */

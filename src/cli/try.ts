@@ -20,7 +20,7 @@ import { openBrowser } from './open-browser.ts'
 import { requireConfig } from './configuration.ts'
 import { stopped, untilStopped } from './until-stopped.ts'
 
-export interface TryOptions {
+interface TryOptions {
   /** The folder of a store that stays. Default: a temporary one. */
   readonly keep?: string | undefined
   /** False: no browser is opened. */

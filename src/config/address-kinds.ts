@@ -72,7 +72,7 @@ export const proxyUrl: Kind<Secret> = scalar<Secret>({
   },
 })
 
-export type StoreUrl =
+type StoreUrl =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
 /** A PostgreSQL URL, or `sqlite:` and a path: `sqlite:data/x.db`, `sqlite:/data/x.db` or `sqlite:///data/x.db`. */

@@ -27,7 +27,7 @@ export interface Kind<T> {
   show(value: T): string
 }
 
-export interface ScalarKind<T> {
+interface ScalarKind<T> {
   readonly noun: string
   /** A whole sentence: `Write a number with its unit, such as 5s or 1h.` */
   readonly remedy: string

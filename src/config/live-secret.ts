@@ -9,7 +9,7 @@ const lookEvery = 1000
 /** A larger file is not a secret's, but probably a wrong path. */
 const maxBytes = 64 * 1024
 
-export interface SecretFileOptions<T> {
+interface SecretFileOptions<T> {
   readonly path: string
   readonly parse: (text: string) => Parsed<T>
   /** Called with a sentence, which has no secret, when the file was read again or can no longer be used. */

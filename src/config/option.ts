@@ -16,7 +16,7 @@ export interface ProfileVariables {
   readonly maxQueryBytes: number
 }
 
-export interface QueryParts {
+interface QueryParts {
   readonly query: string
   readonly project?: string | undefined
   readonly group?: string | undefined
@@ -24,7 +24,7 @@ export interface QueryParts {
   readonly fields: readonly string[]
 }
 
-export interface InventoryKind {
+interface InventoryKind {
   readonly kind: string
   /** What is listed: `projects`, `groups`. */
   readonly of: string
@@ -39,7 +39,7 @@ export interface InventoryKind {
 
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>
 
-export interface OptionSpec {
+interface OptionSpec {
   /** Its environment variable, which may depend on the profile. Absent: YAML only. */
   readonly variable?: string | { readonly ofProfile: keyof ProfileVariables['variables'] }
   /** Other spellings of the variable, which take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */

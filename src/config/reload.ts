@@ -8,7 +8,7 @@ import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
 import { shown } from './describe.ts'
 
-export interface ReloadedConfig<P extends string> {
+interface ReloadedConfig<P extends string> {
   readonly ok: true
   /** The new configuration, with the running values of what needs a restart. */
   readonly loaded: LoadedConfig<P>

@@ -16,7 +16,7 @@ export interface FileMap {
   readonly entries: ReadonlyMap<string, { readonly key: Source; readonly value: FileValue }>
 }
 
-export interface FileContent {
+interface FileContent {
   /** Absent if the file is empty, or too broken to be understood. */
   readonly root?: FileMap
   readonly faults: readonly ConfigFault[]

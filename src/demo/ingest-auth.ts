@@ -14,7 +14,7 @@ interface IngestToken {
 }
 
 /** Undefined has no body. */
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number
   readonly body?: object
 }

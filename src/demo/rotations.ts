@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DaemonProcess, type DaemonProcessOptions } from './daemon-process.ts'
 
-export interface RotationsOptions extends Omit<DaemonProcessOptions, 'args'> {
+interface RotationsOptions extends Omit<DaemonProcessOptions, 'args'> {
   /** The file that the daemon reads its token from. */
   readonly file: string
   /** Called with each line that the command prints. */

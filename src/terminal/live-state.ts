@@ -10,7 +10,7 @@ export interface LiveState {
   readonly finished: readonly LivePipeline[]
 }
 
-export interface LiveQueue {
+interface LiveQueue {
   readonly destination: string
   readonly signal: string
   readonly state: string

@@ -5,7 +5,7 @@ import { keyOf, matches, type LivePipeline, type LiveState } from './live-state.
 import { pipelineRows } from './pipeline-rows.ts'
 import type { Screen } from './live-screen.ts'
 
-export interface LiveViewOptions {
+interface LiveViewOptions {
   /** The daemon's address, for the first line. */
   readonly from: string
   readonly now: number

@@ -3,7 +3,7 @@ import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { strangerBy } from '../../lib/stranger.ts'
 
-export type Answerer =
+type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
   /** `what` follows "but it is not Pipespan: ". */
   | { readonly is: 'another'; readonly what: string }

@@ -16,7 +16,7 @@ export interface Delivery {
   readonly body: string
 }
 
-export interface SecretOptions {
+interface SecretOptions {
   /** Sent unchanged in the header `…-Token`. */
   readonly token?: string | undefined
   /** `whsec_` and the key in base64: the delivery is signed (Standard Webhooks). */

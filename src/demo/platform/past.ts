@@ -34,7 +34,7 @@ const tookOnce: Readonly<Record<string, number>> = {
   'unit tests 3/3': 0.78,
 }
 
-export interface PastOptions {
+interface PastOptions {
   readonly state: PlatformState
   readonly instance: string
   /** When it ends, Unix ms. */

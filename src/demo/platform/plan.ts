@@ -34,7 +34,7 @@ export interface JobPlan {
 }
 
 /** Something that a person does once, `after` seconds after the pipeline reached the status `on`. */
-export interface Act {
+interface Act {
   readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
   readonly after: number
   /** `supersede`: a newer pipeline of its ref comes, and it is canceled. */

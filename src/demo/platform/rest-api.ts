@@ -15,7 +15,7 @@ import { jsonReply, restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState } from './state.ts'
 
-export interface RestApiOptions {
+interface RestApiOptions {
   readonly state: PlatformState
   /** Unix ms of the platform, sent in the `Date` header. */
   readonly now: () => number

@@ -12,7 +12,7 @@ export interface RestHook {
 }
 
 /** Such as `500`; without an answer `internal error`. */
-export type RecordedStatus = string
+type RecordedStatus = string
 
 const week = 7 * 24 * 3_600_000
 /** Bytes. The platform's delivery log leaves out larger payloads. */

@@ -4,7 +4,7 @@ import { offsetPage } from './rest-pages.ts'
 import { jsonReply, restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects } from './world.ts'
 
-export interface InventoryAsked {
+interface InventoryAsked {
   /** Below the project, the group or the API's base, decoded. */
   readonly parts: readonly string[]
   readonly url: URL

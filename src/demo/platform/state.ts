@@ -38,7 +38,7 @@ export interface SimJob {
   readonly history: Turn[]
 }
 
-export interface SimMergeRequest {
+interface SimMergeRequest {
   readonly id: number
   readonly iid: number
   readonly title: string
