@@ -69,27 +69,23 @@ async function checkOwner(
   return findings
 }
 
-function stateOf(hook: PlatformHook, name: string, flags: readonly string[]): Finding[] {
-  const findings: Finding[] = []
+function* stateOf(hook: PlatformHook, name: string, flags: readonly string[]): Generator<Finding> {
   if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
     const until = hook.disabledUntil === undefined ? '' : ` until ${new Date(hook.disabledUntil).toISOString()}`
     const state = hook.alertStatus.replaceAll('_', ' ')
     const remedy =
       'Find out why its deliveries failed, then send a test event from its page on the platform to enable it again.'
-    findings.push(
-      report('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy),
-    )
+    yield report('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy)
   }
   if (hook.hasTemplate) {
     const remedy = "Remove the template on the webhook's page on the platform: only the default payload can be decoded."
-    findings.push(report('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy))
+    yield report('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy)
   }
   const events = missingEvents(hook, flags)
   if (events.length > 0) {
     const remedy = 'Repair it with `pipespan hooks ensure`.'
-    findings.push(report('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))
+    yield report('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy)
   }
-  return findings
 }
 
 /** Whether the hook lacks a secret that the daemon has. */
