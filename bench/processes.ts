@@ -154,8 +154,8 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
   const ended = once(child, 'exit')
   child.kill(signal)
   const killer = setTimeout(() => child.kill('SIGKILL'), 60_000)
-  await ended
+  const [code] = (await ended) as [number | null]
   clearTimeout(killer)
   children.delete(child)
-  if (signal === 'SIGTERM' && child.exitCode === null) throw new Error('the daemon had to be killed after 60 s')
+  if (signal === 'SIGTERM' && code === null) throw new Error('the daemon had to be killed after 60 s')
 }
