@@ -1,51 +1,45 @@
 // Promises about the other reports of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
-import { wholeInstance } from '../../src/model/territory.ts'
-import { linearPattern } from '../support/linear-pattern.ts'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
-import { createTextRedaction } from '../../src/platform/text-redaction.ts'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
-import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
-import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
 import { createReadReport } from '../../src/platform/reports/read-report.ts'
+import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
 import { createReportReading, type ReportReading } from '../../src/enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../../src/enrichment/read-spans.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { encodeMetrics, encodeTraces, logsAsJson, metricsAsJson, tracesAsJson } from '../../src/telemetry/encode.ts'
-import { isFull } from '../full.ts'
-import { liveMemory } from '../support/live-memory.ts'
-import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { decodeLogs } from '../support/otlp-logs.ts'
+import { decodeMetrics } from '../support/otlp-metrics.ts'
 import { derivedSpanIds } from '../../src/telemetry/otlp/derived-ids.ts'
+import {
+  encodeLogs,
+  encodeMetrics,
+  encodeResourceMetrics,
+  encodeTraces,
+  tracesAsJson,
+} from '../../src/telemetry/encode.ts'
+import { isFull } from '../full.ts'
+import { job, minute, t0 } from '../flow/world.ts'
 import { jobSpanId, pipelineSpanId, sectionSpanId, testSpanId } from '../../src/telemetry/otlp/ids.ts'
-import { jobReadsBy } from '../../src/processing/job-reads.ts'
+import { JobWorld, packed } from './job-world.ts'
+import { linearPattern } from '../support/linear-pattern.ts'
+import { liveMemory } from '../support/live-memory.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { needlessReadings } from './needless.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { reportSwitches, type ReportType } from '../../src/model/job-reports.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { toCumulative } from '../../src/telemetry/metrics/cumulative.ts'
-import { toDelta } from '../../src/telemetry/metrics/delta.ts'
-import type { Chunk } from '../../src/model/chunk.ts'
+import type { JobReader } from '../../src/enrichment/job-reader.ts'
 import type { ObservedJob } from '../../src/model/observation.ts'
-import type { Signal } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles, drop: ['*.SECRET_*'] })
 const day = 24 * 60 * minute
 
 describe('reports of jobs other than tests, and their own spans', () => {
-  let now = t0
+  let world: JobWorld
   let platform: PlatformServer
   let store: Store
   let reader: JobReader
-  let client: RestClient
   let reports: ReportReading
   let faults: string[] = []
   /** What the platform has, by type. */
@@ -54,103 +48,44 @@ describe('reports of jobs other than tests, and their own spans', () => {
   let files: Record<string, Reply> = {}
   let spans: SpanReading
   const paths = ['telemetry/a b.otlp.json', 'more.otlp.jsonl']
-  const clock = { now: () => now, sleep: async () => undefined }
-  const to = (['traces', 'logs', 'metrics'] as const).map(signal => ({ destination: 'default', signal }))
-  const packed =
-    (text: string): Reply =>
-    (_, response) =>
-      response.writeHead(200).end(gzipSync(text))
+  const redactText = createTextRedaction([linearPattern('ACME-[0-9]+')])
 
   beforeEach(async () => {
-    now = t0
     artifacts = {}
     files = {}
     faults = []
-    platform = await startPlatform((asked, response) => {
-      const [, file] = asked.path.split('/artifacts/')
-      const ofType = artifacts[asked.query.get('file_type') as ReportType]
-      const reply = file === undefined ? ofType : files[decodeURIComponent(file)]
-      ;(reply ?? answer(404, '{"message":"404 File Not Found"}'))(asked, response)
-    })
-    store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-    client = createPlatformClient({
-      ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
-      budget: createInMemoryBudget({ perMinute: 1_000 }, clock),
-      ...{ concurrency: 2, userAgent: 'test', clock, log: silentLog() },
-    })
-    const { reportedNames: names } = store.repositories
+    world = await JobWorld.open(
+      (asked, response) => {
+        const [, file] = asked.path.split('/artifacts/')
+        const ofType = artifacts[asked.query.get('file_type') as ReportType]
+        const reply = file === undefined ? ofType : files[decodeURIComponent(file)]
+        ;(reply ?? answer(404, '{"message":"404 File Not Found"}'))(asked, response)
+      },
+      ['traces', 'logs', 'metrics'],
+    )
+    ;({ platform, store } = world)
+    const { client } = world
+    const onFault: Parameters<typeof createReportReading>[0]['onFault'] = (what, facts) =>
+      faults.push(`${String(facts.reason)}: ${what}`)
     reports = createReportReading({
-      names,
-      readReport: createReadReport({
-        ...{ client, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
-        isAllowed: key => key !== 'UNNAMED',
-      }),
-      onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
+      names: store.repositories.reportedNames,
+      readReport: createReadReport({ client, redactText, isAllowed: key => key !== 'UNNAMED' }),
+      onFault,
     })
     spans = createSpanReading({
-      ...{ spanIds: derivedSpanIds, runs: store.runs },
-      readSpans: createReadSpans({
-        ...{ client, paths, maxText: 4_096 },
-        redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
-      }),
-      onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
+      ...{ spanIds: derivedSpanIds, runs: store.runs, onFault },
+      readSpans: createReadSpans({ client, paths, maxText: 4_096, redactText }),
     })
     reader = newReader()
+    return async () => world.close()
   })
-  function newReader(): JobReader {
-    const { jobReads: queue, runs, repositories } = store
-    const { refusedEndpoints } = repositories
-    return createJobReader({
-      ...{ queue, runs, refusedEndpoints, to, clock, log: silentLog() },
-      ...{ measure: chunk => measure(chunk, settings), onRead: () => undefined },
-      tokens: [
-        {
-          ...{ territory: wholeInstance(client.instance), scope: client.instance },
-          ...{ errors: createErrorThrottle(silentLog()) },
-          readings: { ...needlessReadings, ...reports.readings, spans: spans.read },
-        },
-      ],
-    })
-  }
-
-  afterEach(async () => {
-    await reader.stop()
-    await client.close()
-    await store.close()
-    await platform[Symbol.asyncDispose]()
-  })
+  const newReader = (): JobReader =>
+    world.reader({ ...reports.readings, spans: spans.read }, chunk => measure(chunk, settings))
 
   /** Exports a pipeline with these jobs, and reads what is to be read of them. */
   async function finish(jobs: ObservedJob[], pipelineId = 7, withSpans = false): Promise<void> {
-    const observed = event('failed', { finishedAt: now + minute }, jobs, { ref: 'main' }, pipelineId)
-    await store.runs.transact(
-      mergeObservations([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
-    )
-    now += 2 * minute
-    await createSettleLoop({
-      ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
-      snapshotter: createSnapshotter({
-        ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({
-          sections: [],
-          lines: [],
-          tests: false,
-          reports: reportSwitches,
-          spans: withSpans,
-          project: () => true,
-        }),
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      }),
-    }).drain()
+    await world.finish(jobs, { reads: { reports: reportSwitches, spans: withSpans }, pipelineId })
     await reader.drain()
-  }
-  async function sent(signal: Signal): Promise<Chunk[]> {
-    const { token, items } = await store.outbox.lease({ destination: 'default', signal }, 1_000, 60_000)
-    await store.outbox.settle(
-      token,
-      items.map(({ id }) => ({ id, as: 'delivered' as const })),
-    )
-    return items.flatMap(({ chunk }) => (chunk.kind === 'job' ? [chunk] : []))
   }
   const withReports = (id: number, ...types: string[]): ObservedJob =>
     job(
@@ -198,15 +133,12 @@ describe('reports of jobs other than tests, and their own spans', () => {
       ['platform.report.p95', own, 0.5],
     ]
     expect(await series()).toEqual(expected)
-    const [first] = await sent('metrics')
-    if (first === undefined) throw new Error('nothing was sent')
-    const delta = JSON.parse(metricsAsJson([toDelta(first, settings)].filter(one => one !== undefined))) as OtlpMetrics
+    const namesOf = (bytes: Uint8Array): string[] => decodeMetrics(bytes).map(({ name }) => name)
     const names = ['platform.report.bundle_size', 'platform.report.p95']
-    expect(namesOf(delta)).toEqual(names)
-    expect(encodeMetrics([first], settings).length).toBeGreaterThan(100)
+    expect(namesOf(encodeMetrics((await world.sent('metrics')).slice(0, 1), settings))).toEqual(names)
     const { projects } = await store.totals.read(10)
-    const cumulative = projects.flatMap(one => toCumulative(one, now, settings) ?? [])
-    expect(namesOf(JSON.parse(metricsAsJson(cumulative)) as OtlpMetrics)).toEqual(expect.arrayContaining(names))
+    const cumulative = projects.flatMap(one => toCumulative(one, world.now, settings) ?? [])
+    expect(namesOf(encodeResourceMetrics(cumulative))).toEqual(expect.arrayContaining(names))
 
     // A later pipeline's values take their place; the others stay.
     artifacts = { metrics: packed('p95 0.75') }
@@ -239,14 +171,10 @@ describe('reports of jobs other than tests, and their own spans', () => {
       dotenv: packed('VERSION=1.2\nIMAGE=x:ACME-77\nDB_PASSWORD=correct-horse-9\nUNNAMED=leaves not\nSECRET_ID=7'),
     }
     await finish([withReports(1, 'dotenv')])
-    const text = logsAsJson(await sent('logs'), settings)
-    const { resourceLogs } = JSON.parse(text) as OtlpLogs
-    const records = resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
-    expect(records).toHaveLength(1)
-    expect(records[0]?.eventName).toBe('platform.report.dotenv')
-    expect(
-      Object.fromEntries(records[0]?.attributes.map(({ key, value }) => [key, Object.values(value)[0]]) ?? []),
-    ).toEqual({
+    const bytes = encodeLogs(await world.sent('logs'), settings)
+    const records = decodeLogs(bytes)
+    expect(records.map(({ eventName }) => eventName)).toEqual(['platform.report.dotenv'])
+    expect(records[0]?.attributes).toEqual({
       'cicd.pipeline.task.run.id': '1',
       'cicd.pipeline.task.name': 'build 1',
       'platform.report.dotenv.VERSION': '1.2',
@@ -255,7 +183,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     })
     // With SECRET_ID, which no attribute may be named.
     expect(reports.counters).toMatchObject({ values: 4, valuesDropped: 0 })
-    expect(text).not.toContain('leaves not')
+    expect(Buffer.from(bytes).toString()).not.toContain('leaves not')
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')
   })
 
@@ -325,7 +253,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     expect(platform.asked).toHaveLength(1)
     expect(reader.counters).toMatchObject({ refused: 1, withheld: 1 })
     artifacts = { sarif: packed('{"runs":[{"results":[{}]}]}') }
-    now += day
+    world.now += day
     await finish([withReports(3, 'sarif')], 9)
     expect(reader.counters.read).toBe(1)
   })
@@ -340,7 +268,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans: own }] }] })
   let scopes: (string | undefined)[] = []
   async function sentSpans(): Promise<OtlpSpan[]> {
-    const chunks = await sent('traces')
+    const chunks = await world.sent('traces')
     if (chunks.length > 0) expect(encodeTraces(chunks, settings).length).toBeGreaterThan(0)
     const { resourceSpans = [] } = JSON.parse(tracesAsJson(chunks, settings)) as Partial<OtlpTraces>
     scopes = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.map(one => one.scope?.name))
@@ -435,7 +363,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
   })
 
   it('refuse own spans that imitate spans of this or another pipeline', async () => {
-    const of = { key: { instance: client.instance, pipelineId: 7 }, attempt: 1 }
+    const of = { key: { instance: world.client.instance, pipelineId: 7 }, attempt: 1 }
     const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
     const taken = [1, 2].map(id => jobSpanId({ ...of, trace }, { id, kind: 'job' }))
     const inside = (['instance', 'platform'] as const).flatMap(scheme => {
@@ -572,11 +500,6 @@ function scanOf(size: number): Reply {
   }
 }
 
-interface OtlpMetrics {
-  readonly resourceMetrics: readonly {
-    readonly scopeMetrics: readonly { readonly metrics: readonly { readonly name: string }[] }[]
-  }[]
-}
 interface OtlpSpan extends Readonly<Record<'traceId' | 'spanId' | 'parentSpanId' | 'name', string>> {
   readonly attributes: readonly { readonly key: string; readonly value: object }[]
   readonly events: readonly object[]
@@ -586,20 +509,4 @@ interface OtlpTraces {
   readonly resourceSpans: readonly {
     readonly scopeSpans: readonly { readonly scope?: { readonly name: string }; readonly spans: readonly OtlpSpan[] }[]
   }[]
-}
-interface OtlpLogs {
-  readonly resourceLogs: readonly {
-    readonly scopeLogs: readonly {
-      readonly logRecords: readonly {
-        readonly eventName?: string
-        readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
-      }[]
-    }[]
-  }[]
-}
-
-function namesOf({ resourceMetrics }: OtlpMetrics): string[] {
-  return resourceMetrics.flatMap(({ scopeMetrics }) =>
-    scopeMetrics.flatMap(({ metrics }) => metrics.map(({ name }) => name)),
-  )
 }

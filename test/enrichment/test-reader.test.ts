@@ -1,104 +1,58 @@
 // Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
-import { wholeInstance } from '../../src/model/territory.ts'
-import { linearPattern } from '../support/linear-pattern.ts'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { answer, json, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
-import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createTestReports } from '../../src/platform/reports/read-tests.ts'
 import { createTestReading, maxTestSpans, type TestReading } from '../../src/enrichment/read-tests.ts'
-import { startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
-import { encodeLogs, encodeTraces, logsAsJson, tracesAsJson } from '../../src/telemetry/encode.ts'
-import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
-import { jobReadsBy } from '../../src/processing/job-reads.ts'
+import { createTestReports } from '../../src/platform/reports/read-tests.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { decodeLogs, type ReceivedLogRecord } from '../support/otlp-logs.ts'
+import { decodeTraces } from '../support/otlp-traces.ts'
+import { encodeLogs, encodeTraces } from '../../src/telemetry/encode.ts'
+import { job, t0 } from '../flow/world.ts'
+import { JobWorld, packed } from './job-world.ts'
+import { linearPattern } from '../support/linear-pattern.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { needlessReadings } from './needless.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { pytest, surefire } from '../platform/reports/junit-samples.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import type { Chunk } from '../../src/model/chunk.ts'
 import type { JobFacts, ObservedJob } from '../../src/model/observation.ts'
+import type { JobReader } from '../../src/enrichment/job-reader.ts'
 import type { Section } from '../../src/model/inside.ts'
-import type { Signal } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles, eventNameAttribute: true })
 
-interface Attribute {
-  readonly key: string
-  readonly value: Readonly<Record<string, string | number | boolean>>
-}
-interface LogRecord {
-  readonly eventName?: string
-  readonly severityNumber?: number
-  readonly traceId: string
-  readonly spanId: string
-  readonly attributes: readonly Attribute[]
-}
-interface Span {
-  readonly name: string
-  readonly spanId: string
-  readonly parentSpanId: string
-  readonly startTimeUnixNano: string
-  readonly endTimeUnixNano: string
-  readonly status: { readonly code?: number }
-  readonly attributes: readonly Attribute[]
-}
+const passing = pytest.replace(/<failure.*?<\/failure>/s, '')
 
 describe('the tests of jobs', () => {
-  let now = t0
+  let world: JobWorld
   let platform: PlatformServer
   let store: Store
   let reader: JobReader
-  let client: RestClient
   let tests: TestReading
   let replaced: string[] = []
-  let spans: 'none' | 'suites' | 'cases' = 'none'
   let hasSections = false
-  let { chunkSize } = rules
-  const clock = { now: () => now, sleep: async () => undefined }
-  const to = (['traces', 'logs'] as const).map(signal => ({ destination: 'default', signal }))
 
   beforeEach(async () => {
-    now = t0
     replaced = []
-    spans = 'none'
-    hasSections = false
-    ;({ chunkSize } = rules)
-    platform = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
-    store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-  })
-  afterEach(async () => {
-    await reader.stop()
-    await client.close()
-    await store.close()
-    await platform[Symbol.asyncDispose]()
+    world = await JobWorld.open(packed(pytest))
+    ;({ platform, store } = world)
+    begin()
+    return async () => world.close()
   })
 
-  function begin(): void {
-    client = createPlatformClient({
-      ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
-      budget: createInMemoryBudget({ perMinute: 1_000 }, clock),
-      ...{ concurrency: 2, userAgent: 'test', clock, log: silentLog() },
-    })
-    const { jobReads: queue, runs, tests: memory, repositories } = store
-    const { refusedEndpoints } = repositories
+  function begin(spans: 'none' | 'suites' | 'cases' = 'none', ofLogs = false): void {
+    hasSections = ofLogs
+    const { client } = world
+    const { runs, tests: memory, repositories } = store
     tests = createTestReading({
       ...{ runs, memory, spans },
       tests: createTestReports({
         ...{ client, maxText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
         redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
       }),
-      capabilities: createCapabilities(refusedEndpoints, client.instance),
+      capabilities: createCapabilities(repositories.refusedEndpoints, client.instance),
       sections: ({ key }, { id }) =>
         hasSections
           ? store.views.sections(key, 1, id).then(all => all.flatMap(({ sections = [] }) => sections))
@@ -106,72 +60,33 @@ describe('the tests of jobs', () => {
       onForgotten: async () => undefined,
       onReplaced: error => replaced.push(error.message),
     })
-    reader = createJobReader({
-      ...{ queue, runs, refusedEndpoints, to, clock, log: silentLog() },
-      ...{ measure: chunk => measure(chunk, settings), onRead: () => undefined },
-      tokens: [
-        {
-          ...{ territory: wholeInstance(client.instance), scope: client.instance },
-          ...{ errors: createErrorThrottle(silentLog()) },
-          readings: {
-            ...needlessReadings,
-            tests: tests.read,
-            log: async (_, { id, kind, start, end, status }) => {
-              const own = { clock: 'line', kind: 'runner', parent: undefined } as const
-              const sections: Section[] = [
-                { ...own, ordinal: 1, name: 'get_sources', start, end: start + 9_000 },
-                { ...own, ordinal: 2, name: 'step_script', start: start + 9_000, end: end - 1_000 },
-              ]
-              return { as: 'read', insides: [{ job: { id, kind, start, end, status }, sections }] }
-            },
-          },
+    reader = world.reader(
+      {
+        tests: tests.read,
+        log: async (_, { id, kind, start, end, status }) => {
+          const own = { clock: 'line', kind: 'runner', parent: undefined } as const
+          const sections: Section[] = [
+            { ...own, ordinal: 1, name: 'get_sources', start, end: start + 9_000 },
+            { ...own, ordinal: 2, name: 'step_script', start: start + 9_000, end: end - 1_000 },
+          ]
+          return { as: 'read', insides: [{ job: { id, kind, start, end, status }, sections }] }
         },
-      ],
-    })
+      },
+      chunk => measure(chunk, settings),
+    )
   }
 
   /** Exports a pipeline with these jobs, and reads what is to be read of them. */
-  async function finish(jobs: ObservedJob[], pipelineId = 7, sha = 'a'.repeat(40)): Promise<void> {
-    const observed = event('failed', { finishedAt: t0 + minute }, jobs, { sha }, pipelineId)
-    await store.runs.transact(
-      mergeObservations([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
-    )
-    now += minute
-    await createSettleLoop({
-      ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
-      snapshotter: createSnapshotter({
-        ...{ rules: { ...rules, chunkSize }, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({
-          sections: hasSections ? ['failed'] : [],
-          lines: [],
-          tests: true,
-          reports: [],
-          spans: false,
-          project: () => true,
-        }),
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      }),
-    }).drain()
+  async function finish(
+    jobs: ObservedJob[],
+    pipelineId = 7,
+    { sha = 'a'.repeat(40), chunkSize }: { sha?: string; chunkSize?: number } = {},
+  ): Promise<void> {
+    const reads = { tests: true, sections: hasSections ? (['failed'] as const) : [] }
+    await world.finish(jobs, { reads, pipelineId, facts: { sha }, chunkSize })
     await reader.drain()
   }
-  async function sent(signal: Signal): Promise<Chunk[]> {
-    const { token, items } = await store.outbox.lease({ destination: 'default', signal }, 1_000, 60_000)
-    await store.outbox.settle(
-      token,
-      items.map(({ id }) => ({ id, as: 'delivered' as const })),
-    )
-    return items.flatMap(({ chunk }) => (chunk.kind === 'job' ? [chunk] : []))
-  }
-  async function records(): Promise<LogRecord[]> {
-    const chunks = await sent('logs')
-    if (chunks.length > 0) expect(encodeLogs(chunks, settings).length).toBeGreaterThan(0)
-    const { resourceLogs } = JSON.parse(logsAsJson(chunks, settings)) as {
-      resourceLogs?: { scopeLogs: { logRecords: LogRecord[] }[] }[]
-    }
-    return (resourceLogs ?? []).flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
-  }
-  const attributesOf = ({ attributes }: Pick<LogRecord, 'attributes'>) =>
-    Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+  const records = async (): Promise<ReceivedLogRecord[]> => decodeLogs(encodeLogs(await world.sent('logs'), settings))
   const tested = (id: number, more: Partial<JobFacts> = {}): ObservedJob =>
     job(
       id,
@@ -181,8 +96,17 @@ describe('the tests of jobs', () => {
       { failureReason: 'script_failure', artifactSizes: { junit: 900 }, ...more },
     )
 
+  /** The platform answers with its own report, and refuses artifacts. */
+  function offersOnly(report: unknown, status: number, refusal: unknown = { message: '404 Not Found' }): void {
+    const headers = { 'content-type': 'application/json' }
+    platform.reply = (asked, response) =>
+      (asked.path.endsWith('/test_report') ? json(report) : answer(status, JSON.stringify(refusal), headers))(
+        asked,
+        response,
+      )
+  }
+
   it('cost one request for each job with a report, and none for others', async () => {
-    begin()
     await finish([
       tested(1),
       job(2, 'lint', 'success', { finished: 9 }, { artifactSizes: { trace: 5 } }),
@@ -197,7 +121,6 @@ describe('the tests of jobs', () => {
   })
 
   it('become one event for the report and one for each failure, with the span of the job', async () => {
-    begin()
     await finish([tested(1)])
     const all = await records()
     expect(all.map(({ eventName, severityNumber }) => [eventName, severityNumber])).toEqual([
@@ -206,7 +129,7 @@ describe('the tests of jobs', () => {
       ['platform.test.case.failure', 17],
     ])
     expect(new Set(all.map(({ spanId }) => spanId)).size).toBe(1)
-    const [report, failure] = all.map(attributesOf)
+    const [report, failure] = all.map(({ attributes }) => attributes)
     expect(report).toMatchObject({
       'platform.test.total': 4,
       'platform.test.failed': 1,
@@ -225,7 +148,6 @@ describe('the tests of jobs', () => {
   })
 
   it('are counted by job and result, once', async () => {
-    begin()
     await finish([tested(1)])
     const { projects } = await store.totals.read(10)
     const series = projects.flatMap(one => one.series).filter(({ metric }) => metric.startsWith('platform.test.'))
@@ -239,29 +161,26 @@ describe('the tests of jobs', () => {
   })
 
   it('are flaky if one job failed and another passed on the same code, which is reported once with both', async () => {
-    begin()
     await finish([tested(1)])
     await records()
-    const passing = pytest.replace(/<failure.*?<\/failure>/s, '')
-    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(passing))
+    platform.reply = packed(passing)
     await finish([tested(2)], 8)
     await finish([tested(3)], 9)
     const flaky = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
-    expect(flaky.map(attributesOf)).toMatchObject([
+    expect(flaky.map(({ attributes }) => attributes)).toMatchObject([
       {
         'test.case.name': 'tests.test_cart.TestCart.test_discount',
         'platform.test.case.flaky.within': 'revision',
         'cicd.pipeline.task.run.id': '2',
       },
     ])
-    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(surefire))
-    await finish([tested(4)], 10, 'b'.repeat(40))
+    platform.reply = packed(surefire)
+    await finish([tested(4)], 10, { sha: 'b'.repeat(40) })
     const within = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
-    expect(within.map(one => attributesOf(one)['platform.test.case.flaky.within'])).toEqual(['report', 'report'])
+    expect(within.map(one => one.attributes['platform.test.case.flaky.within'])).toEqual(['report', 'report'])
   })
 
   it('are charged with the time of the jobs that failed because of them only', async () => {
-    begin()
     const cost = async (question: 'failed' | 'flaky') =>
       (await store.tests.figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
         ...[name.split('.').at(-1), times, costMs],
@@ -278,74 +197,56 @@ describe('the tests of jobs', () => {
       ['test_discount', 2, 49_001],
       ['test_stock', 2, 49_001],
     ])
-    platform.reply = (_, response) =>
-      response.writeHead(200).end(gzipSync(pytest.replace(/<failure.*?<\/failure>/s, '')))
+    platform.reply = packed(passing)
     await finish([job(3, 'unit', 'success', { started: 1, finished: 20 }, red)], 9)
     expect(await cost('flaky')).toEqual([['test_discount', 1, 49_001]])
   })
 
   it('have spans of suites and cases within the span of their job, if configured', async () => {
-    spans = 'cases'
-    begin()
+    begin('cases')
     const at = new Date(t0 + 5_000).toISOString().slice(0, 19)
     const own = `<testsuites><testsuite name="timed" timestamp="${at}" time="2"><testcase name="a" time="1"/></testsuite>`
     const other =
       '<testsuite name="untimed" time="3"><testcase name="b" time="3"><failure/></testcase></testsuite></testsuites>'
-    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(own + other))
+    platform.reply = packed(own + other)
     await finish([tested(1)])
-    const chunks = await sent('traces')
-    expect(encodeTraces(chunks, settings).length).toBeGreaterThan(0)
-    const { resourceSpans } = JSON.parse(tracesAsJson(chunks, settings)) as {
-      resourceSpans: { scopeSpans: { spans: Span[] }[] }[]
-    }
-    const all = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
-    const millis = (nanos: string) => Number(BigInt(nanos) / 1_000_000n) - t0
-    expect(
-      all.map(span => [span.name, millis(span.startTimeUnixNano), millis(span.endTimeUnixNano), span.status.code ?? 0]),
-    ).toEqual([
-      ['test suite: timed', 5_000, 7_000, 0],
-      ['test: a', 5_000, 6_000, 0],
-      ['test suite: untimed', 1_000, 4_000, 2],
-      ['test: b', 1_000, 4_000, 2],
+    const all = decodeTraces(encodeTraces(await world.sent('traces'), settings))
+    expect(all.map(({ name, start, end, status }) => [name, start - t0, end - t0, status])).toEqual([
+      ['test suite: timed', 5_000, 7_000, 'unset'],
+      ['test: a', 5_000, 6_000, 'unset'],
+      ['test suite: untimed', 1_000, 4_000, 'error'],
+      ['test: b', 1_000, 4_000, 'error'],
     ])
-    expect(all.map(span => attributesOf(span)['platform.test.time_estimated'])).toEqual([undefined, true, true, true])
+    expect(all.map(span => span.attributes['platform.test.time_estimated'])).toEqual([undefined, true, true, true])
     expect(all[1]?.parentSpanId).toBe(all[0]?.spanId)
     expect(all[2]?.parentSpanId).toBe(all[0]?.parentSpanId)
   })
 
   it("have estimated times within the script's section if the job's sections are read", async () => {
-    spans = 'suites'
-    hasSections = true
-    begin()
+    begin('suites', true)
     const other =
       '<testsuites><testsuite name="untimed" time="3"><testcase name="b" time="3"/></testsuite></testsuites>'
-    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(other))
+    platform.reply = packed(other)
     await finish([tested(1)])
-    now += 1_000
+    world.now += 1_000
     await reader.drain()
     expect(platform.asked).toHaveLength(1)
-    const chunks = await sent('traces')
+    const chunks = await world.sent('traces')
     const [suite] = chunks.flatMap(({ inside }) => inside?.tests?.spans ?? [])
     expect(suite).toMatchObject({ name: 'untimed', start: t0 + 10_000, end: t0 + 13_000, estimated: true })
   })
 
   it('are exported without secrets and e-mail addresses in any text', async () => {
-    spans = 'cases'
-    begin()
+    begin('cases')
     const token = 'glpat-abcdefghij0123456789'
     const words = `ACME-4711 ${token} jane@example.com`
-    platform.reply = (_, response) =>
-      response
-        .writeHead(200)
-        .end(
-          gzipSync(
-            `<testsuite name="${words}"><testcase name="${words}" classname="C" file="${words}"><flakyFailure/><failure type="${words}" message="${words} ${'x'.repeat(4_050)} ${token}">${words}</failure></testcase></testsuite>`,
-          ),
-        )
+    platform.reply = packed(
+      `<testsuite name="${words}"><testcase name="${words}" classname="C" file="${words}"><flakyFailure/><failure type="${words}" message="${words} ${'x'.repeat(4_050)} ${token}">${words}</failure></testcase></testsuite>`,
+    )
     await finish([tested(1)])
-    const text = logsAsJson(await sent('logs'), settings) + tracesAsJson(await sent('traces'), settings)
+    const bytes = [encodeLogs(await world.sent('logs'), settings), encodeTraces(await world.sent('traces'), settings)]
     const figures = await store.tests.figures('failed', { since: 0, limit: 10 })
-    for (const shown of [text, JSON.stringify(figures)]) {
+    for (const shown of [Buffer.concat(bytes).toString(), JSON.stringify(figures)]) {
       expect(shown).toContain('[REDACTED]')
       for (const secret of ['ACME-4711', 'glpat-', 'jane@']) expect(shown).not.toContain(secret)
     }
@@ -354,7 +255,6 @@ describe('the tests of jobs', () => {
   it.each(['error', 'message'])(
     "are read from the platform's own report, once, with its %s, if it does not offer the artifact",
     async key => {
-      begin()
       const suite = (name: string, status: string) => ({
         name,
         total_time: 2,
@@ -369,24 +269,15 @@ describe('the tests of jobs', () => {
           },
         ],
       })
-      platform.reply = (request, response) => {
-        if (request.path.endsWith('/artifacts'))
-          response
-            .writeHead(400, { 'content-type': 'application/json' })
-            .end(`{"${key}":"file_type does not have a valid value"}`)
-        else
-          response
-            .writeHead(200, { 'content-type': 'application/json' })
-            .end(JSON.stringify({ test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }))
-      }
+      const report = { test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }
+      offersOnly(report, 400, { [key]: 'file_type does not have a valid value' })
       // Each job in a chunk of its own: it is still the first parallel one with a report that stands for the others.
-      chunkSize = 1
       const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
-      await finish([...parallel, tested(4, { name: 'e2e' })])
+      await finish([...parallel, tested(4, { name: 'e2e' })], 7, { chunkSize: 1 })
       expect(replaced).toEqual([expect.stringContaining('400')])
-      const report = '/api/v4/projects/3/pipelines/7/test_report'
-      expect(platform.asked.filter(({ path }) => path === report)).toHaveLength(1)
-      const all = (await records()).map(one => [one.eventName, attributesOf(one)['cicd.pipeline.task.run.id']])
+      const reports = platform.asked.filter(({ path }) => path === '/api/v4/projects/3/pipelines/7/test_report')
+      expect(reports).toHaveLength(1)
+      const all = (await records()).map(one => [one.eventName, one.attributes['cicd.pipeline.task.run.id']])
       expect(all.sort()).toEqual([
         ['platform.test.case.failure', '2'],
         ['platform.test.report', '2'],
@@ -401,17 +292,15 @@ describe('the tests of jobs', () => {
   )
 
   it("have no time of more than ten times their job's; such times are counted", async () => {
-    begin()
     const suites = [
       '<testsuite name="a day" time="86400"><testcase name="p" time="2"/><testcase name="q" time="1"/></testsuite>',
       '<testsuite name="parallel" time="490"><testcase name="r" time="1"/></testsuite>',
       '<testsuite name="just above" time="490.1"><testcase name="s" time="5000"><failure/></testcase></testsuite>',
       '<testsuite name="no number of seconds" time="1e999"><testcase name="t" time="1e10"/></testsuite>',
     ]
-    platform.reply = (_, response) =>
-      response.writeHead(200).end(gzipSync(`<testsuites time="1e6">${suites.join('')}</testsuites>`))
+    platform.reply = packed(`<testsuites time="1e6">${suites.join('')}</testsuites>`)
     await finish([tested(1)])
-    const [report, failure] = (await records()).map(attributesOf)
+    const [report, failure] = (await records()).map(({ attributes }) => attributes)
     expect(report).toMatchObject({
       'platform.test.total': 5,
       'platform.test.duration': 493_000,
@@ -432,31 +321,16 @@ describe('the tests of jobs', () => {
   })
 
   it('may have any time if parallel jobs share the report', async () => {
-    begin()
     const cases = [{ status: 'success', name: 'p', execution_time: 1 }]
-    platform.reply = ({ path }, response) =>
-      path.endsWith('/artifacts')
-        ? response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"no such type"}')
-        : response.writeHead(200, { 'content-type': 'application/json' }).end(
-            JSON.stringify({
-              test_suites: ['unit', 'e2e'].map(name => ({ name, total_time: 900, test_cases: cases })),
-            }),
-          )
+    offersOnly({ test_suites: ['unit', 'e2e'].map(name => ({ name, total_time: 900, test_cases: cases })) }, 400)
     await finish([tested(2, { name: 'unit 1/40' }), tested(3, { name: 'unit 2/40' }), tested(4, { name: 'e2e' })])
     expect(tests.counters).toMatchObject({ reports: 2, timesDropped: 1 })
   })
 
   it("are read from the platform's own report if their artifacts answer 404, which is logged once", async () => {
-    begin()
     const names = Array.from({ length: 12 }, (_, n) => `unit-${String.fromCharCode(97 + n)}`)
     const cases = [{ status: 'success', name: 'adds', classname: 'Cart', execution_time: 1 }]
-    const report = { test_suites: names.map(name => ({ name, total_time: 1, test_cases: cases })) }
-    platform.reply = ({ path }, response) => {
-      const isReport = path.endsWith('/test_report')
-      response
-        .writeHead(isReport ? 200 : 404, { 'content-type': 'application/json' })
-        .end(JSON.stringify(isReport ? report : { message: '404 Not Found' }))
-    }
+    offersOnly({ test_suites: names.map(name => ({ name, total_time: 1, test_cases: cases })) }, 404)
     await finish(names.map((name, n) => tested(n + 1, { name })))
     expect((await records()).map(one => one.eventName)).toEqual(names.map(() => 'platform.test.report'))
     const askedFor = (last: string) => platform.asked.filter(({ path }) => path.endsWith(last)).length
@@ -474,13 +348,7 @@ describe('the tests of jobs', () => {
   })
 
   it('are missing only for the job whose artifact is gone', async () => {
-    begin()
-    platform.reply = ({ path }, response) => {
-      const isReport = path.endsWith('/test_report')
-      response
-        .writeHead(isReport ? 200 : 404, { 'content-type': 'application/json' })
-        .end(isReport ? '{"test_suites":[]}' : '{"message":"404 Not Found"}')
-    }
+    offersOnly({ test_suites: [] }, 404)
     for (const pipelineId of [7, 8, 9, 10]) await finish([tested(pipelineId)], pipelineId)
     expect(platform.asked.filter(({ path }) => path.endsWith('/artifacts'))).toHaveLength(4)
     expect(await store.repositories.refusedEndpoints.all()).toEqual([])
@@ -488,18 +356,17 @@ describe('the tests of jobs', () => {
   })
 
   it('with equal names are counted and compared each, with a span each', async () => {
-    spans = 'cases'
-    begin()
+    begin('cases')
     const suite = (...all: readonly string[]) =>
       `<testsuite name="s">${all.map(one => `<testcase classname="C" name="x">${one}</testcase>`).join('')}</testsuite>`
-    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(suite('', '', '<failure message="third"/>')))
+    platform.reply = packed(suite('', '', '<failure message="third"/>'))
     await finish([tested(1)])
-    const [report, failure, ...none] = (await records()).map(attributesOf)
+    const [report, failure, ...none] = (await records()).map(({ attributes }) => attributes)
     expect(report).toMatchObject({ 'platform.test.total': 3, 'platform.test.passed': 2, 'platform.test.failed': 1 })
     expect(report).toMatchObject({ 'platform.test.flaky': 0 })
     expect(failure).toMatchObject({ 'test.case.name': 'C.x', 'platform.test.case.ordinal': 3 })
     expect(none).toEqual([])
-    const own = (await sent('traces')).flatMap(({ inside }) => inside?.tests?.spans ?? [])
+    const own = (await world.sent('traces')).flatMap(({ inside }) => inside?.tests?.spans ?? [])
     expect(own.map(({ ordinal, ofName, result }) => [ordinal, ofName, result])).toEqual([
       [1, undefined, undefined],
       [2, undefined, 'pass'],
@@ -507,14 +374,13 @@ describe('the tests of jobs', () => {
       [4, 3, 'fail'],
     ])
     // The second of them fails now: it is flaky, and so is the third.
-    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(suite('', '<failure/>', '')))
+    platform.reply = packed(suite('', '<failure/>', ''))
     await finish([tested(2)], 8)
     const flaky = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
-    expect(flaky.map(one => attributesOf(one)['test.case.name'])).toEqual(['C.x', 'C.x'])
+    expect(flaky.map(one => one.attributes['test.case.name'])).toEqual(['C.x', 'C.x'])
   })
 
   it('name the reason if their report cannot be read, without delaying anything', async () => {
-    begin()
     const bodies: Readonly<Record<string, Buffer>> = {
       1: Buffer.from('<html>no gzip</html>'),
       2: gzipSync('no xml'),
@@ -531,16 +397,15 @@ describe('the tests of jobs', () => {
     await finish([1, 2, 3, 4, 5].map(id => tested(id)))
     const faults = (await records())
       .filter(({ eventName }) => eventName === 'platform.test.report')
-      .map(one => attributesOf(one)['platform.test.report.fault'])
+      .map(one => one.attributes['platform.test.report.fault'])
     expect(faults.sort()).toEqual(['entities', 'not_junit', 'not_xml', 'truncated'])
     expect(reader.counters).toMatchObject({ read: 4, refused: 1 })
     expect(await store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
   })
 
   it('are fetched from another storage without sending the token', async () => {
-    await using storage = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
+    await using storage = await startPlatform(packed(pytest))
     platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/junit?signature=1` }).end()
-    begin()
     await finish([tested(1)])
     expect(tests.counters.reports).toBe(1)
     expect(storage.asked).toHaveLength(1)
@@ -548,23 +413,20 @@ describe('the tests of jobs', () => {
   })
 
   it("are not requested if the platform's list is longer than the limit", async () => {
-    begin()
     await finish([tested(1, { artifactSizes: { junit: 31 * 1024 * 1024 } })])
     expect(platform.asked).toEqual([])
-    expect((await records()).map(one => attributesOf(one)['platform.test.report.fault'])).toEqual(['too_large'])
+    expect((await records()).map(one => one.attributes['platform.test.report.fault'])).toEqual(['too_large'])
   })
 
   it('are split into chunks that each fit one request, and counted in the first', async () => {
-    begin()
     const cases = Array.from(
       { length: 100 },
       (_, n) =>
         `<testcase name="${n}"><failure message="${'m'.repeat(4_000)}">${'s'.repeat(4_000)}</failure></testcase>`,
     )
-    platform.reply = (_, response) =>
-      response.writeHead(200).end(gzipSync(`<testsuite name="s">${cases.join('')}</testsuite>`))
+    platform.reply = packed(`<testsuite name="s">${cases.join('')}</testsuite>`)
     await finish([tested(1)])
-    const chunks = await sent('logs')
+    const chunks = await world.sent('logs')
     expect(chunks.length).toBeGreaterThan(1)
     expect(chunks.filter(({ inside }) => inside?.tests?.summary !== undefined)).toHaveLength(1)
     for (const chunk of chunks) expect(encodeLogs([chunk], settings).length).toBeLessThan(1_000_000)

@@ -1,0 +1,119 @@
+// A platform that answers over HTTP and a store on real SQLite, between which the insides of jobs are read under a clock that the test moves.
+import { gzipSync } from 'node:zlib'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createJobReader, type JobReader, type JobReaderOptions } from '../../src/enrichment/job-reader.ts'
+import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { event, everything, minute, rules, t0 } from '../flow/world.ts'
+import { jobReadables, type JobReadable } from '../../src/store/ports/job-reads.ts'
+import { jobReadsBy } from '../../src/processing/job-reads.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
+import { wholeInstance } from '../../src/model/territory.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+import type { JobReading } from '../../src/enrichment/job-reading.ts'
+import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
+import type { Signal } from '../../src/store/ports/runs.ts'
+
+/** Of everything that may be read about the inside of a job: they find nothing to read. */
+const needlessReadings = Object.fromEntries(
+  jobReadables.map(what => [what, async () => ({ as: 'needless' as const })]),
+) as unknown as Record<JobReadable, JobReading>
+
+/** Answers with this file as the platform keeps it. */
+export const packed =
+  (text: string): Reply =>
+  (_, response) =>
+    response.writeHead(200).end(gzipSync(text))
+
+interface FinishOptions {
+  /** Besides nothing. */
+  readonly reads: Partial<Parameters<typeof jobReadsBy>[0]>
+  readonly pipelineId?: number | undefined
+  readonly facts?: Partial<PipelineFacts> | undefined
+  readonly chunkSize?: number | undefined
+}
+
+export class JobWorld {
+  now = t0
+  readonly clock = { now: () => this.now, sleep: async () => undefined }
+  readonly store = openSqlite(':memory:', { now: () => this.now, maxSize: 2 ** 30 })
+  readonly platform: PlatformServer
+  readonly client: RestClient
+  readonly #to: JobReaderOptions['to']
+  readonly #readers: JobReader[] = []
+
+  private constructor(platform: PlatformServer, signals: readonly Signal[]) {
+    this.platform = platform
+    this.#to = signals.map(signal => ({ destination: 'default', signal }))
+    this.client = createPlatformClient({
+      ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
+      budget: createInMemoryBudget({ perMinute: 1_000 }, this.clock),
+      ...{ concurrency: 2, userAgent: 'test', clock: this.clock, log: silentLog() },
+    })
+  }
+
+  static async open(reply: Reply, signals: readonly Signal[] = ['traces', 'logs']): Promise<JobWorld> {
+    return new JobWorld(await startPlatform(reply), signals)
+  }
+
+  async close(): Promise<void> {
+    for (const reader of this.#readers) await reader.stop()
+    await this.client.close()
+    await this.store.close()
+    await this.platform[Symbol.asyncDispose]()
+  }
+
+  reader(readings: Partial<Record<JobReadable, JobReading>>, measure?: JobReaderOptions['measure']): JobReader {
+    const { jobReads: queue, runs, repositories } = this.store
+    const { client, clock } = this
+    const reader = createJobReader({
+      ...{ queue, runs, refusedEndpoints: repositories.refusedEndpoints, to: this.#to, measure, clock },
+      ...{ log: silentLog(), onRead: () => undefined },
+      tokens: [
+        {
+          ...{ territory: wholeInstance(client.instance), scope: client.instance },
+          ...{ errors: createErrorThrottle(silentLog()), readings: { ...needlessReadings, ...readings } },
+        },
+      ],
+    })
+    this.#readers.push(reader)
+    return reader
+  }
+
+  /** Exports a pipeline with these jobs. */
+  async finish(
+    jobs: ObservedJob[],
+    { reads, pipelineId = 7, facts, chunkSize = rules.chunkSize }: FinishOptions,
+  ): Promise<void> {
+    const observed = event('failed', { finishedAt: this.now + minute }, jobs, facts, pipelineId)
+    const here = { ...observed, key: { instance: this.client.instance, pipelineId } }
+    await this.store.runs.transact(mergeObservations([here], 'webhook', rules))
+    this.now += 2 * minute
+    await createSettleLoop({
+      ...{ runs: this.store.runs, perTransaction: 10, clock: this.clock, log: silentLog() },
+      snapshotter: createSnapshotter({
+        ...{ rules: { ...rules, chunkSize }, selection: everything, to: this.#to, onSnapshot: () => undefined },
+        reads: jobReadsBy({
+          ...{ sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true },
+          ...reads,
+        }),
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      }),
+    }).drain()
+  }
+
+  /** The chunks of jobs since the last call. */
+  async sent(signal: Signal): Promise<Chunk[]> {
+    const { token, items } = await this.store.outbox.lease({ destination: 'default', signal }, 1_000, 60_000)
+    await this.store.outbox.settle(
+      token,
+      items.map(({ id }) => ({ id, as: 'delivered' as const })),
+    )
+    return items.flatMap(({ chunk }) => (chunk.kind === 'job' ? [chunk] : []))
+  }
+}
