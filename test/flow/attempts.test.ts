@@ -1,9 +1,27 @@
-import { describe, expect, it } from 'vitest'
-import { at, day, event, hour, job, jobEvent, minute, openWorld, rest, second, t0, reported } from './world.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  at,
+  day,
+  event,
+  hour,
+  job,
+  jobEvent,
+  minute,
+  openWorld,
+  rest,
+  second,
+  t0,
+  reported,
+  type World,
+} from './world.ts'
+
+let world: World
+beforeEach(() => {
+  world = openWorld()
+})
 
 describe('a pipeline that finishes', () => {
   it('enters the outbox once, when it has not changed for the settle delay', async () => {
-    const world = openWorld()
     const finish = event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 })])
     await world.observe(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
     await world.pass(4 * second)
@@ -18,7 +36,6 @@ describe('a pipeline that finishes', () => {
   })
 
   it('waits for an active job up to the deadline, then leaves it out and exports it when it ends', async () => {
-    const world = openWorld()
     const bridge = { kind: 'bridge' as const }
     await world.observe(
       event('success', { finishedAt: at(60) }, [
@@ -38,7 +55,6 @@ describe('a pipeline that finishes', () => {
   })
 
   it('does not wait for an active job that a newer one of its name has superseded', async () => {
-    const world = openWorld()
     await world.observe(
       event('success', { finishedAt: at(60) }, [
         job(1, 'build', 'pending'),
@@ -50,7 +66,6 @@ describe('a pipeline that finishes', () => {
   })
 
   it('exports jobs that never ran with the pipeline', async () => {
-    const world = openWorld()
     await world.observe(
       event('failed', { finishedAt: at(60) }, [
         job(1, 'build', 'failed', { started: 5, finished: 50 }),
@@ -76,7 +91,6 @@ describe('a pipeline of an external CI system', () => {
   const external = { source: 'external' }
 
   it('is exported as its own span alone, whatever jobs are listed, without waiting for them', async () => {
-    const world = openWorld()
     const jobs = [job(1, 'build', 'failed', { started: 5, finished: 50 }), job(2, 'late', 'running', { started: 50 })]
     await world.observe(event('failed', { finishedAt: at(60) }, jobs, external))
     await world.pass(6 * second)
@@ -92,7 +106,6 @@ describe('a pipeline of an external CI system', () => {
   })
 
   it('is exported alone even if its jobs were observed first', async () => {
-    const world = openWorld()
     await world.observe(jobEvent(job(1, 'build', 'success', { started: 5, finished: 50 })))
     await world.observe(event('success', { finishedAt: at(60) }, [], external))
     await world.pass(6 * second)
@@ -100,7 +113,6 @@ describe('a pipeline of an external CI system', () => {
   })
 
   it('differs from one of an external pull request, whose jobs run on the platform', async () => {
-    const world = openWorld()
     const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
     await world.observe(event('success', { finishedAt: at(60) }, jobs, { source: 'external_pull_request_event' }))
     await world.pass(6 * second)
@@ -113,9 +125,14 @@ describe('a pipeline that continues after its export', () => {
   const failed = job(2, 'test', 'failed', { started: 51, finished: 59 })
   const skipped = job(3, 'deploy', 'skipped')
   const firstFailure = event('failed', { finishedAt: at(60) }, [built, failed, skipped])
+  /** The first attempt is exported. */
+  async function fail(): Promise<void> {
+    await world.observe(firstFailure)
+    await world.pass(minute)
+    await world.sent()
+  }
 
   it('has only the new jobs in its second attempt if it was canceled, then retried', async () => {
-    const world = openWorld()
     await world.observe(
       event('canceled', { finishedAt: at(20) }, [job(1, 'build', 'canceled', { started: 5, finished: 20 })]),
     )
@@ -134,7 +151,6 @@ describe('a pipeline that continues after its export', () => {
   })
 
   it('gives skipped jobs a second span if they run under their old ids after a retry', async () => {
-    const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 failed [1:success 2:failed 3:skipped]'])
@@ -150,10 +166,7 @@ describe('a pipeline that continues after its export', () => {
   })
 
   it('neither closes nor renames the attempt for a late failed event during the retry', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     const running = job(12, 'test', 'running', { created: 100, started: 101 })
     await world.observe(event('running', { finishedAt: at(60) }, [built, running, skipped]))
     await world.observe(firstFailure)
@@ -170,10 +183,7 @@ describe('a pipeline that continues after its export', () => {
   })
 
   it('opens the attempt for a job that is observed before its pipeline, and the old status does not close it', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     await world.observe(jobEvent(job(12, 'test', 'success', { created: 100, started: 101, finished: 140 })))
     await world.pass(hour)
     expect(await world.sent()).toEqual([])
@@ -183,30 +193,21 @@ describe('a pipeline that continues after its export', () => {
   })
 
   it('counts a second finish as an attempt even if no new job is known', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     await world.observe(event('success', { finishedAt: at(300) }, [built, failed, skipped]))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 2 success []'])
   })
 
   it('ignores a late running event that has nothing new', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     await world.observe(event('running', {}, [built]))
     await world.pass(8 * day)
     expect(await world.sent()).toEqual([])
   })
 
   it('opens an attempt for a newer REST answer that is not terminal', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     await world.observe(rest(event('running', { updatedAt: at(90) }, [])))
     await world.pass(minute)
     expect(await world.sent()).toEqual([])
@@ -216,10 +217,7 @@ describe('a pipeline that continues after its export', () => {
   })
 
   it('changes nothing when REST repeats the finish with more precision', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     await world.observe(
       rest(event('failed', { finishedAt: at(60) + 735, updatedAt: at(61) }, [built, failed, skipped])),
     )
@@ -228,10 +226,7 @@ describe('a pipeline that continues after its export', () => {
   })
 
   it('exports retried jobs that REST reports late as supplements of their attempt', async () => {
-    const world = openWorld()
-    await world.observe(firstFailure)
-    await world.pass(minute)
-    await world.sent()
+    await fail()
     await world.observe(
       rest(event('failed', { finishedAt: at(60) }, [job(0, 'build', 'failed', { started: 1, finished: 4 })])),
     )
@@ -244,7 +239,6 @@ describe('a pipeline that does not finish', () => {
   const built = job(1, 'build', 'success', { started: 5, finished: 50 })
 
   it('is exported as it is when a manual job blocks it, and continues as the next attempt a day later', async () => {
-    const world = openWorld()
     await world.observe(event('manual', {}, [built, job(2, 'deploy', 'manual')]))
     await world.pass(59 * minute)
     expect(await world.sent()).toEqual([])
@@ -266,7 +260,6 @@ describe('a pipeline that does not finish', () => {
   })
 
   it('starts attempt 2 when a manual job is played a day after its success', async () => {
-    const world = openWorld()
     await world.observe(event('success', { finishedAt: at(51) }, [built, job(2, 'deploy', 'manual')]))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success 2:manual]'])
@@ -279,7 +272,6 @@ describe('a pipeline that does not finish', () => {
   })
 
   it('is exported as it is, marked incomplete, with its running jobs, when no news arrives', async () => {
-    const world = openWorld()
     await world.observe(event('running', {}, [built, job(2, 'test', 'running', { started: 55 })]))
     await world.pass(6 * day)
     expect(await world.sent()).toEqual([])
@@ -290,7 +282,6 @@ describe('a pipeline that does not finish', () => {
   })
 
   it('is never exported if it is known only from job events', async () => {
-    const world = openWorld()
     await world.observe(jobEvent(built))
     await world.pass(30 * day)
     expect(await world.sent()).toEqual([])
@@ -299,7 +290,6 @@ describe('a pipeline that does not finish', () => {
 
 describe('a bridge', () => {
   it('gets a second span when it is reset and runs again under its id', async () => {
-    const world = openWorld()
     const bridge = { kind: 'bridge' as const }
     await world.observe(
       event('failed', { finishedAt: at(60) }, [job(2, 'trigger', 'failed', { started: 5, finished: 59 }, bridge)]),
@@ -318,7 +308,6 @@ describe('a bridge', () => {
 
 describe('pipelines of thousands of jobs', () => {
   it('are sent in numbered chunks that have every job once and the pipeline once', async () => {
-    const world = openWorld()
     const jobs = Array.from({ length: 1_234 }, (_, n) =>
       job(n + 1, `job ${n}`, 'success', { started: 5, finished: 50 }),
     )
