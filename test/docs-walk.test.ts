@@ -2,10 +2,10 @@
 // receiver. Only the ports are others, since a machine's usual ones may be taken.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from './support/after-test.ts'
 import { docBlocks, repository, type DocBlock } from './doc-blocks.ts'
 import { docFolder } from './doc-shell.ts'
 import { freePorts } from '../src/demo/daemon-process.ts'
@@ -74,8 +74,7 @@ it('the getting-started page leads from nothing to a trace in a backend', async 
 it.runIf(isFull)(
   'every block of the getting-started page passes in a fresh clone, in the order of the page',
   async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-clone-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder()
     const { status } = spawnSync('git', ['clone', '-q', '--no-hardlinks', repository, folder])
     expect(status).toBe(0)
     using shell = docFolder()

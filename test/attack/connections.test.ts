@@ -3,8 +3,9 @@
 import { Agent } from 'node:http'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineBody, post } from './honest.ts'
 import { smallHeap, startWithin } from './limited.ts'
@@ -43,8 +44,7 @@ it.each(isFull ? [...short, ...full] : short)('accepts all honest deliveries: $n
   const { connections, openFiles, mebibytes = 512 } = found
   const { daemon, memory } = await startWithin(mebibytes, {}, mebibytes === 256 ? smallHeap : [], openFiles)
   const headers = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  onTestFinished(() => agent.destroy())
+  const agent = closeAfterTest(new Agent({ keepAlive: true, maxSockets: 1 }))
   let id = 0
   let slowest = 0
   const deliver = async (from: { localAddress?: string; agent?: Agent }): Promise<number> => {

@@ -1,7 +1,8 @@
 // A delivery that ends the process that reads it, again at each start: what is only large is read within the memory there is, and
 // what kills nevertheless is set aside at its third death, and the rest goes on. So with a run that kills when it is settled, and with
 // an outbox entry that does when it is encoded.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { limitOf, smallHeap, startWithin, type MemoryFigures } from './limited.ts'
@@ -12,9 +13,7 @@ import { newDatabase } from '../store/new-database.ts'
 import { shiftClock } from '../store/postgres-server.ts'
 
 async function receive(options = {}): Promise<OtlpReceiver> {
-  const receiver = await OtlpReceiver.start(options)
-  onTestFinished(async () => receiver.close())
-  return receiver
+  return closeAfterTest(await OtlpReceiver.start(options))
 }
 
 /** Resolves when so many spans have come. What was sent when the process died may be sent again. */

@@ -3,7 +3,8 @@
 //
 // The strangers' process is nice (10): what is tried is whether the daemon serves the honest sender, not who gets a processor.
 import { Agent } from 'node:http'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineBody, post, type SentFrom } from './honest.ts'
@@ -25,8 +26,7 @@ it.each(isFull ? [...short, ...full] : short)(
   async ({ connections, kinds }) => {
     const daemon = await Daemon.start()
     const headers = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    onTestFinished(() => agent.destroy())
+    const agent = closeAfterTest(new Agent({ keepAlive: true, maxSockets: 1 }))
     let id = 0
     const deliver = async (from: SentFrom): Promise<{ status: number; ms: number }> => {
       id += 1

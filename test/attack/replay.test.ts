@@ -1,5 +1,6 @@
 // A signed delivery that somebody captured: within its 300 s they may send it again as they like, and nothing comes of it.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { defaultInstance } from '../../src/demo/platform/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -32,8 +33,7 @@ const stores = {
 it.each(Object.entries(stores))(
   'recognises a captured delivery as a duplicate in every form, on %s',
   async (_name, database) => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const store = await database()
     const daemon = await Daemon.start({
       ...patient,
@@ -76,8 +76,7 @@ it.each(Object.entries(stores))(
 )
 
 it('ignores an unsigned instance header when a token is used, too', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const body = pipelineBody(1)
   for (const instance of [defaultInstance, 'https://evil.example', `${defaultInstance}/evil`]) {

@@ -4,6 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
@@ -22,8 +23,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })
     })
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503 } })
     const file = path.join(folder, 'store', 'pipespan.db')
     const daemon = await Daemon.start({

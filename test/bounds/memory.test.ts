@@ -3,7 +3,8 @@
 import { hash } from 'node:crypto'
 import { request } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
@@ -64,8 +65,7 @@ const pages = [
 ]
 
 async function memoryWith(runs: number): Promise<Resident> {
-  const receiver = await OtlpReceiver.start({ keep: false })
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   await postUntilTaken(daemon, [pipelineEvent({ id: 1 })], 1)
   await receiver.until(() => receiver.counts.spans === 3)
@@ -102,8 +102,7 @@ const burstJobs = isFull ? 40 : 5
 const most = isFull ? 400 : 290
 
 it('stays within the documented memory in a burst over a thousand connections', async () => {
-  const receiver = await OtlpReceiver.start({ keep: false })
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   // The garbage of the start is collected 1.5 s after it.
   await expect.poll(() => daemon.memory().now / 2 ** 20).toBeLessThan(140)
@@ -142,8 +141,7 @@ function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>;
 }
 
 it('stays within the documented memory while bodies of up to 25 MB fill the budget, and accepts all of them in the end', async () => {
-  const receiver = await OtlpReceiver.start({ keep: false })
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const padding = 'x'.repeat(large.bytes)
   const fit = Math.floor(budget / large.bytes)

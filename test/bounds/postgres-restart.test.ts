@@ -1,7 +1,8 @@
 // PostgreSQL stopped and started again under load on two replicas, as by a crash and as by an administrator: nothing is lost, nothing
 // is set aside, and nothing comes twice but what a send left unknown. In full twenty times (PIPESPAN_TEST_FULL=1), else twice.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -33,8 +34,7 @@ describe('PostgreSQL stopped under load', () => {
     { timeout: isFull ? 1_200_000 : 900_000 },
     async () => {
       const random = new Random(seed)
-      const receiver = await OtlpReceiver.start({ keep: true })
-      onTestFinished(async () => receiver.close())
+      const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
       const storeUrl = await server.newDatabase()
       const env = {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

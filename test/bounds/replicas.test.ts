@@ -1,7 +1,8 @@
 // Three daemons on one PostgreSQL database: one killed, one stopped for longer than its leases and woken again. Leases
 // take their time to run out, so this is a long proof (PIPESPAN_TEST_FULL=1).
 import pg from 'pg'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
@@ -57,8 +58,7 @@ describe('three replicas', () => {
     'export every pipeline once although one is killed and one is suspended',
     { timeout: 600_000 },
     async () => {
-      const receiver = await OtlpReceiver.start({ keep: true })
-      onTestFinished(async () => receiver.close())
+      const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
       const storeUrl = await newDatabase()
       const env = {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

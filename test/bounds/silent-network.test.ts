@@ -1,7 +1,8 @@
 // The network to PostgreSQL falls silent (packets are dropped, or nothing is answered) and comes back, on the shipped daemon:
 // senders get an answer in time, it is not ready meanwhile, it goes on by itself, and nothing is lost or sent twice. Patience takes
 // its time, so this is a long proof (PIPESPAN_TEST_FULL=1); `test/store/silence.test.ts` is the short one.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -26,11 +27,9 @@ describe.skipIf(!isFull)('a silent network to PostgreSQL', () => {
   it.each(cases)(
     'ends without a loss after it dropped %j (connections forgotten: %s)',
     async (directions, forgetting) => {
-      const receiver = await OtlpReceiver.start({ keep: true })
-      onTestFinished(async () => receiver.close())
+      const receiver = closeAfterTest(await OtlpReceiver.start({ keep: true }))
       const storeUrl = await newDatabase()
-      const proxy = await SilentProxy.before(storeUrl)
-      onTestFinished(async () => proxy.close())
+      const proxy = closeAfterTest(await SilentProxy.before(storeUrl))
       const daemon = await Daemon.start({
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         PIPESPAN_STORE_URL: proxy.through(storeUrl),

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { spawn } from 'node:child_process'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { parse } from 'yaml'
 import { compiled, shipped } from '../shipped.ts'
 import { isFull, report } from '../e2e/load.ts'
@@ -13,8 +14,8 @@ import { loadConfig } from '../../src/config/load.ts'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
 import { tryLock } from '../../src/tokens/file-lock.ts'
 
 let platform: HooksPlatform
@@ -25,8 +26,8 @@ let accounts: { id: number; username: string }[]
 let seen: number
 
 beforeEach(async () => {
-  platform = await startHooksPlatform({ 'groups/team': [] })
-  instance = await startInstance()
+  platform = closeAfterTest(await startHooksPlatform({ 'groups/team': [] }))
+  instance = closeAfterTest(await startInstance())
   folder = path.join(temporaryFolder(), 'made')
   accounts = []
   seen = 200
@@ -42,11 +43,6 @@ beforeEach(async () => {
     return true
   }
 })
-afterEach(async () => {
-  await platform[Symbol.asyncDispose]()
-  await instance.close()
-})
-
 const file = (name: string): string => path.join(folder, name)
 const read = (name: string): string => readFileSync(file(name), 'utf8').trim()
 
@@ -325,10 +321,8 @@ describe('pipespan setup', () => {
 })
 
 it('names a missing option if it cannot ask', async () => {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = await runProgram(['setup', '--platform-url', 'https://git.example.com'], { stdout, stderr, env: {} })
-  expect([code, ((stderr.read() as Buffer | null) ?? '').toString()]).toEqual([
-    2,
-    expect.stringContaining('--public-url, --otlp-endpoint, --group or --project'),
-  ])
+  expect(await runCommand(['setup', '--platform-url', 'https://git.example.com'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--public-url, --otlp-endpoint, --group or --project') as string,
+  })
 })

@@ -1,6 +1,7 @@
 // `pipespan top` of a running daemon on a real terminal: keys select, filter and open pipelines, and names do nothing but stand there.
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { DrawnTerminal, hasPseudoTerminals } from '../support/drawn-terminal.ts'
 import { openHouse, until, type House } from '../pages/house.ts'
 import { widthOf } from '../../src/terminal/fitted-text.ts'
@@ -58,9 +59,9 @@ afterAll(async () => house.close())
 function opened(size = { rows: 24, columns: 100 }): DrawnTerminal {
   const main = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x' }
-  const terminal = new DrawnTerminal([process.execPath, main, 'top', '--url', house.url, '--every', '200ms'], env, size)
-  onTestFinished(() => terminal.kill())
-  return terminal
+  return closeAfterTest(
+    new DrawnTerminal([process.execPath, main, 'top', '--url', house.url, '--every', '200ms'], env, size),
+  )
 }
 
 const shows = async (terminal: DrawnTerminal, text: string | RegExp): Promise<void> =>

@@ -1,18 +1,18 @@
 // `pipespan try` as people run it: the shipped program in a process of its own, against the simulated platform, ended by signals.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.ts'
 import { good } from '../config/given.ts'
 import { freePort, freePorts } from '../../src/demo/daemon-process.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { openBrowser } from '../../src/cli/open-browser.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
-import { ProgramProcess, temporaryFolder } from '../e2e/daemon.ts'
+import { ProgramProcess } from '../e2e/daemon.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { runCommand } from '../e2e/run-command.ts'
@@ -29,8 +29,7 @@ const storefront = 'brightwater/shop/storefront'
 /** Three pipelines of different projects, two of them ended an hour ago and one running for two days. */
 async function platform() {
   const state = new PlatformState()
-  const api = await RestApi.start({ state, now: () => Date.now(), token })
-  onTestFinished(async () => api.close())
+  const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token }))
   const timeline = new Timeline(Date.now() - 2 * hour)
   const lifecycle = new Lifecycle(state, timeline, new Random(11), () => undefined)
   const branch = lifecycle.create(scenarios.branch(new Random(3)))
@@ -145,10 +144,7 @@ describe('pipespan try', () => {
   })
 
   it('uses another port if the usual one is taken', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    onTestFinished(() => void taken.close())
-    await new Promise(resolve => taken.once('listening', resolve))
-    const { port } = taken.address() as AddressInfo
+    const port = await listen(createServer())
     expect(await freePort(port)).not.toBe(port)
     const [free = 0] = await freePorts(1)
     expect(await freePort(free)).toBe(free)
@@ -156,8 +152,7 @@ describe('pipespan try', () => {
 
   it('exports if an endpoint is set', async () => {
     const { api, branch } = await platform()
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const { process, printed } = start([api.url, branch.project.path], { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     await receiver.until(() => receiver.spans.some(({ attributes }) => attributes['pipeline.id'] === branch.id))
     await printed(/^Exports go to the endpoint of OTEL_EXPORTER_OTLP_/m)

@@ -1,8 +1,7 @@
 // Configurations for tests: loaded from variables and the text of a YAML file.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { onTestFinished } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { temporaryFolder } from '../support/after-test.ts'
 import path from 'node:path'
-import { tmpdir } from 'node:os'
 import { describeFault } from '../../src/config/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../src/config/load.ts'
 import { profiles, type ProfileName } from '../../src/app/profile.ts'
@@ -10,8 +9,7 @@ import type { Environment } from '../../src/config/variables.ts'
 
 /** A folder that is gone after the test. */
 export function folder(): string {
-  const made = mkdtempSync(path.join(tmpdir(), 'pipespan-config-'))
-  onTestFinished(() => rmSync(made, { recursive: true }))
+  const made = temporaryFolder()
   return made
 }
 

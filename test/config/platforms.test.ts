@@ -1,17 +1,15 @@
 // Several platforms, as configurations of their own for each token.
 import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { platformViews, type PlatformView } from '../../src/config/platforms.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { reloadConfig } from '../../src/config/reload.ts'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-platforms-'))
-
 function load(yaml: string, env: Record<string, string> = {}) {
-  const file = path.join(folder, 'pipespan.yaml')
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, yaml)
   const options = { env, file, profiles }
   const loaded = loadConfig(options)

@@ -2,10 +2,11 @@
 // daemon acknowledged arrives, also after it was killed.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
-import { Daemon, run, temporaryFolder } from '../e2e/daemon.ts'
+import { Daemon, run } from '../e2e/daemon.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { isFull } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -27,8 +28,7 @@ async function allCommands(daemon: Daemon): Promise<string[]> {
 it(
   'commands that are killed beside a daemon lose and repeat none of its work',
   async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
     const daemon = await Daemon.start({
       ...nameLife(1),

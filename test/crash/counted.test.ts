@@ -4,9 +4,10 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { countedPoints, momentsOn, nameOf } from './points.ts'
-import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
+import { Daemon } from '../e2e/daemon.ts'
 import { isFull } from '../full.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -42,8 +43,7 @@ it.each(['sqlite', 'postgres'] as const)(
   { timeout: 600_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'

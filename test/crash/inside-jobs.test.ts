@@ -2,7 +2,8 @@
 // every span of a job's own arrives and is counted, none twice but what a kill left unknown on its way to the backend; and what it costs the
 // platform.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { arrivals, nameLife } from './arrivals.ts'
@@ -49,8 +50,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
   async engine => {
     const random = new Random(seed)
     await using platform = await startInsidePlatform()
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     receiver.misbehave({ fault: { kind: 'slow' }, delay: 20 })
     const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
     const killSwitch = storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts'

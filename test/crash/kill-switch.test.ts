@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { momentsOn, nameOf } from './points.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
 
 const program = `
 import { DatabaseSync } from 'node:sqlite'

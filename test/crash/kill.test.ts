@@ -1,7 +1,8 @@
 // The daemon killed with SIGKILL at random moments of a load, and started again: what it had acknowledged arrives, and
 // nothing comes twice but what was on its way to the backend at that very moment.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { WebhookSender } from '../../src/demo/platform/sender.ts'
@@ -21,8 +22,7 @@ it(
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 30, ...size })
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     receiver.misbehave({ fault: { kind: 'slow' }, delay: 30 })
     const [port = 0] = await freePorts(1)
     let life = 1

@@ -2,7 +2,8 @@
 // one's leases, which for metrics that are sent once an hour would be two hours.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
@@ -12,10 +13,8 @@ import { RestApi } from '../../src/demo/platform/rest-api.ts'
 const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']
 
 it('a new daemon gets every lease of a killed one as soon as it has started', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
-  onTestFinished(async () => api.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
+  const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const daemon = await Daemon.start({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     PIPESPAN_PLATFORM_URL: api.url,

@@ -4,8 +4,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from '../e2e/daemon.ts'
 import { isFull } from '../full.ts'
 import { MessageReceiver } from '../support/message-receiver.ts'
 import { messagePoints, momentsOn, nameOf } from './points.ts'
@@ -34,8 +35,7 @@ it.each(['sqlite', 'postgres'] as const)(
   { timeout: 600_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
-    const receiver = await MessageReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await MessageReceiver.start())
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     writeFileSync(
       file,

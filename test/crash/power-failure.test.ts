@@ -1,10 +1,10 @@
 // A power failure takes away what was written and not yet synced: the transaction that is under way. Here "the disk" is a copy of the store's files,
 // with a torn transaction behind the last commit, and of the deliveries, which may be erased as soon as they are processed.
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { openOwnDatabase, openSharedDatabase } from '../../src/store/sqlite/database.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -29,8 +29,7 @@ async function process(store: Store, most: number): Promise<number[]> {
 }
 
 function pathsOf(): { readonly live: string; readonly disk: string } {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-power-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   return { live: path.join(folder, 'live', 'pipespan.db'), disk: path.join(folder, 'disk', 'pipespan.db') }
 }
 

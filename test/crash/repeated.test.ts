@@ -1,5 +1,6 @@
 // The daemon killed while the backend has a request that it has not answered: the next life sends the same ids again, and counts them.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -19,8 +20,7 @@ it.each(['sqlite', 'postgres'] as const)(
   { timeout: 300_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),

@@ -3,12 +3,13 @@
 import { readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { WebhookSender } from '../../src/demo/platform/sender.ts'
-import { Daemon, run, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { Daemon, run, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -35,27 +36,27 @@ it(
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 40, ...size })
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
     const env = { ...nameLife(1), PIPESPAN_LISTEN: `127.0.0.1:${port}`, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
     const daemon = await Daemon.start(env)
     const queue = twice(deliveries, 41)
     const acknowledged = new Set<number>()
-    const sender = new WebhookSender({
-      url: daemon.webhooks,
-      token: webhookToken,
-      concurrency: 8,
-      onSent: (delivery, outcome) => {
-        if (outcome.kind === 'failed' || outcome.status === 503) {
-          queue.push(delivery)
-          return
-        }
-        expect(outcome.status).toBeLessThan(300)
-        acknowledged.add(delivery.pipelineId)
-      },
-    })
-    onTestFinished(async () => sender.close())
+    const sender = closeAfterTest(
+      new WebhookSender({
+        url: daemon.webhooks,
+        token: webhookToken,
+        concurrency: 8,
+        onSent: (delivery, outcome) => {
+          if (outcome.kind === 'failed' || outcome.status === 503) {
+            queue.push(delivery)
+            return
+          }
+          expect(outcome.status).toBeLessThan(300)
+          acknowledged.add(delivery.pipelineId)
+        },
+      }),
+    )
     const link = path.join(temporaryFolder(), 'link.db')
     symlinkSync(daemon.storeFile, link)
 

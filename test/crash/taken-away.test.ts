@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFailed, onTestFinished } from 'vitest'
+import { expect, it, onTestFailed } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -124,8 +125,7 @@ function mayMount(folder: string): boolean {
 it(
   'loses no acknowledged delivery when its files are removed, and accepts deliveries again as soon as they can be written',
   async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
     let life = 1
     const daemon = await Daemon.start({

@@ -1,7 +1,8 @@
 // One store, one backend, and a daemon that dies again and again under load: at named moments, at random ones. What got a 2xx
 // must arrive, and nothing may arrive twice but what a death left unknown.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { WebhookSender } from '../../src/demo/platform/sender.ts'
@@ -55,8 +56,7 @@ const pause = isFull ? 5 : 80
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const { deaths, seed, timeoutMs } = options
   const random = new Random(seed)
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const isRefused = (id: unknown): boolean => Number(id) >= firstRefused
   receiver.misbehave({
     fault: { kind: 'status', status: 400, message: 'not this one' },
@@ -82,21 +82,22 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   }
 
   const refused = new Set<number>()
-  const sender = new WebhookSender({
-    url: `http://127.0.0.1:${port}/webhooks`,
-    token: webhookToken,
-    concurrency: senders,
-    onSent: (delivery, outcome) => {
-      // What was not acknowledged, also by a store that could not write in time, is sent again with its key, as by the platform's resend button.
-      if (outcome.kind === 'failed' || outcome.status === 503) {
-        queue.push(delivery)
-        return
-      }
-      expect(outcome.status).toBeLessThan(300)
-      if (isRefused(delivery.pipelineId)) refused.add(delivery.pipelineId)
-    },
-  })
-  onTestFinished(async () => sender.close())
+  const sender = closeAfterTest(
+    new WebhookSender({
+      url: `http://127.0.0.1:${port}/webhooks`,
+      token: webhookToken,
+      concurrency: senders,
+      onSent: (delivery, outcome) => {
+        // What was not acknowledged, also by a store that could not write in time, is sent again with its key, as by the platform's resend button.
+        if (outcome.kind === 'failed' || outcome.status === 503) {
+          queue.push(delivery)
+          return
+        }
+        expect(outcome.status).toBeLessThan(300)
+        if (isRefused(delivery.pipelineId)) refused.add(delivery.pipelineId)
+      },
+    }),
+  )
   let isUp = false
   const feed = async (): Promise<void> => {
     await Promise.all(

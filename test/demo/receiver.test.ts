@@ -1,6 +1,7 @@
 // The demo's own backend over real HTTP.
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { logsRequest, traceRequest } from '../../src/demo/otlp-messages.ts'
 import { DemoReceiver } from '../../src/demo/receiver.ts'
 
@@ -9,7 +10,7 @@ let names: string[]
 let texts: string[]
 
 beforeEach(async () => {
-  receiver = await DemoReceiver.start()
+  receiver = closeAfterTest(await DemoReceiver.start())
   names = []
   texts = []
   receiver.on('received', ({ spans: some, events }) => {
@@ -17,8 +18,6 @@ beforeEach(async () => {
     texts.push(...events.map(({ name, body, project }) => `${name}: ${body} (${project})`))
   })
 })
-afterEach(async () => receiver.close())
-
 function spans(name: string): Uint8Array {
   const span = { name, traceId: Buffer.alloc(16, 1), spanId: Buffer.alloc(8, 1) }
   return traceRequest.encode({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }).finish()

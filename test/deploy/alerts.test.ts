@@ -1,9 +1,9 @@
 // The alert rules: each is fired by its story and by nothing else, asks for what is measured, and says what to do.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { parse, stringify } from 'yaml'
 import { hasTool, repository } from './tool.ts'
 import { isFull } from '../full.ts'
@@ -43,8 +43,7 @@ const expected = (parse(stories) as Stories).tests.flatMap(({ alert_rule_test = 
 
 /** What promtool says of these rules, for all scenarios. */
 function reported(alerts: string): { status: number | null; output: string } {
-  const temporary = mkdtempSync(path.join(tmpdir(), 'pipespan-alerts-'))
-  onTestFinished(() => rmSync(temporary, { recursive: true }))
+  const temporary = temporaryFolder()
   writeFileSync(path.join(temporary, 'alerts.yml'), alerts)
   const file = path.join(temporary, 'alerts.test.yml')
   writeFileSync(file, stories)

@@ -1,9 +1,9 @@
 // The dashboards hold what Grafana's provisioning needs, and ask for nothing that is not measured.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { dashboards, expressionsOf, files } from './grafana-dashboards.ts'
 import { unknownIn } from './known-series.ts'
 
@@ -37,8 +37,7 @@ describe.each(dashboards)('%s', (name, dashboard) => {
   const installed = spawnSync('promtool', ['--version']).error === undefined
   it.skipIf(!installed)('has valid PromQL', () => {
     const rules = expressionsOf(dashboard).map((expr, index) => ({ record: `rule${index}`, expr }))
-    const temporary = mkdtempSync(path.join(tmpdir(), 'pipespan-dashboards-'))
-    onTestFinished(() => rmSync(temporary, { recursive: true }))
+    const temporary = temporaryFolder()
     const file = path.join(temporary, 'rules.json')
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
     const { status, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' })

@@ -1,8 +1,8 @@
 // What a container's process finds: its variables, and the files of the ConfigMaps and Secrets that it mounts, in a folder of the test.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { describeFault } from '../../src/config/config-fault.ts'
 import { loadConfig, type LoadedConfig } from '../../src/config/load.ts'
 import { profiles, type ProfileName } from '../../src/app/profile.ts'
@@ -66,8 +66,7 @@ function environmentOf(
   manifests: readonly Manifest[],
   secrets: Secrets,
 ): Record<string, string> {
-  const root = mkdtempSync(path.join(tmpdir(), 'pipespan-pod-'))
-  onTestFinished(() => rmSync(root, { recursive: true }))
+  const root = temporaryFolder()
   for (const { name, mountPath } of volumeMounts) {
     const volume = volumes.find(one => one.name === name)
     const files =

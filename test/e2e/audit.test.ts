@@ -2,7 +2,8 @@
 // events that show late: each is exported once.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, ProgramProcess } from './daemon.ts'
 import { isFull, report } from './load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -20,10 +21,8 @@ it(
     const begun = Date.now()
     const random = new Random(isFull ? begun % 1_000_000 : 5)
     const state = new PlatformState()
-    const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-audit' })
-    onTestFinished(async () => api.close())
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-audit' }))
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     for (let n = 0; n < size.past; n += 1) state.audit.happen(random, begun - (1 - n / size.past) * 39.9 * day)
     state.audit.events.sort(() => random.next() - 0.5)
 

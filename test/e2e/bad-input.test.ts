@@ -1,6 +1,7 @@
 // Bad input tried one by one against the running daemon: the right answer to each, and no harm done.
 import { createHmac } from 'node:crypto'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { announce } from '../web/raw-exchange.ts'
@@ -151,8 +152,7 @@ const endured: readonly { readonly name: string; readonly id: number; readonly b
 
 describe('the daemon', () => {
   it('answers bad input with the documented status, keeps deliveries that it cannot decode, and goes on', async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,

@@ -1,6 +1,7 @@
 // Changes on the shipped daemon: reported by events of two hooks and by their pipelines, repeated and overtaking each other, to a daemon that is
 // killed before it has counted them all. Each time is counted once.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { LivePlatform } from '../../src/demo/platform/live.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -12,8 +13,7 @@ interface ChangeHook {
 }
 
 it('counts the time to the merge, the approval and the first pipeline of every change once, despite a kill', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({
     ...{ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, SERVICE_OBSERVABILITY_EXPORT: 'metrics,logs' },
     ...{ PIPESPAN_SETTLE: '100ms', PIPESPAN_ENRICH_DEADLINE: '500ms', PIPESPAN_METRICS_INTERVAL: '200ms' },

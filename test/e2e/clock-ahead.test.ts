@@ -1,8 +1,9 @@
 // A daemon whose clock was a year ahead, and is right again: nothing waits for that year to pass.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
@@ -24,8 +25,7 @@ describe('a clock that was a year ahead', () => {
   beforeEach(async () => {
     file = path.join(temporaryFolder(), 'off')
     setClock(year)
-    receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    receiver = closeAfterTest(await OtlpReceiver.start())
     stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503 } })
     daemon = await Daemon.start(
       { CLOCK_OFF_BY: file, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1500ms' },

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { compiled, roomFromTheStart, shipped } from '../shipped.ts'
 import { runCommand, type Command } from './run-command.ts'
 
@@ -28,21 +28,6 @@ export interface Ended {
 /** All variables of a process: nothing that would configure it is inherited. */
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', NODE_COMPILE_CACHE: compiled, ...env }
-}
-
-function newFolder(): string {
-  return mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-'))
-}
-
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
-}
-
-/** A folder that goes away with the test. */
-export function temporaryFolder(): string {
-  const folder = newFolder()
-  onTestFinished(() => remove(folder))
-  return folder
 }
 
 /** A process of the program: its output as text, its end as a promise. */
@@ -163,15 +148,14 @@ export class Daemon {
     nodeArgs: readonly string[] = [],
     openFiles?: number,
   ): Promise<Daemon> {
-    const daemon = new Daemon(temporaryFolder(), env, nodeArgs, openFiles)
-    onTestFinished(async () => daemon.kill())
+    const daemon = closeAfterTest(new Daemon(temporaryFolder(), env, nodeArgs, openFiles))
     await daemon.#ready()
     return daemon
   }
 
   /** Starts one for all tests of a group: `beforeAll` returns its `dispose`. */
   static async startForAll(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Promise<Daemon> {
-    const daemon = new Daemon(newFolder(), env, nodeArgs)
+    const daemon = new Daemon(mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-')), env, nodeArgs)
     await daemon.#ready()
     return daemon
   }
@@ -179,14 +163,12 @@ export class Daemon {
   /** Ends it and removes what it had. */
   async dispose(): Promise<void> {
     await this.kill()
-    remove(this.folder)
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   /** Starts one without waiting for anything: for those that are not to come up. */
   static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = [], openFiles?: number): Daemon {
-    const daemon = new Daemon(temporaryFolder(), env, nodeArgs, openFiles)
-    onTestFinished(async () => daemon.kill())
-    return daemon
+    return closeAfterTest(new Daemon(temporaryFolder(), env, nodeArgs, openFiles))
   }
 
   /** Without `/webhooks`; with the base path. */

@@ -1,6 +1,7 @@
 // The queries of the shipped dashboards and of the documentation, answered by a real Prometheus that scrapes a daemon at work.
 import { readFileSync } from 'node:fs'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { dashboards, expressionsOf, promqlOf } from '../deploy/grafana-dashboards.ts'
 import { generate } from '../support/generate.ts'
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
@@ -15,17 +16,17 @@ const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 it.skipIf(!hasPrometheus)(
   'all are valid, and those about pipelines, jobs and runners have answers',
   async () => {
-    const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
-    onTestFinished(async () => api.close())
-    const house = await openHouse({
-      SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
-      PIPESPAN_JOB_METRICS: 'all',
-      PIPESPAN_METRICS_INTERVAL: '200ms',
-      PIPESPAN_PLATFORM_URL: api.url,
-      PIPESPAN_PLATFORM_TOKEN: 'pat-1',
-      PIPESPAN_INVENTORY_RUNNERS: 'brightwater',
-    })
-    onTestFinished(async () => house.close())
+    const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
+    const house = closeAfterTest(
+      await openHouse({
+        SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
+        PIPESPAN_JOB_METRICS: 'all',
+        PIPESPAN_METRICS_INTERVAL: '200ms',
+        PIPESPAN_PLATFORM_URL: api.url,
+        PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+        PIPESPAN_INVENTORY_RUNNERS: 'brightwater',
+      }),
+    )
     await house.live(['release', 'mergeRequest'])
     const prometheus = await startPrometheus(house.url)
     await expect.poll(async () => prometheus.query('count(pipeline_status_total)')).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 // Deployments on the shipped daemon: reported by events of two hooks beside their jobs, repeated and overtaking each other. Each record is of
 // the span of its job.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { LivePlatform } from '../../src/demo/platform/live.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -8,8 +9,7 @@ import { isAcknowledged, resend } from './resending-sender.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
 it('exports every event of a deployment once, with the trace and span of the job that deploys', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',

@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 
 /**
  * While there is the file `sign`, these calls of SQLite fail for files whose names have `part` and not `but`. SQLite calls the system by itself, so a library
@@ -62,8 +63,7 @@ it.runIf(hasCompiler)(
   async () => {
     const sign = path.join(temporaryFolder(), 'fails')
     const LD_PRELOAD = library(failing(sign, '.db', '-deliveries/') + syncs)
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const env = { ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s', LD_PRELOAD }
     const daemon = await Daemon.start(env)
     writeFileSync(sign, '')
@@ -79,8 +79,7 @@ it.runIf(hasCompiler)(
 it.runIf(hasCompiler)(
   'gives up no delivery when its file cannot be read for some seconds, and exports each once afterwards',
   async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const sign = path.join(temporaryFolder(), 'unreadable')
     // The file that the daemon begins first.
     const LD_PRELOAD = library(failing(sign, '-deliveries/00000001-', '-shm') + reads)

@@ -1,6 +1,7 @@
 // The ingress opens before the rest of the daemon is there: what that promises.
 import path from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { complete, differences } from './truth.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -10,7 +11,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon } from '../../src/app/daemon.ts'
-import { temporaryFolder, webhookToken } from './daemon.ts'
+import { webhookToken } from './daemon.ts'
 
 const log = silentLog()
 
@@ -45,8 +46,7 @@ const post = (url: string, body: string): Promise<Response> =>
 
 describe('an early start', () => {
   it('is ready and accepts webhooks before the rest of the daemon is loaded, which then processes them', async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const config = await configured({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
     const early = await startEarly({ config, log })

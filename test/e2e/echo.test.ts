@@ -2,11 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { storedBytes } from '../support/stored-bytes.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 
 const secrets = {
   header: 'planted header, 100% & <more>/',

@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { storedBytes } from '../support/stored-bytes.ts'
 import { Daemon } from './daemon.ts'
@@ -21,8 +22,7 @@ function body(id: number): Buffer {
 }
 
 it('erases deliveries that were restored from a backup from every file of the store soon after they are processed', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   await daemon.stop()
   // As a backup has it: what waited in the log of deliveries is in the table.

@@ -4,9 +4,10 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { announced, markOf, markOfRecord, mixed, story, type EventBody } from './mixed-events.ts'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 import { eventFiles } from '../fixtures/event-files.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { isFull, report } from './load.ts'
@@ -58,8 +59,7 @@ describe('events', () => {
     'are exported once each despite two hooks, resends, kills and a clock that is set; every change of a flag and every announcement of a token counts',
     async () => {
       const random = new Random(seed)
-      const receiver = await OtlpReceiver.start({ keep: false })
-      onTestFinished(async () => receiver.close())
+      const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
       /** The names of the records of each mark, and of each the body by its time. */
       const arrived = new Map<string, Map<number, string>>()
       const names = new Set<string>()
@@ -161,8 +161,7 @@ describe('events', () => {
   )
 
   it("of every selected kind reach the backend as named log records in their own scope, with the project's resource; others do not", async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',

@@ -1,5 +1,6 @@
 // Dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each query of them has an answer.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { gcpeOthers, gcpeQueries } from './gcpe-queries.ts'
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { openHouse } from '../pages/house.ts'
@@ -8,13 +9,14 @@ import { withTests } from '../pages/read-insides.ts'
 it.skipIf(!hasPrometheus)(
   'answers every query of the published dashboards of gitlab-ci-pipelines-exporter',
   async () => {
-    const house = await openHouse({
-      PIPESPAN_METRICS_COMPAT: 'gcpe',
-      PIPESPAN_TESTS: 'true',
-      PIPESPAN_PLATFORM_URL: 'http://127.0.0.1:9',
-      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
-    })
-    onTestFinished(async () => house.close())
+    const house = closeAfterTest(
+      await openHouse({
+        PIPESPAN_METRICS_COMPAT: 'gcpe',
+        PIPESPAN_TESTS: 'true',
+        PIPESPAN_PLATFORM_URL: 'http://127.0.0.1:9',
+        PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+      }),
+    )
     await house.live(['retried', 'family', 'release', 'canceled', 'mergeRequest', 'nightly'])
     await withTests(house.daemon.store)
     const prometheus = await startPrometheus(house.url)

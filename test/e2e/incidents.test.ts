@@ -1,6 +1,7 @@
 // Incidents on the shipped daemon: their events come twice, through two hooks; of one nobody reports the end, and of one nobody reports anything. The platform
 // is asked, and each is counted once.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { incidentPayload } from '../../src/demo/platform/incidents.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -13,10 +14,8 @@ const minute = 60_000
 
 it('counts each incident once when it opens and once when it closes, even if a webhook was lost', async () => {
   const state = new PlatformState()
-  const api = await RestApi.start({ state, now: () => Date.now() })
-  onTestFinished(async () => api.close())
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now() }))
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     SERVICE_OBSERVABILITY_EXPORT: 'metrics',

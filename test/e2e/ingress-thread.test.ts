@@ -2,7 +2,8 @@
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
 
 /** Ends the thread alone, as a fault in it would, when a file appears. */
 function endsThread(file: string): string[] {

@@ -1,15 +1,14 @@
 // The shipped daemon reports what its platform has: the simulated platform's real REST API in, a real OTLP receiver out, a kill between.
-import { expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 
 it('sends the inventory gauges, and continues after a kill without new requests', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
-  onTestFinished(async () => api.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
+  const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const env = {
     PIPESPAN_PLATFORM_URL: api.url,
     PIPESPAN_PLATFORM_TOKEN: 'pat-1',
@@ -38,10 +37,8 @@ it('sends the inventory gauges, and continues after a kill without new requests'
 })
 
 it('asks for the includes of a project again after a push that touched its CI file', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
-  onTestFinished(async () => api.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
+  const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   const daemon = await Daemon.start({
     PIPESPAN_PLATFORM_URL: api.url,
     PIPESPAN_PLATFORM_TOKEN: 'pat-1',

@@ -1,5 +1,6 @@
 // Order and repetition do not matter, at scale: the shipped daemon under a load that is shuffled and sent twice.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { ResendingSender } from './resending-sender.ts'
@@ -13,8 +14,7 @@ it(
   'exports one span per run of a job and one pipeline span per attempt when webhooks are shuffled and duplicated',
   async () => {
     const { deliveries, truths } = makeLoad({ seed: 20, ...size })
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     // The delay is so short that the snapshots of most pipelines are taken before all of their webhooks have come: the hardest case.
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '200ms' })
     const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 32 })

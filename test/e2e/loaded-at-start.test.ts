@@ -2,7 +2,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
 import { noteIntl, noteModules } from './loaded-modules.ts'
 import { shippedModules } from '../shipped.ts'
 

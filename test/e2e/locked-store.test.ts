@@ -1,16 +1,15 @@
 // Another process holds the write lock of the SQLite file, as a shell that an operator left open, while the shipped daemon serves it.
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
 it('answers health checks and accepts webhooks while another process locks the database, and continues afterwards', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s' })
-  const other = new DatabaseSync(daemon.storeFile)
-  onTestFinished(() => other.close())
+  const other = closeAfterTest(new DatabaseSync(daemon.storeFile))
   const post = async (id: number): Promise<number> =>
     (await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })).status
   other.exec('BEGIN IMMEDIATE')

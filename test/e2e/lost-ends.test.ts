@@ -1,5 +1,6 @@
 // The shipped daemon heals what no webhook reported it, of projects that its poller does not look at.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
@@ -42,10 +43,8 @@ async function pastHour(api: RestApi, state: PlatformState): Promise<Delivery[]>
 describe('pipelines whose last webhook was lost', () => {
   it.each(['SQLite', 'PostgreSQL'])('are looked up in the API and exported once each, on %s', async store => {
     const state = new PlatformState()
-    const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
-    onTestFinished(async () => api.close())
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' }))
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
       PIPESPAN_PLATFORM_URL: api.url,

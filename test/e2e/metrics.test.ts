@@ -4,8 +4,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
 import type { Misbehaviour } from '../support/misbehaviour.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { moduleWith, noteModules, type LoadedModules } from './loaded-modules.ts'
@@ -17,9 +18,7 @@ const everything = { SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs', PIPESP
 const event = { 'x-service-event': 'Pipeline Hook' }
 
 async function startReceiver(): Promise<OtlpReceiver> {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  return receiver
+  return closeAfterTest(await OtlpReceiver.start())
 }
 
 async function post(daemon: Daemon, from: number, to: number): Promise<void> {

@@ -1,8 +1,9 @@
 // Notifications on the shipped daemon, killed between any two steps: one message per incident and one for its end, none lost, none repeated.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 import { MessageReceiver } from '../support/message-receiver.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -36,9 +37,7 @@ function fixture(name: string, more: object): string {
 }
 
 async function receiver(): Promise<MessageReceiver> {
-  const one = await MessageReceiver.start()
-  onTestFinished(async () => one.close())
-  return one
+  return closeAfterTest(await MessageReceiver.start())
 }
 
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }

@@ -1,7 +1,7 @@
 // What an operator does beside a running daemon: looks at what could not be decoded, and puts it behind a reverse proxy.
 import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest, listen } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'
@@ -51,8 +51,7 @@ describe('pipespan inbox', () => {
 describe('behind a reverse proxy', () => {
   it("serves only the base path and the health checks, and trusts the proxy's headers only if configured", async () => {
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       PIPESPAN_BASE_PATH: '/ci/pipespan',
@@ -87,10 +86,5 @@ async function startProxy(port: string): Promise<string> {
     })
     incoming.pipe(onward)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listen(server)}`
 }

@@ -2,8 +2,9 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { unlessErased } from '../support/stored-bytes.ts'
-import { Daemon, run, temporaryFolder } from './daemon.ts'
+import { Daemon, run } from './daemon.ts'
 
 it('serve uses no shared temporary folder; other users can neither read nor lock a file of the store, even in an open folder', async () => {
   const [folder, TMPDIR] = [temporaryFolder(), temporaryFolder()]

@@ -1,7 +1,8 @@
 // A backend that is away for long, one that is slow, and a flood of webhooks, on the shipped daemon: what is taken is bounded
 // and reported, what was taken arrives, and neither side ever waits for the other.
 import { EventEmitter, once } from 'node:events'
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
@@ -11,8 +12,7 @@ import type { ReceivedSpan } from '../support/otlp-traces.ts'
 const mebibyte = 1024 * 1024
 
 async function start(env: NodeJS.ProcessEnv = {}): Promise<{ daemon: Daemon; receiver: OtlpReceiver }> {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   return { receiver, daemon: await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...env }) }
 }
 

@@ -1,5 +1,6 @@
 // The shipped daemon with thousands of past pipelines to fetch, while webhooks report new ones.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
@@ -17,8 +18,7 @@ const count = 3_000
 describe('thousands of past pipelines that the poller found', () => {
   it.each(['SQLite', 'PostgreSQL'])('do not delay pipelines that a webhook reports, on %s', async store => {
     const state = new PlatformState()
-    const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
-    onTestFinished(async () => api.close())
+    const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' }))
     const random = new Random(11)
     const timeline = new Timeline(Date.now() - 3 * hour)
     const reported: Delivery[] = []
@@ -28,8 +28,7 @@ describe('thousands of past pipelines that the poller found', () => {
     })
     for (let at = 0; at < count; at++) lifecycle.create(scenarios.nightly(random))
     timeline.runUntil(Date.now() - hour)
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
       PIPESPAN_PLATFORM_URL: api.url,

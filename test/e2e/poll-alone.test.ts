@@ -1,5 +1,6 @@
 // The shipped daemon with nothing but the platform's URL and a token: it polls what the token may see, says so, and can be told not to.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -13,10 +14,8 @@ const hour = 3_600_000
 
 async function open(env: Record<string, string>) {
   const state = new PlatformState()
-  const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1', me: 40 })
-  onTestFinished(async () => api.close())
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1', me: 40 }))
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const timeline = new Timeline(Date.now() - hour)
   const lifecycle = new Lifecycle(state, timeline, new Random(11), () => undefined)
   const mine = lifecycle.create(scenarios.nightly(new Random(3)))

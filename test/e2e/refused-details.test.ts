@@ -1,5 +1,6 @@
 // The shipped daemon with a token that may read pipelines but not their jobs, and with a platform that never answers for them.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
@@ -36,12 +37,10 @@ function endedPipelines(state: PlatformState, url: () => string): () => Delivery
 describe('pipelines whose jobs the token may not read', () => {
   it.each(['SQLite', 'PostgreSQL'])('are exported with their final status and few requests, on %s', async store => {
     const state = new PlatformState()
-    const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
-    onTestFinished(async () => api.close())
+    const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' }))
     const webhooks = endedPipelines(state, () => api.url)()
     api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
       PIPESPAN_PLATFORM_URL: api.url,
@@ -87,8 +86,7 @@ describe('a platform that never answers for jobs', () => {
       if (asked.path.endsWith('/jobs')) return
       json(asked.path.endsWith('/pipelines') ? [pipeline] : pipeline)(asked, response)
     })
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({
       PIPESPAN_PLATFORM_URL: platform.url,
       PIPESPAN_PLATFORM_TOKEN: 'pat-1',

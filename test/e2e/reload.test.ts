@@ -1,8 +1,9 @@
 // A reload of the configuration: what changes, what does not, and that nothing is lost or sent twice meanwhile.
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { startPostgres } from '../store/postgres-server.ts'
@@ -11,9 +12,7 @@ const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
 
 async function receiver(): Promise<OtlpReceiver> {
-  const one = await OtlpReceiver.start()
-  onTestFinished(async () => one.close())
-  return one
+  return closeAfterTest(await OtlpReceiver.start())
 }
 
 const idsAt = ({ spans }: OtlpReceiver): number[] =>

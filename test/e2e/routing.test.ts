@@ -1,15 +1,14 @@
 // Destinations that each take some projects: what goes where, what goes nowhere, and what is pending when destinations change.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
 async function receiver(): Promise<OtlpReceiver> {
-  const one = await OtlpReceiver.start()
-  onTestFinished(async () => one.close())
-  return one
+  return closeAfterTest(await OtlpReceiver.start())
 }
 
 const idsAt = ({ spans }: OtlpReceiver): number[] =>

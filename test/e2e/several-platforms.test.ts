@@ -1,8 +1,9 @@
 // One shipped daemon for two simulated platforms with three tokens: pipelines of both are exported, and a token that is revoked stops only its own.
-import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -20,8 +21,7 @@ const minute = 60_000
 /** A platform whose pipelines end before they are seen. Both of the test give their pipelines the same ids. */
 async function openPlatform(headerPrefix: string) {
   const state = new PlatformState()
-  const api = await RestApi.start({ state, now: () => Date.now(), pushesAreActivity: true })
-  onTestFinished(async () => api.close())
+  const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), pushesAreActivity: true }))
   const valid = new Set<string>()
   const tokenOf = ({ headers }: (typeof api.asked)[number]): string => String(headers['private-token'])
   api.misbehave = request => (valid.has(tokenOf(request)) ? undefined : restRefusals.wrongToken())
@@ -66,8 +66,7 @@ it.each(['sqlite', 'postgres'] as const)(
     const [cloud, onprem] = [await openPlatform('X-Service-'), await openPlatform('X-Gitlab-')]
     for (const token of ['pat-rest', 'pat-shop']) cloud.valid.add(token)
     onprem.valid.add('pat-onprem')
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const config = path.join(temporaryFolder(), 'pipespan.yaml')
     writeFileSync(
       config,

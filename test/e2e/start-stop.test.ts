@@ -2,10 +2,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
+import { Daemon, ProgramProcess, run, webhookToken } from './daemon.ts'
 import { runCommand } from './run-command.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
@@ -18,9 +19,7 @@ const tls = (name: string): string => path.join(import.meta.dirname, '..', 'fixt
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 
 async function startReceiver(): Promise<OtlpReceiver> {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  return receiver
+  return closeAfterTest(await OtlpReceiver.start())
 }
 
 describe('serve', () => {

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder, webhookToken } from './daemon.ts'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon, webhookToken } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
@@ -28,8 +29,7 @@ it('survives every timer without a free descriptor, and works again afterwards',
   const config = path.join(folder, 'pipespan.yaml')
   writeFileSync(config, 'settle: 1s\n')
   writeFileSync(reported, '')
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const daemon = await Daemon.start(
     {
       STARVE_WHILE: sign,

@@ -1,5 +1,6 @@
 // Cumulative totals that restarts, a kill and replicas leave exact.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { isFull } from './load.ts'
 import { newDatabase } from '../store/new-database.ts'
@@ -11,8 +12,7 @@ import { postUntilTaken } from '../bounds/posting.ts'
 describe('cumulative totals', () => {
   const count = isFull ? 1_000 : 40
   it(`are exact after ${count} pipelines that were reported twice, restarts, a kill, and two replicas`, async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const env = {
       SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
       PIPESPAN_METRICS_INTERVAL: '500ms',

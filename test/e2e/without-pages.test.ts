@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it, onTestFinished } from 'vitest'
-import { Daemon, temporaryFolder } from './daemon.ts'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
 import { noteModules } from './loaded-modules.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -34,8 +35,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
 }
 
 it('exports, answers health checks and /metrics, and names the setting on every page; a later start with pages counts what was exported', async () => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
+  const receiver = closeAfterTest(await OtlpReceiver.start())
   const { daemon, wing } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   expect((await daemon.post(pipelineEvent({ id: 1 }), event)).status).toBe(202)
   await until(async () => receiver.spans.length > 0)

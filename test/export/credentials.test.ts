@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, ok, type Received, type Reply } from './backend.ts'
 import {
   destination,
@@ -54,16 +55,11 @@ describe('credentials', () => {
         : { status, body: `not known: ${request.headers.authorization}` }
 
   beforeEach(async () => {
-    bench = openBench()
-    backend = await Backend.start()
+    bench = closeAfterTest(openBench())
+    backend = closeAfterTest(await Backend.start())
     valid = 'token-one'
     backend.behave = refusing(401)
   })
-  afterEach(async () => {
-    await bench.dispose()
-    await backend.close()
-  })
-
   it('that changed in the file are read again at once, and the same batch is delivered without a pause', async () => {
     const bearer = new TokenFile('token-old')
     bearer.write('token-one')

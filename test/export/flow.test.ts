@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../src/lib/clock.ts'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import {
   destination,
@@ -21,14 +22,9 @@ describe('exports', () => {
   let backend: Backend
 
   beforeEach(async () => {
-    bench = openBench()
-    backend = await Backend.start()
+    bench = closeAfterTest(openBench())
+    backend = closeAfterTest(await Backend.start())
   })
-  afterEach(async () => {
-    await bench.dispose()
-    await backend.close()
-  })
-
   const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
 
   it('are delivered once each, many in one request', async () => {

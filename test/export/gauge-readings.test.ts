@@ -1,5 +1,6 @@
 // Gauges of what the platform was asked last: sent by the flush and shown to who scrapes, until they are too old to be today's.
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createMetricFlush } from '../../src/export/metric-flush.ts'
 import { createScrapedMetrics } from '../../src/export/scraped-metrics.ts'
 import { endpoint } from './bench.ts'
@@ -22,14 +23,9 @@ const clock = { ...systemClock, now: () => now }
 
 beforeEach(async () => {
   now = Date.UTC(2026, 5, 1, 13)
-  store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-  receiver = await OtlpReceiver.start()
+  store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
+  receiver = closeAfterTest(await OtlpReceiver.start())
 })
-afterEach(async () => {
-  await store.close()
-  await receiver.close()
-})
-
 function agents(path: string, id: number): GaugeReading {
   return {
     ...{ instance, kind: 'agents', of: path, profile: 'gitlab', at: now, goodFor: hour },

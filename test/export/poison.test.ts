@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, ok, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import { destination, queueOf, listeningLog, openBench, maxWaitMs, range, sorted, type Bench } from './bench.ts'
 
+let bench: Bench
+let backend: Backend
+beforeEach(async () => {
+  bench = closeAfterTest(openBench())
+  backend = closeAfterTest(await Backend.start())
+})
+
 describe('an export that the backend never accepts', () => {
-  let bench: Bench
-  let backend: Backend
-
-  beforeEach(async () => {
-    bench = openBench()
-    backend = await Backend.start()
-  })
-  afterEach(async () => {
-    await bench.dispose()
-    await backend.close()
-  })
-
   const whenAmong =
     (ids: readonly number[], then: Behaviour) =>
     (request: Received): Behaviour =>
@@ -115,18 +111,7 @@ describe('an export that the backend never accepts', () => {
 })
 
 describe('a destination that refuses everything', () => {
-  let bench: Bench
-  let backend: Backend
   const refusal: Behaviour = { status: 400, headers: { 'content-type': 'text/plain' }, body: 'unknown path' }
-
-  beforeEach(async () => {
-    bench = openBench()
-    backend = await Backend.start()
-  })
-  afterEach(async () => {
-    await bench.dispose()
-    await backend.close()
-  })
 
   it('trips the circuit breaker, which logs it once, probes with small batches, and loses nothing', async () => {
     await bench.enqueue(range(1, 50))

@@ -1,5 +1,6 @@
 // What the sender makes of a body on its way.
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, encoderWith } from './backend.ts'
 import { createSender } from '../../src/export/sender.ts'
 import { endpoint } from './bench.ts'
@@ -8,10 +9,8 @@ import type { Chunk } from '../../src/model/chunk.ts'
 
 let backend: Backend
 beforeEach(async () => {
-  backend = await Backend.start()
+  backend = closeAfterTest(await Backend.start())
 })
-afterEach(async () => backend.close())
-
 /** One below, one above what is compressed at once. */
 it.each([40_000, 400_000])('delivers a compressed body of %i bytes unchanged, and releases its memory', async bytes => {
   const settings = endpoint(`${backend.url}/v1/traces`)

@@ -1,17 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, ok } from './backend.ts'
 import { destination, queueOf, openBench, maxWaitMs, range, sorted, traces, type Bench } from './bench.ts'
 
 let bench: Bench
 let backend: Backend
-
 beforeEach(async () => {
-  bench = openBench()
-  backend = await Backend.start()
-})
-afterEach(async () => {
-  await bench.dispose()
-  await backend.close()
+  bench = closeAfterTest(openBench())
+  backend = closeAfterTest(await Backend.start())
 })
 
 describe('stopping', () => {

@@ -1,8 +1,7 @@
 // Many at once: few transactions, an answer for each, and only after the commit.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { createPutBatch } from '../../src/ingress/group-commit.ts'
 import type { Delivery, Inbox } from '../../src/store/ports/inbox.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -16,8 +15,7 @@ function whileNoTimePasses(): void {
 }
 
 test('commits 500 simultaneous deliveries in few transactions and answers all, on a file', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'ingress-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const store = openSqlite(path.join(folder, 'inbox.db'), { now: Date.now, maxSize: 2 ** 30 })
   const { inbox, sizes } = counting(store.inbox)
   whileNoTimePasses()
@@ -53,8 +51,7 @@ test('commits deliveries of separate connections in shared transactions', async 
 })
 
 test('commits deliveries that arrive during a transaction together in the next, within limits', async () => {
-  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
-  onTestFinished(() => store.close())
+  const store = closeAfterTest(openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 }))
   const { inbox, sizes } = counting(store.inbox)
   let late: Promise<unknown> | undefined
   const slowOnce: Pick<Inbox, 'put'> = {
@@ -72,8 +69,7 @@ test('commits deliveries that arrive during a transaction together in the next, 
 })
 
 test('refuses only the deliveries of a failed transaction', async () => {
-  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
-  onTestFinished(() => store.close())
+  const store = closeAfterTest(openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 }))
   let broken = true
   const batch = createPutBatch(
     { put: async deliveries => (broken ? Promise.reject(new Error('disk')) : store.inbox.put(deliveries)) },

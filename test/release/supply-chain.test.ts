@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, cpSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { rolldown } from 'rolldown'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { listen } from '../support/after-test.ts'
 import { emptyFolder, repository, run } from './install.ts'
 import { isFull } from '../full.ts'
 // @ts-expect-error It is JavaScript, so that it runs where nothing is installed.
@@ -175,10 +175,8 @@ async function audited(status: number, advisories: object): Promise<{ code: numb
       const said = request.method === 'GET' ? { name, versions: { [String(version)]: { name, version } } } : advisories
       answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(said))
     })
-  }).listen(0, '127.0.0.1')
-  await once(registry, 'listening')
-  onTestFinished(() => void registry.close())
-  const { port } = registry.address() as AddressInfo
+  })
+  const port = await listen(registry)
   using cache = emptyFolder()
   const child = spawn(process.execPath, [path.join(repository, 'scripts', 'audit.js')], {
     cwd: repository,

@@ -1,5 +1,6 @@
 // The whole daemon beside a platform with an API: what it asks there is on /metrics.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { openHouse } from '../pages/house.ts'
@@ -18,8 +19,7 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   const random = new Random(3)
   const timeline = new Timeline(Date.now() - 50 * minute)
   const deliveries: Delivery[] = []
-  const api = await RestApi.start({ state, now: () => Date.now() })
-  onTestFinished(async () => api.close())
+  const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now() }))
   const lifecycle = new Lifecycle(state, timeline, random, news => {
     deliveries.push(deliveryOf(news, { instance: api.url, newest: true }, random))
   })
@@ -33,15 +33,16 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   const missed = deliveries.filter(({ kind }) => kind === 'pipeline').slice(0, 1)
   const headers = { headerPrefix: 'X-Service-', instance: api.url }
   for (const one of missed) api.hooks.record(hook, one, 'internal error', headers, Date.now() - minute, random)
-  const house = await openHouse({
-    PIPESPAN_PLATFORM_URL: api.url,
-    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
-    PIPESPAN_POLL_PROJECTS: String(project),
-    PIPESPAN_POLL_INTERVAL: '1s',
-    PIPESPAN_PUBLIC_URL: publicUrl,
-    PIPESPAN_REDELIVERY: 'true',
-  })
-  onTestFinished(async () => house.close())
+  const house = closeAfterTest(
+    await openHouse({
+      PIPESPAN_PLATFORM_URL: api.url,
+      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+      PIPESPAN_POLL_PROJECTS: String(project),
+      PIPESPAN_POLL_INTERVAL: '1s',
+      PIPESPAN_PUBLIC_URL: publicUrl,
+      PIPESPAN_REDELIVERY: 'true',
+    }),
+  )
   const valueOf = async (name: string): Promise<number> => {
     const text = await (await fetch(`${house.url}/metrics`)).text()
     const line = text.split('\n').find(one => one.startsWith(name))

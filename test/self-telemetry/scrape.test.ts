@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openHouse } from '../pages/house.ts'
@@ -54,17 +55,17 @@ const forbidWrites = {
 it.each(['SQLite', 'PostgreSQL'] as const)(
   'reads all metrics, among them active runs and the API budget, without writing anything, on %s',
   async engine => {
-    const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
-    onTestFinished(async () => api.close())
+    const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
     const storeUrl = engine === 'PostgreSQL' ? await newDatabase() : undefined
-    const house = await openHouse({
-      ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),
-      PIPESPAN_PLATFORM_URL: api.url,
-      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
-      SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
-      PIPESPAN_METRICS_INTERVAL: '1h',
-    })
-    onTestFinished(async () => house.close())
+    const house = closeAfterTest(
+      await openHouse({
+        ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),
+        PIPESPAN_PLATFORM_URL: api.url,
+        PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+        SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
+        PIPESPAN_METRICS_INTERVAL: '1h',
+      }),
+    )
     await house.deliver(generatePipeline(5, 'release').deliveries.slice(0, 12))
     onTestFinished(await forbidWrites[engine](storeUrl ?? house.file))
 

@@ -1,9 +1,9 @@
 // Files of accepted deliveries whose pages are damaged anywhere: all that is not in a damaged page is found, as it was written, and nothing else.
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { alsoProcessed, waitingUpTo, type Checkpoint } from '../../src/store/sqlite/deliveries/checkpoint.ts'
 import { createDeliveryFile, openToWrite, type DeliveryFile } from '../../src/store/sqlite/deliveries/files.ts'
 import { openRaw } from '../../src/store/sqlite/deliveries/raw.ts'
@@ -34,9 +34,8 @@ const lengths = fc.array(
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-damaged-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 /** A file as a killed process leaves it: the first `written` deliveries are in it, the others in SQLite's log, each in a transaction of its own. */
 function killedWith(all: readonly StoredDelivery[], written: number): DeliveryFile {

@@ -1,11 +1,10 @@
 // A store of before the first release is refused, with what to do, and left as it is.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../e2e/daemon.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { openFault } from '../../src/store/sqlite/faults.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
@@ -28,10 +27,9 @@ describe('an SQLite file from before the first release', () => {
   let folder: string
   let file: string
   beforeEach(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-old-'))
+    folder = temporaryFolder()
     file = path.join(folder, 'pipespan.db')
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
 
   it.each([1, 7, 10])('with schema %i is refused by serve and by commands, and stays unchanged', version => {
     const old = new DatabaseSync(file)

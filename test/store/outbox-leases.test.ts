@@ -1,17 +1,16 @@
 // Exports on their way on SQLite: who holds them is known in memory alone.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
-import { fill, exportQueue } from './filled.ts'
+import { exportQueue } from './exported-run.ts'
+import { fill } from './filled.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
-let folder: string
 let file: string
 let now: number
 let store: Store
@@ -20,8 +19,7 @@ let beside: DatabaseSync
 const open = (): Store => openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
 
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-leases-'))
-  file = path.join(folder, 'p.db')
+  file = path.join(temporaryFolder(), 'p.db')
   now = t0
   store = open()
   await fill(store, 5)
@@ -30,7 +28,6 @@ beforeEach(async () => {
 afterEach(async () => {
   beside.close()
   await store.close()
-  rmSync(folder, { recursive: true })
 })
 
 /** Another one after every commit to the file. */

@@ -2,12 +2,12 @@
 // lives clears whatever it read of suspicion. On both stores.
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { openOwnStore } from '../../src/store/open-store.ts'
 import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { readAlone, type InboxLease } from '../../src/store/ports/inbox.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { newDatabase } from './new-database.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { StoreLocation } from '../../src/store/store-location.ts'
 

@@ -1,18 +1,9 @@
 // One process serves an SQLite store, by whatever name it calls the file, and whoever else opens it leaves what waits alone.
 import { execFileSync } from 'node:child_process'
-import {
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery } from './exercise.ts'
 import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
@@ -28,12 +19,11 @@ let file: string
 const closing: (() => Promise<void> | void)[] = []
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-lock-'))
+  folder = temporaryFolder()
   file = path.join(folder, 'pipespan.db')
 })
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
-  rmSync(folder, { recursive: true })
 })
 
 function served(at = file): { store: Store; writer: InboxWriter } {

@@ -1,6 +1,7 @@
 // A network to PostgreSQL that falls silent: what is asked fails in time, nobody waits for whoever hangs, and all goes on as soon
 // as the network does.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createPutBatch, type PutBatchInbox } from '../../src/ingress/group-commit.ts'
 import { delivery } from './exercise.ts'
 import { openDatabase, type Database } from '../../src/store/postgres/database.ts'
@@ -22,16 +23,10 @@ beforeEach(async () => {
   const url = await newDatabase()
   // Its tables are made without haste.
   await (await openPostgres(url, { maxSize: 2 ** 30 })).close()
-  proxy = await SilentProxy.before(url)
-  store = await openPostgres(proxy.through(url), { maxSize: 2 ** 30, timeoutMs })
-  db = await openDatabase(proxy.through(url), {})
+  proxy = closeAfterTest(await SilentProxy.before(url))
+  store = closeAfterTest(await openPostgres(proxy.through(url), { maxSize: 2 ** 30, timeoutMs }))
+  db = closeAfterTest(await openDatabase(proxy.through(url), {}))
 })
-afterEach(async () => {
-  await store.close()
-  await db.close()
-  await proxy.close()
-})
-
 const directions: readonly Direction[][] = [['to the server', 'to the client'], ['to the client']]
 
 describe.each(directions)('when the network drops everything %s (and %s)', (...silent) => {

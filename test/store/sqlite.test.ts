@@ -1,9 +1,9 @@
-import fs, { mkdtempSync, rmSync, statSync, existsSync, readFileSync, readlinkSync } from 'node:fs'
+import fs, { statSync, existsSync, readFileSync, readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
@@ -44,10 +44,9 @@ describe('an SQLite file', () => {
   const options = { now: () => t0, maxSize: 2 ** 30 }
 
   beforeEach(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+    folder = temporaryFolder()
     file = path.join(folder, 'data', 'pipespan.db')
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
 
   it('is private to its user: folder 0700, file 0600', async () => {
     const store = openSqlite(file, options)

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
+import { temporaryFolder } from './after-test.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
 
 export const hasPrometheus = spawnSync('prometheus', ['--version']).error === undefined
 

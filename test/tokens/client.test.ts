@@ -1,5 +1,6 @@
 // Tests the client of the token API against an instance: every shape of answers, and every kind of refusal.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createIngestTokens } from '../../src/tokens/client.ts'
 import type { IngestTokens } from '../../src/tokens/ingest-tokens.ts'
@@ -16,12 +17,8 @@ function clientWith(key: string | undefined, url = instance.url, timeoutMs = 60_
 }
 
 beforeEach(async () => {
-  instance = await startInstance()
+  instance = closeAfterTest(await startInstance())
   client = clientWith(instance.apiKey)
-})
-
-afterEach(async () => {
-  await instance.close()
 })
 
 /** The error that the call throws. Its message must not contain the key. */

@@ -1,9 +1,8 @@
 // Sets up an instance and a folder for the token file and the store, and runs the token commands from the command line on.
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
 import { expect } from 'vitest'
-import { runProgram } from '../../src/cli/program.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
+import { temporaryFolder } from '../support/after-test.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
 export interface CommandOutput {
@@ -44,10 +43,8 @@ export async function openCommandWorld(): Promise<CommandWorld> {
       PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'store', 'pipespan.db')}`,
     },
     pipespan: async (...args) => {
-      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-      const code = await runProgram(args, { stdout, stderr, env: world.env })
-      const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString().trimEnd()
-      const output = { code, out: text(stdout), err: text(stderr) }
+      const { code, stdout, stderr } = await runCommand(args, world.env)
+      const output = { code, out: stdout.trimEnd(), err: stderr.trimEnd() }
       const secrets = [instance.apiKey, instance.viewerKey, planted.key, planted.token, ...instance.issued]
       expect(secrets.filter(secret => `${output.out}${output.err}`.includes(secret))).toEqual([])
       return output

@@ -1,9 +1,9 @@
 // Tests the token commands as an operator sees them: tables, JSON, exit codes and refusals. No output contains a token's value unless that is its
 // purpose.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { PassThrough } from 'node:stream'
 import { enforcementCommand } from '../../src/cli/enforcement.ts'
 import { tokensCommand, type TokensAction } from '../../src/cli/tokens.ts'
@@ -24,16 +24,11 @@ let store: MemoryStore
 let values: Set<string>
 
 beforeEach(async () => {
-  instance = await startInstance({ times: true })
-  folder = await mkdtemp(path.join(tmpdir(), 'commands-'))
+  instance = closeAfterTest(await startInstance({ times: true }))
+  folder = temporaryFolder()
   file = path.join(folder, 'token')
   store = createMemoryStore()
   values = new Set([instance.apiKey])
-})
-
-afterEach(async () => {
-  await instance.close()
-  await rm(folder, { recursive: true })
 })
 
 async function currentToken(): Promise<Secret | undefined> {

@@ -1,5 +1,6 @@
 // Tests how the daemon learns the state of enforcement from an observability instance: once a minute, and without waiting for it.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { good } from '../config/given.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 import { enforcementOf } from '../../src/app/enforcement.ts'
@@ -19,8 +20,7 @@ function watched(env: Record<string, string>, now: () => number): (() => Enforce
 }
 
 async function world(): Promise<World> {
-  const instance = await startInstance({ enforcement: true })
-  onTestFinished(async () => instance.close())
+  const instance = closeAfterTest(await startInstance({ enforcement: true }))
   let now = 0
   let asked = 0
   instance.onDone = (_, path) => {

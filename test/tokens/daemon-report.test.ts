@@ -1,6 +1,7 @@
 // Tests the reports of a daemon's tokens in the store, and how rotations read them.
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { rotationStore } from '../../src/cli/tokens-store.ts'
 import { createTokenReport } from '../../src/tokens/daemon-token-report.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -8,15 +9,15 @@ import { createLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
 import { until } from './loaded-daemon.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 
 function openWorld() {
   const world = { now: Date.now(), tokens: [] as Secret[] }
-  const store = openSqlite(path.join(temporaryFolder(), 'pipespan.db'), { maxSize: 1e9, now: () => world.now })
-  onTestFinished(async () => store.close())
+  const store = closeAfterTest(
+    openSqlite(path.join(temporaryFolder(), 'pipespan.db'), { maxSize: 1e9, now: () => world.now }),
+  )
   const { daemonReports } = store.repositories
   const report = createTokenReport({ reports: daemonReports, tokens: () => world.tokens, clock: systemClock, log })
   const reported = async () =>

@@ -1,8 +1,8 @@
 // Tests a file as a target: it is replaced atomically, only its owner can read it, and each failure has a clear message.
-import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createFileTarget } from '../../src/tokens/file-target.ts'
 import { blankJournal } from '../../src/tokens/journal.ts'
@@ -11,13 +11,9 @@ import { parseTarget, type LockedTarget } from '../../src/tokens/target.ts'
 let folder: string
 let file: string
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'target-'))
+beforeEach(() => {
+  folder = temporaryFolder()
   file = path.join(folder, 'token')
-})
-
-afterEach(async () => {
-  await rm(folder, { recursive: true })
 })
 
 async function locked<T>(work: (target: LockedTarget) => Promise<T>): Promise<T> {

@@ -1,13 +1,13 @@
 // Tests the gauges of the ingest tokens against an observability instance.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { good } from '../config/given.ts'
 import { ingestGauges } from '../../src/tokens/ingest-gauges.ts'
 import { instanceOf } from '../../src/app/enforcement.ts'
 import { startInstance } from './stand-ins/observability-instance.ts'
 
 it('reports whether a token is required, the number of tokens, and the creation time of each', async () => {
-  const instance = await startInstance({ enforcement: true, times: true })
-  onTestFinished(async () => instance.close())
+  const instance = closeAfterTest(await startInstance({ enforcement: true, times: true }))
   instance.add('ci')
   instance.add('cluster')
   const { config } = good({

@@ -4,7 +4,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { compiled } from '../shipped.ts'
 import { isFull } from '../full.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -20,11 +21,7 @@ const points = allPoints.filter((_, at) => isFull || at % 6 === 0)
 let world: RotationWorld
 
 beforeEach(async () => {
-  world = await openWorld({ hideIds: true })
-})
-
-afterEach(async () => {
-  await world.close()
+  world = closeAfterTest(await openWorld({ hideIds: true }))
 })
 
 function start(order: Partial<RotationOrder>): ChildProcess {
@@ -122,11 +119,7 @@ describe('a rotation of a Kubernetes Secret', () => {
   let kubernetes: KubernetesSecrets
 
   beforeEach(async () => {
-    kubernetes = await startKubernetes()
-  })
-
-  afterEach(async () => {
-    await kubernetes.close()
+    kubernetes = closeAfterTest(await startKubernetes())
   })
 
   it.each(['answered', 'replaced', 'revoking'].filter((_, at) => isFull || at === 1))(

@@ -1,7 +1,8 @@
 // Tests a key of a Kubernetes Secret as a target, against a server with the requests and errors of the Kubernetes API.
 import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { systemClock, type Clock } from '../../src/lib/clock.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
@@ -16,13 +17,8 @@ let world: RotationWorld
 let kubernetes: KubernetesSecrets
 
 beforeEach(async () => {
-  world = await openWorld()
-  kubernetes = await startKubernetes()
-})
-
-afterEach(async () => {
-  await world.close()
-  await kubernetes.close()
+  world = closeAfterTest(await openWorld())
+  kubernetes = closeAfterTest(await startKubernetes())
 })
 
 function target(clock: Clock = systemClock, leaseMs = 200): Target {

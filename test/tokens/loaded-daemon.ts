@@ -3,10 +3,11 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { generate } from '../support/generate.ts'
 import { allScenarios } from '../../src/demo/platform/scenarios.ts'
 import type { PipelineTruth } from '../support/truth.ts'
-import { Daemon, ProgramProcess, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { Daemon, ProgramProcess, webhookToken } from '../e2e/daemon.ts'
 import { runCommand, type Command } from '../e2e/run-command.ts'
 import { ResendingSender } from '../e2e/resending-sender.ts'
 import { complete, differences } from '../e2e/truth.ts'
@@ -48,8 +49,7 @@ export class LoadedDaemon {
 
   /** Starts the instance and the daemon. Like an operator, it makes the first token before there is a daemon or a store. */
   static async start(): Promise<LoadedDaemon> {
-    const instance = await startInstance({ hideIds: true })
-    onTestFinished(async () => instance.close())
+    const instance = closeAfterTest(await startInstance({ hideIds: true }))
     const folder = temporaryFolder()
     const file = path.join(folder, 'token')
     const exporting = { OTEL_EXPORTER_OTLP_ENDPOINT: instance.url, SERVICE_OBSERVABILITY_TOKEN_FILE: file }

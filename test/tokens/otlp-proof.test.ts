@@ -1,5 +1,6 @@
 // Tests how the OTLP endpoint's answer to an empty export decides about a token.
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createProver } from '../../src/tokens/otlp-proof.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
@@ -7,11 +8,7 @@ import { startInstance, type ObservabilityInstance } from './stand-ins/observabi
 let instance: ObservabilityInstance
 
 beforeEach(async () => {
-  instance = await startInstance()
-})
-
-afterEach(async () => {
-  await instance.close()
+  instance = closeAfterTest(await startInstance())
 })
 
 function prove(token: string | undefined, headers: Record<string, string> = {}, timeoutMs = 60_000) {

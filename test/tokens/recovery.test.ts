@@ -1,7 +1,8 @@
 // Tests how the next run recovers from an interrupted rotation, also if lists are ambiguous or others have interfered.
 import fc from 'fast-check'
 import { writeFile } from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { systemClock, type Clock } from '../../src/lib/clock.ts'
 import type { ProgressPoint } from '../../src/tokens/logbook.ts'
 import { rotateToken } from '../../src/tokens/rotation.ts'
@@ -10,11 +11,7 @@ import { allPoints, openWorld, usual, type RotationWorld } from './rotation-worl
 let world: RotationWorld
 
 beforeEach(async () => {
-  world = await openWorld({ hideIds: true })
-})
-
-afterEach(async () => {
-  await world.close()
+  world = closeAfterTest(await openWorld({ hideIds: true }))
 })
 
 const valid = () => world.instance.tokens.map(token => token.value)
@@ -98,8 +95,7 @@ describe('an interrupted rotation', () => {
   })
 
   it('ignores tokens that were created much later', async () => {
-    await world.close()
-    world = await openWorld({ times: true })
+    world = closeAfterTest(await openWorld({ times: true }))
     await stopAt('creating', yesterday)
     const { id } = world.instance.add('pipespan')
     await rotateToken(world.parts(), usual)

@@ -2,18 +2,15 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import path from 'node:path'
-import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { closeAfterTest, listen } from '../support/after-test.ts'
 import { openCommandWorld, type CommandWorld } from './command-world.ts'
 
 let world: CommandWorld
 
 beforeEach(async () => {
   world = await openCommandWorld()
-})
-
-afterEach(async () => {
-  await world.instance.close()
+  closeAfterTest(world.instance)
 })
 
 it("runs in the image without the daemon's webhook secret", async () => {
@@ -302,9 +299,7 @@ async function startTls(): Promise<string> {
   const server = createServer({ cert: cert!, key: key! }, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `https://127.0.0.1:${await listen(server)}`
 }
 
 describe('a command that fails names the reason and a remedy', () => {

@@ -1,19 +1,17 @@
 // Tests whether the server may have received a failed request: if that is wrong, a token may be created twice.
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { Agent } from 'undici'
 import { expect, it } from 'vitest'
+import { closeAfterTest, listen } from '../support/after-test.ts'
 import { send } from '../../src/tokens/request.ts'
 
 it('reports that a request was not sent if no connection was made in time', async () => {
   const open = new Set<Socket>()
   // The server accepts connections and never answers the first message of TLS.
   const server = createServer(socket => void open.add(socket))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const dispatcher = new Agent({ connect: { timeout: 100 } })
-  const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/tokens`)
+  const url = new URL(`https://127.0.0.1:${await listen(server)}/tokens`)
+  const dispatcher = closeAfterTest(new Agent({ connect: { timeout: 100 } }))
   const answer = await send({ method: 'POST', url, headers: {}, timeoutMs: 600_000, dispatcher })
   expect(answer).toMatchObject({ kind: 'failed', sent: false, certificate: false })
   for (const socket of open) socket.destroy()
-  await dispatcher.destroy()
-  server.close()
 })

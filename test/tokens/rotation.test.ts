@@ -1,7 +1,8 @@
 // Tests the promises of a rotation that is not interrupted.
 import { systemClock } from '../../src/lib/clock.ts'
 import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
 import type { ProgressPoint } from '../../src/tokens/logbook.ts'
@@ -13,11 +14,7 @@ import { openWorld, quickPace, usual, type RotationWorld } from './rotation-worl
 let world: RotationWorld
 
 beforeEach(async () => {
-  world = await openWorld()
-})
-
-afterEach(async () => {
-  await world.close()
+  world = closeAfterTest(await openWorld())
 })
 
 const valid = () => world.instance.tokens.map(token => token.value)
@@ -59,8 +56,7 @@ describe('a rotation', () => {
   })
 
   it('finds the ID of the new token by comparing lists if the answer to the creation has none', async () => {
-    await world.close()
-    world = await openWorld({ hideIds: true, list: 'data', ids: 'strings' })
+    world = closeAfterTest(await openWorld({ hideIds: true, list: 'data', ids: 'strings' }))
     await rotateToken(world.parts(), usual)
     await rotateToken(world.parts(), usual)
     expect(valid()).toEqual([await world.held()])

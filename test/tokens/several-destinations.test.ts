@@ -1,10 +1,11 @@
 // Tests one daemon with two destinations, each an instance with its own tokens: a failure of one token does not affect the other destination.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { generatePipeline, type GeneratedFamily } from '../support/generate.ts'
 import { ResendingSender } from '../e2e/resending-sender.ts'
-import { Daemon, run, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { Daemon, run, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { until } from './loaded-daemon.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
@@ -12,9 +13,7 @@ import { startInstance, type ObservabilityInstance } from './stand-ins/observabi
 const secondPipelines = { pipeline: 9_000_000, job: 90_000_000 }
 
 async function anInstance(): Promise<ObservabilityInstance> {
-  const instance = await startInstance()
-  onTestFinished(async () => instance.close())
-  return instance
+  return closeAfterTest(await startInstance())
 }
 
 it("a refused token stops only its own destination, is rotated separately, and the daemon reports each destination's token", async () => {
@@ -34,8 +33,7 @@ it("a refused token stops only its own destination, is rotated separately, and t
   })
   const managing = { PIPESPAN_OBSERVABILITY_URL: two.url, PIPESPAN_OBSERVABILITY_API_KEY: two.apiKey }
   const command = async (...args: string[]) => run(args, { ...daemon.env, ...managing })
-  const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 1 })
-  onTestFinished(async () => sender.close())
+  const sender = closeAfterTest(new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 1 }))
   const send = async ({ deliveries }: GeneratedFamily) => sender.sendAll(deliveries)
   const arrived = async (at: ObservabilityInstance, { pipelines }: GeneratedFamily, which: string) => {
     const isComplete = complete(pipelines)

@@ -1,6 +1,7 @@
 // The two formats of `/metrics`, and which client gets which.
 import Fastify from 'fastify'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createFamilies } from '../../src/telemetry/metrics/families.ts'
 import { createGcpeFamilies } from '../../src/telemetry/metrics/gcpe-families.ts'
 import { gcpeRunMetrics } from '../../src/telemetry/mapping/gcpe.ts'
@@ -30,8 +31,7 @@ async function scrape(accept?: string): Promise<{ type: unknown; body: string }>
   const families = createFamilies(settings)
   const key = { instance: 'https://git.example.com', projectId: 3 }
   families.add({ key, project: { id: 3, path: 'acme/shop' }, profile: 'generic', series }, 10)
-  const app = Fastify()
-  onTestFinished(async () => app.close())
+  const app = closeAfterTest(Fastify())
   await app.register(createMetricsPage(async () => Promise.resolve(families.scopes())))
   const headers = accept === undefined ? {} : { accept }
   const answer = await app.inject({ url: '/metrics', headers })

@@ -1,8 +1,7 @@
 // What strangers' requests cost: how many of one connection are read, and how many of all are answered, in one turn of the event loop.
 import { createServer, type RequestListener } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { listen } from '../support/after-test.ts'
 import { createProvenPeers } from '../../src/lib/proven-peers.ts'
 import { onceAtATime } from '../../src/web/once-at-a-time.ts'
 import { strangersInTurn } from '../../src/web/strangers-in-turn.ts'
@@ -10,13 +9,7 @@ import { openRaw } from './raw-exchange.ts'
 
 const ask = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
-async function serve(handler: RequestListener): Promise<number> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  onTestFinished(() => server.closeAllConnections())
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}
+const serve = async (handler: RequestListener): Promise<number> => listen(createServer(handler))
 
 const answer: RequestListener = (_request, response) => void response.end('Heard.')
 

@@ -1,5 +1,6 @@
 // Tests the logs that pages show, with answers over HTTP: no user waits without end, and no log delays other work.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { answer, startPlatform, type PlatformServer } from '../rest/platform-server.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
@@ -29,7 +30,7 @@ describe('a log that a page shows', () => {
   let isUsedUp: boolean
 
   beforeEach(async () => {
-    platform = await startPlatform(answer(200, 'one\ntwo\n'))
+    platform = closeAfterTest(await startPlatform(answer(200, 'one\ntwo\n')))
     asked = []
     isUsedUp = false
     const inner = createInMemoryBudget({ perMinute: 1_000 }, systemClock)
@@ -41,16 +42,13 @@ describe('a log that a page shows', () => {
         return inner.take(priority, signal)
       },
     }
-    client = createPlatformClient({
-      ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private', budget },
-      ...{ concurrency: 2, userAgent: 'test', clock: systemClock, log: silentLog() },
-    })
+    client = closeAfterTest(
+      createPlatformClient({
+        ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private', budget },
+        ...{ concurrency: 2, userAgent: 'test', clock: systemClock, log: silentLog() },
+      }),
+    )
   })
-  afterEach(async () => {
-    await client.close()
-    await platform[Symbol.asyncDispose]()
-  })
-
   const showing = (more: Partial<ShowLogOptions> = {}): ShowLog =>
     createShowLog({
       ...{

@@ -1,8 +1,8 @@
 // Tests the calls of the client: the requests they send, and the results they make of the answers.
 import { describe, expect, it } from 'vitest'
+import { listen } from '../../support/after-test.ts'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
@@ -232,18 +232,12 @@ describe('the client', () => {
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(fixture('pipeline-retried.json')))
     })
-    await new Promise<void>(resolve => https.listen(0, '127.0.0.1', resolve))
-    const url = `https://localhost:${(https.address() as AddressInfo).port}`
-    try {
-      await using trusting = clientOf(url, { ca: cert })
-      await expect(trusting.client.pipeline(1, 2, poll)).resolves.toMatchObject({ id: 88120 })
-      await using distrusting = clientOf(url)
-      const error = await rejection(distrusting.client.pipeline(1, 2, poll))
-      expect(error).toMatchObject({ kind: 'network' })
-      expect(error.message).toMatch(/Set PIPESPAN_PLATFORM_CA_FILE/)
-    } finally {
-      https.closeAllConnections()
-      https.close()
-    }
+    const url = `https://localhost:${await listen(https)}`
+    await using trusting = clientOf(url, { ca: cert })
+    await expect(trusting.client.pipeline(1, 2, poll)).resolves.toMatchObject({ id: 88120 })
+    await using distrusting = clientOf(url)
+    const error = await rejection(distrusting.client.pipeline(1, 2, poll))
+    expect(error).toMatchObject({ kind: 'network' })
+    expect(error.message).toMatch(/Set PIPESPAN_PLATFORM_CA_FILE/)
   })
 })

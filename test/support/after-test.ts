@@ -1,0 +1,38 @@
+// What a test opens for itself, and what is closed or removed after it.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { AddressInfo, Server } from 'node:net'
+
+type Closable =
+  { close(): unknown } | { dispose(): unknown } | { kill(): unknown } | { destroy(): unknown } | AsyncDisposable
+
+/** Returns it, and closes it when the test is over; what was opened last is closed first. Also for use in `beforeEach`. */
+export function closeAfterTest<T extends Closable>(opened: T): T {
+  onTestFinished(async () => {
+    if ('close' in opened) await opened.close()
+    else if ('dispose' in opened) await opened.dispose()
+    else if ('kill' in opened) await opened.kill()
+    else if ('destroy' in opened) await opened.destroy()
+    else await opened[Symbol.asyncDispose]()
+  })
+  return opened
+}
+
+/** A new folder that goes away with the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The local port at which the server listens until the test is over. */
+export async function listen(server: Server & { closeAllConnections?(): void }): Promise<number> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections?.()
+  })
+  return (server.address() as AddressInfo).port
+}
