@@ -1,6 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   barriersOf,
@@ -30,8 +28,6 @@ const narrow = { colorScheme: 'dark', width: 400 } as const
 
 /** Pages can be filtered by an attribute. */
 const rules = "attributes: { rules: [{ projects: { include: ['brightwater/shop/*'] }, set: { team: payments } }] }\n"
-const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-browser-'))
-
 let browser: Browser
 beforeAll(async () => {
   if (chromiumPath !== undefined) browser = await launch()
@@ -51,9 +47,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   let job: string
 
   beforeAll(async () => {
-    const file = path.join(folder, 'pipespan.yaml')
-    writeFileSync(file, rules)
-    house = await openHouse({ PIPESPAN_CONFIG: file, PIPESPAN_PAGES_GROUP_BY: 'team' })
+    house = await openHouse({ PIPESPAN_PAGES_GROUP_BY: 'team' }, rules)
     page = await (await openContext(browser)).newPage()
     complaints = complaintsOf(page)
     const start = Date.now() - day
@@ -82,7 +76,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   afterAll(async () => {
     await page.context().close()
     await house.close()
-    rmSync(folder, { recursive: true })
   })
 
   async function open(address: string, look: Look = wide): Promise<void> {

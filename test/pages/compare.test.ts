@@ -80,15 +80,7 @@ interface Answer {
 let house: House
 beforeAll(async () => {
   house = await openHouse()
-  const headers = {
-    'content-type': 'application/json',
-    'x-service-event': 'Pipeline Hook',
-    'x-service-token': 'a-webhook-token',
-  }
-  for (const run of runs) {
-    const answer = await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body: webhook(run), headers })
-    expect(answer.status).toBe(202)
-  }
+  for (const run of runs) await house.post(webhook(run))
   await until(async () => (await house.daemon.store.views.search({ limit: 9 })).runs.length === runs.length)
   await until(async () => (await house.daemon.store.runs.count()).open === 0)
   while ((await house.daemon.store.views.trends.takeIn(100)) > 0);

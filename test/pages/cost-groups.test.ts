@@ -1,8 +1,5 @@
 // Costs by one of the operator's attributes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { tmpdir } from 'node:os'
 import { groupLines } from '../../src/pages/cost/cost-figures.ts'
 import { groupsOf } from '../../src/pages/layout/groups.ts'
 import { openHouse, type House } from './house.ts'
@@ -19,18 +16,12 @@ attributes:
     - { jobs: { include: ['*'] }, set: { team: nobody } }
 `
 
-const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-groups-'))
 let house: House
 beforeAll(async () => {
-  const file = path.join(folder, 'pipespan.yaml')
-  writeFileSync(file, rules)
-  house = await openHouse({ PIPESPAN_CONFIG: file, PIPESPAN_PAGES_GROUP_BY: 'team' })
+  house = await openHouse({ PIPESPAN_PAGES_GROUP_BY: 'team' }, rules)
   await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
 })
-afterAll(async () => {
-  await house.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(async () => house.close())
 
 const read = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
 const costs = async (query = ''): Promise<Costs> => JSON.parse(await read(`/api/cost${query}`)) as Costs

@@ -1,10 +1,8 @@
 // The elapsed time of what runs: one number everywhere, and it follows the clock.
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClocks } from '../../src/pages/pipelines/platform-clock.ts'
 import { openHouse, type House } from './house.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 
 const minute = 60_000
 const begun = Date.now() - 11 * minute
@@ -44,10 +42,8 @@ describe('the elapsed time of a running pipeline', () => {
     const page = await read('/pipelines/3/1')
     expect(page).toMatch(/Took<\/dt>\s*<dd>11 m \d\d s/)
     expect(page).toMatch(/class="ran" aria-hidden="true">11 m \d\d s</)
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    await runProgram(['top', '--url', house.url], { stdout, stderr, env: { PIPESPAN_WEBHOOK_TOKEN: 'x' } })
-    stdout.end()
-    expect(await text(stdout)).toMatch(/acme\/shop {2}main #1 {2}11 m \d\d s/)
+    const { stdout } = await runCommand(['top', '--url', house.url], { PIPESPAN_WEBHOOK_TOKEN: 'x' })
+    expect(stdout).toMatch(/acme\/shop {2}main #1 {2}11 m \d\d s/)
   })
 
   it('is that of its jobs, too', async () => {

@@ -1,8 +1,5 @@
 // Flaky tests and deployments by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { tmpdir } from 'node:os'
 import { groupsOf } from '../../src/pages/layout/groups.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -21,14 +18,9 @@ const [web, api, etl, tool, vault] = ['shop/web', 'shop/api', 'data/etl', 'tool'
 })) as [Project, Project, Project, Project, Project]
 type Project = NonNullable<Deployment['project']>
 
-const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-sums-'))
 let house: House
 beforeAll(async () => {
-  const file = path.join(folder, 'pipespan.yaml')
-  writeFileSync(file, rules)
-  house = await openHouse({
-    ...{ PIPESPAN_CONFIG: file, PIPESPAN_PAGES_GROUP_BY: 'team', PIPESPAN_PAGES_HIDE: 'acme/vault/**' },
-  })
+  house = await openHouse({ PIPESPAN_PAGES_GROUP_BY: 'team', PIPESPAN_PAGES_HIDE: 'acme/vault/**' }, rules)
   for (const project of [web, api, etl, tool, vault]) await reportPipeline(project)
   await until(async () => (await house.daemon.store.views.projects(9)).length === 5)
   await deploy([
@@ -48,10 +40,7 @@ beforeAll(async () => {
   ] as const)
     await makeFlaky(project, minutes)
 })
-afterAll(async () => {
-  await house.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(async () => house.close())
 
 async function reportPipeline({ id, name, path: project = '' }: Project): Promise<void> {
   const url = `${instance}/${project}`
@@ -63,12 +52,7 @@ async function reportPipeline({ id, name, path: project = '' }: Project): Promis
     project: { id, name, path_with_namespace: project, web_url: url },
     builds: [],
   })
-  const headers = {
-    'content-type': 'application/json',
-    'x-service-event': 'Pipeline Hook',
-    'x-service-token': 'a-webhook-token',
-  }
-  expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+  await house.post(body)
 }
 
 async function deploy(all: readonly (readonly [Project, string, number])[]): Promise<void> {

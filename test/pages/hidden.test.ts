@@ -54,17 +54,6 @@ let hiddenLetter: number
 beforeAll(async () => {
   house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**', SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs' })
   const { store } = house.daemon
-  const postAs = async (event: string, body: string): Promise<Response> => {
-    const headers = {
-      'content-type': 'application/json',
-      'x-service-event': event,
-      'x-service-token': 'a-webhook-token',
-    }
-    return fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })
-  }
-  const post = async (body: string): Promise<void> => {
-    expect((await postAs('Pipeline Hook', body)).status).toBe(202)
-  }
   const { polledProjects, sweeps, hooks } = store.repositories
   const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
   await polledProjects.put({ ...cursor, project: 301, path: other })
@@ -102,7 +91,7 @@ beforeAll(async () => {
   ] as const) {
     for (const project of [shown, hidden]) {
       const body = eventOf(kind, project)
-      expect((await postAs(event, body)).status).toBe(202)
+      await house.post(body, event)
     }
   }
 
@@ -132,17 +121,20 @@ beforeAll(async () => {
     fault: { kind: 'status', status: 400, message: `too much of ${other} at /projects/acme%2Fvault%2Fkeys` },
   } as const
   // Only a backend that has taken something is believed to refuse for good.
-  await post(pipeline(5_000, shown))
+  await house.post(pipeline(5_000, shown))
   await until(async () => house.receiver.spans.length > 0)
   house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
-  await post(pipeline(5_001, shown, {}, { commit: { id: 'a'.repeat(40), message: said }, merge_request: request }))
-  await post(pipeline(5_002, hidden))
+  await house.post(
+    pipeline(5_001, shown, {}, { commit: { id: 'a'.repeat(40), message: said }, merge_request: request }),
+  )
+  await house.post(pipeline(5_002, hidden))
   await until(async () => (await store.outbox.deadLetters(5)).length === 2)
   hiddenLetter = (await store.outbox.deadLetters(5)).find(({ pipelineId }) => pipelineId === 5_002)?.id ?? 0
   house.receiver.behave()
-  for (let id = 5_010; id < 5_020; id += 1) await post(pipeline(id, hidden, { status: 'running', finished_at: null }))
+  for (let id = 5_010; id < 5_020; id += 1)
+    await house.post(pipeline(id, hidden, { status: 'running', finished_at: null }))
   await until(async () => (await store.views.countInStatus(['running'])) === 10)
-  await post(pipeline(5_030, shown, { status: 'running', finished_at: null, created_at: '2026-01-01T00:00:00Z' }))
+  await house.post(pipeline(5_030, shown, { status: 'running', finished_at: null, created_at: '2026-01-01T00:00:00Z' }))
   await until(async () => (await store.views.countInStatus(['running'])) === 11)
   while ((await store.views.trends.takeIn(100)) > 0);
 })

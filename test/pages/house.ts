@@ -1,5 +1,5 @@
 // The whole daemon in this process, on ports of its own, between a simulated platform and a receiver: with its pages.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { generate } from '../support/generate.ts'
@@ -22,6 +22,8 @@ export interface House {
   readonly file: string
   /** Sends webhooks in their order, and waits until they are processed. */
   deliver(deliveries: readonly Delivery[]): Promise<void>
+  /** Sends one webhook, which must be accepted. */
+  post(body: string, event?: string): Promise<void>
   /** Whole families, reported and exported. */
   live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>
   close(): Promise<void>
@@ -36,9 +38,12 @@ export interface LiveOptions {
 
 const secret = 'a-webhook-token'
 
-export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
+/** `yaml`: what its configuration file has. */
+export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Promise<House> {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
   const file = path.join(folder, 'p.db')
+  const configuration = path.join(folder, 'pipespan.yaml')
+  if (yaml !== undefined) writeFileSync(configuration, yaml)
   const receiver = await OtlpReceiver.start()
   const loaded = loadConfig({
     profiles,
@@ -52,6 +57,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
       PIPESPAN_TRACE_LINK: 'https://traces.example.com/trace/{traceId}',
       SERVICE_OBSERVABILITY_EXPORT: 'traces',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      ...(yaml !== undefined && { PIPESPAN_CONFIG: configuration }),
       ...env,
     },
   })
@@ -72,6 +78,11 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
       senders.push(sender)
       await sender.sendAll(deliveries)
       await until(async () => (await daemon.store.inbox.state()).waiting === 0)
+    },
+    post: async (body, event = 'Pipeline Hook') => {
+      const headers = { 'content-type': 'application/json', 'x-service-event': event, 'x-service-token': secret }
+      const { status } = await fetch(`${daemon.url}/webhooks`, { method: 'POST', body, headers })
+      if (status !== 202) throw new Error(`The webhook was answered with ${status}.`)
     },
     live: async (scenarios, { families = scenarios.length, ...options } = {}) => {
       for (const { deliveries } of generate({

@@ -61,12 +61,7 @@ beforeAll(async () => {
       project: { id: project.id, name: 'x', path_with_namespace: project.path, web_url: web },
       builds: [{ ...job, started_at: at(1), finished_at: at(50) }],
     })
-    const headers = {
-      'content-type': 'application/json',
-      'x-service-event': 'Pipeline Hook',
-      'x-service-token': 'a-webhook-token',
-    }
-    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+    await house.post(body)
   }
   await until(async () => (await house.daemon.store.runs.count()).runs === 3)
 })

@@ -35,26 +35,17 @@ function pipeline(id: number, names: readonly string[], length: number, more: ob
 let house: House
 beforeAll(async () => {
   house = await openHouse()
-  const send = async (body: string): Promise<void> => {
-    const headers = {
-      'content-type': 'application/json',
-      'x-service-event': 'Pipeline Hook',
-      'x-service-token': 'a-webhook-token',
-    }
-    const answer = await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })
-    expect(answer.status).toBe(202)
-  }
   const parent = { source_pipeline: { project: { id: 3 }, job_id: 50_020_000, pipeline_id: 5_002 } }
-  await send(
+  await house.post(
     pipeline(
       5_001,
       Array.from({ length: jobs }, (_, index) => `job ${index}`),
       600,
     ),
   )
-  await send(pipeline(5_002, ['trigger', longName, '长名字'.repeat(40)], 5_400))
-  await send(pipeline(5_003, ['of the child'], 60, parent))
-  await send(
+  await house.post(pipeline(5_002, ['trigger', longName, '长名字'.repeat(40)], 5_400))
+  await house.post(pipeline(5_003, ['of the child'], 60, parent))
+  await house.post(
     pipeline(
       5_004,
       Array.from({ length: 500 }, (_, index) => `${index < 100 ? 'lint' : 'unit'} ${index}`),

@@ -1,5 +1,6 @@
 // The overview's counts say what they count, and none speaks against another.
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createHourWatch } from '../../src/pages/overview/last-hour.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until } from './house.ts'
@@ -7,8 +8,7 @@ import type { ExportQueueStatus } from '../../src/pages/exports/queue-shape.ts'
 import type { Flow } from '../../src/pages/overview/flow.ts'
 
 it('says if everything is refused, and that nothing waits beside quarantined deliveries', async () => {
-  const house = await openHouse()
-  onTestFinished(async () => house.close())
+  const house = closeAfterTest(await openHouse())
   const post = async (token: string, event: string, body: string): Promise<number> => {
     const headers = { 'content-type': 'application/json', 'x-service-event': event, 'x-service-token': token }
     return (await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status
@@ -57,8 +57,7 @@ it('counts the deliveries of the last hour, at most those since the start', asyn
 })
 
 it('links every count to its list, and separates pipelines from events', async () => {
-  const house = await openHouse()
-  onTestFinished(async () => house.close())
+  const house = closeAfterTest(await openHouse())
   const { deliveries } = generatePipeline(5, 'release')
   await house.deliver(deliveries.slice(0, 12))
   const page = await (await fetch(house.url)).text()
@@ -75,8 +74,7 @@ it('links every count to its list, and separates pipelines from events', async (
 })
 
 it('counts what finished in the last hour, also before its own start', async () => {
-  const house = await openHouse()
-  onTestFinished(async () => house.close())
+  const house = closeAfterTest(await openHouse())
   await house.live(['branch'], { families: 2, start: Date.now() - 20 * 60_000 })
   const { finished, finishedCount } = (await (await fetch(`${house.url}/api/overview`)).json()) as {
     finished: { finishedAt?: number }[]

@@ -1,8 +1,5 @@
 // The filter by the operator's attribute, on the pages, in the JSON API and in the tools: what it shows, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { tmpdir } from 'node:os'
 import { connectMcp } from './mcp-client.ts'
 import { openHouse, type House } from './house.ts'
 import type { Costs } from '../../src/pages/cost/cost-figures.ts'
@@ -15,23 +12,13 @@ attributes:
     - { projects: { include: ['brightwater/data/*'] }, set: { team: data } }
     - { projects: { include: ['brightwater/platform/*'] }, branches: [default], set: { team: platform } }
 `
-const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-own-'))
 let house: House
 beforeAll(async () => {
-  const file = path.join(folder, 'pipespan.yaml')
-  writeFileSync(file, rules)
-  house = await openHouse({
-    PIPESPAN_CONFIG: file,
-    PIPESPAN_PAGES_GROUP_BY: 'team',
-    PIPESPAN_PAGES_HIDE: 'brightwater/mobile/**',
-    PIPESPAN_MCP: 'true',
-  })
+  const env = { PIPESPAN_PAGES_HIDE: 'brightwater/mobile/**', PIPESPAN_MCP: 'true' }
+  house = await openHouse({ ...env, PIPESPAN_PAGES_GROUP_BY: 'team' }, rules)
   await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
 })
-afterAll(async () => {
-  await house.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(async () => house.close())
 
 const text = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
 const json = async <T>(address: string): Promise<T> => JSON.parse(await text(`/api${address}`), timeless) as T

@@ -1,8 +1,5 @@
 // People whom a proxy has logged in: who gets in, what each may see and do, and what is recorded of it.
 import { connect } from 'node:net'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identifier, type PeopleEntry } from '../../src/pages/access/person.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -17,15 +14,10 @@ const [operator, viewer, shopViewer, shopOperator] = [
   'shop@acme.example',
   'lead@shop.example',
 ]
-const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-people-'))
 let house: House
 let letters: readonly { readonly id: number; readonly pipelineId?: number | undefined }[]
 
-beforeAll(async () => {
-  const file = path.join(folder, 'pipespan.yaml')
-  writeFileSync(
-    file,
-    `
+const yaml = `
 admin:
   trusted_header: X-Auth-Request-Email
   trusted_proxies: [127.0.0.0/8, '::1']
@@ -34,14 +26,11 @@ admin:
     - { who: ['shop@*'], role: viewer, projects: { include: ['brightwater/shop/**'] } }
     - { who: ['*@shop.example'], role: operator, projects: { include: ['brightwater/shop/**'] } }
     - { who: ['all@*'], role: viewer }
-`,
-  )
-  house = await openHouse({
-    PIPESPAN_CONFIG: file,
-    PIPESPAN_ADMIN_TOKEN: token,
-    PIPESPAN_MCP: 'true',
-    SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
-  })
+`
+
+beforeAll(async () => {
+  const env = { PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_MCP: 'true', SERVICE_OBSERVABILITY_EXPORT: 'traces,logs' }
+  house = await openHouse(env, yaml)
   await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
   const refuse = { fault: { kind: 'status', status: 400, message: 'too much of brightwater/data/warehouse' } } as const
   house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
@@ -61,21 +50,13 @@ admin:
       },
       builds: [],
     })
-    const headers = {
-      'content-type': 'application/json',
-      'x-service-event': 'Pipeline Hook',
-      'x-service-token': 'a-webhook-token',
-    }
-    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+    await house.post(body)
   }
   await until(async () => (await house.daemon.store.outbox.deadLetters(5)).length === 2)
   house.receiver.behave()
   letters = await house.daemon.store.outbox.deadLetters(5)
 })
-afterAll(async () => {
-  await house.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(async () => house.close())
 
 const ask = async (who: string, address: string, init: RequestInit = {}): Promise<Response> =>
   fetch(house.url + address, { redirect: 'manual', ...init, headers: { [header]: who, ...(init.headers as object) } })

@@ -1,5 +1,6 @@
 // The whole daemon beside a platform that fails: the overview says what is wrong there, and no longer once it is over.
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { openHouse, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
@@ -10,23 +11,20 @@ let platform: RestApi
 let house: House
 
 beforeEach(async () => {
-  platform = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+  platform = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
   platform.hooks.hooks.push({ id: 17, url: `${publicUrl}/webhooks`, owner: { project: 301 } })
 })
-afterEach(async () => {
-  await house.close()
-  await platform.close()
-})
-
 async function open(): Promise<void> {
-  house = await openHouse({
-    PIPESPAN_PLATFORM_URL: platform.url,
-    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
-    PIPESPAN_POLL_PROJECTS: '301',
-    PIPESPAN_POLL_INTERVAL: '1s',
-    PIPESPAN_PUBLIC_URL: publicUrl,
-    PIPESPAN_REDELIVERY: 'true',
-  })
+  house = closeAfterTest(
+    await openHouse({
+      PIPESPAN_PLATFORM_URL: platform.url,
+      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+      PIPESPAN_POLL_PROJECTS: '301',
+      PIPESPAN_POLL_INTERVAL: '1s',
+      PIPESPAN_PUBLIC_URL: publicUrl,
+      PIPESPAN_REDELIVERY: 'true',
+    }),
+  )
 }
 
 const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()

@@ -42,15 +42,7 @@ beforeAll(async () => {
       body: webhook(1_000 + run, start, isSlow ? 620 : 300 + (run % 3) * 5, isSlow ? 'small' : 'large'),
     }
   })
-  for (const { body } of deliveries) {
-    const headers = {
-      'x-service-event': 'Pipeline Hook',
-      'x-service-token': 'a-webhook-token',
-      'content-type': 'application/json',
-    }
-    const answer = await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', headers, body })
-    expect(answer.status).toBe(202)
-  }
+  for (const { body } of deliveries) await house.post(body)
   const { views, repositories, runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0 && (await runs.count()).runs === deliveries.length)
   while ((await views.trends.takeIn(100)) > 0);

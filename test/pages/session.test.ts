@@ -1,5 +1,6 @@
 // Sessions in real stores: what a cookie stands for can be taken back, by any replica.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createSessions, maxSessions, sessionLife, type Sessions } from '../../src/pages/access/session.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
@@ -16,10 +17,8 @@ const log = silentLog()
 const replica = (sessions = store.repositories.sessions): Sessions => createSessions({ sessions, now: () => now, log })
 
 beforeEach(() => {
-  store = openSqlite(':memory:', { now: () => now, maxSize: 1e9 })
+  store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 1e9 }))
 })
-afterEach(async () => store.close())
-
 describe('a session', () => {
   it('is valid on every replica, and on none after its logout', async () => {
     const [one, two] = [replica(), replica()]

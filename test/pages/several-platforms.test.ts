@@ -1,15 +1,12 @@
 // The whole daemon beside two platforms, of which one refuses a token: the pages say which token, what it is for, and that the others work.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
 import { openHouse, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { restFaults } from '../support/rest-faults.ts'
 
-let folder: string
+let yaml: string
 let platforms: RestApi[]
 let house: House
 
@@ -21,11 +18,7 @@ beforeAll(async () => {
   const [cloud, onprem] = platforms as [RestApi, RestApi]
   cloud.misbehave = ({ headers }) =>
     headers['private-token'] === 'a-token-that-is-wrong' ? restFaults.wrongToken() : undefined
-  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
-  const file = path.join(folder, 'pipespan.yaml')
-  writeFileSync(
-    file,
-    `platforms:
+  yaml = `platforms:
   - name: cloud
     url: ${cloud.url}
     token: accepted
@@ -33,14 +26,12 @@ beforeAll(async () => {
     tokens: [{groups: [brightwater/shop, brightwater/mobile], token: a-token-that-is-wrong, budget: 60}]
   - {name: onprem, url: ${onprem.url}}
 poll: {interval: 1s}
-`,
-  )
-  house = await openHouse({ PIPESPAN_CONFIG: file, PIPESPAN_WEBHOOK_TOKEN: '' })
+`
+  house = await openHouse({ PIPESPAN_WEBHOOK_TOKEN: '' }, yaml)
 })
 afterAll(async () => {
   await house.close()
   await Promise.all(platforms.map(async one => one.close()))
-  rmSync(folder, { recursive: true })
 })
 
 it('names the token that is refused on the overview, and as JSON', async () => {
@@ -63,10 +54,13 @@ it('lists the tokens with their states', async () => {
 })
 
 it('does not name the groups of hidden projects', async () => {
-  const hiding = await openHouse({
-    ...{ PIPESPAN_CONFIG: path.join(folder, 'pipespan.yaml'), PIPESPAN_WEBHOOK_TOKEN: '' },
-    ...{ PIPESPAN_ADMIN_TOKEN: 'an-admin-token-of-32-characters-x', PIPESPAN_PAGES_HIDE: 'brightwater/shop/**' },
-  })
+  const hiding = await openHouse(
+    {
+      ...{ PIPESPAN_ADMIN_TOKEN: 'an-admin-token-of-32-characters-x', PIPESPAN_PAGES_HIDE: 'brightwater/shop/**' },
+      PIPESPAN_WEBHOOK_TOKEN: '',
+    },
+    yaml,
+  )
   const headers = { authorization: 'Bearer an-admin-token-of-32-characters-x' }
   const text = async (at: string): Promise<string> => (await fetch(`${hiding.url}${at}`, { headers })).text()
   await expect.poll(async () => text('/')).toContain('[hidden] 1: The platform does not accept the token')

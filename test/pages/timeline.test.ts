@@ -53,14 +53,7 @@ beforeAll(async () => {
     payload('issue', { ...incident, [`${own}.action`]: 'close', [`${own}.updated_at`]: iso(6) }),
     payload('issue', { [`${own}.id`]: 9, [`${own}.type`]: 'Task', [`${own}.updated_at`]: iso(7) }),
   ]
-  for (const { event, body } of events) {
-    const headers = {
-      'content-type': 'application/json',
-      'x-service-event': event,
-      'x-service-token': 'a-webhook-token',
-    }
-    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
-  }
+  for (const { event, body } of events) await house.post(body, event)
   const of = (id: number, status: string, minutes: number, environment = 'production', tier?: string): Deployment => ({
     ...{ instance: 'https://git.example.com', project: shop, deploymentId: id, jobId: id * 10 },
     event: observedEvent({ status, at: began + minutes * minute, environment, tier, user: 'grace' }),

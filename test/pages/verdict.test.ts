@@ -43,20 +43,13 @@ let house: House
 const last = minRuns + 5
 beforeAll(async () => {
   house = await openHouse()
-  const headers = {
-    'content-type': 'application/json',
-    'x-service-event': 'Pipeline Hook',
-    'x-service-token': 'a-webhook-token',
-  }
   const runs = [
     ...Array.from({ length: last - 1 }, (_, at) => webhook(at + 1, 'success', asUsual)),
     webhook(last, 'success', retried),
     webhook(last + 1, 'failed', retried.slice(0, 2)),
     webhook(last + 2, 'running', [build]),
   ]
-  for (const body of runs) {
-    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
-  }
+  for (const body of runs) await house.post(body)
   await until(async () => {
     const { open, runs: all } = await house.daemon.store.runs.count()
     return all === runs.length && open === 1
