@@ -3,17 +3,15 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from './support/after-test.ts'
 import { docBlocks, repository } from './doc-blocks.ts'
 import { freePorts } from '../src/demo/daemon-process.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { profiles } from '../src/app/profile.ts'
-import { runProgram } from '../src/cli/program.ts'
+import { runCommand } from './e2e/run-command.ts'
 
 interface Asked {
   readonly host: string
@@ -100,8 +98,7 @@ describe('the recipes', () => {
   it.each(recipes.map(({ marker, script }) => ({ name: marker?.description ?? '', script })))(
     'for $name configure exports that the backend accepts',
     async ({ name, script }) => {
-      const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-recipe-'))
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      const folder = temporaryFolder()
       const [port = 0] = await freePorts(1)
       vendor = name
       const own = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_STORE_URL: `sqlite:${folder}/p.db` }
@@ -111,10 +108,8 @@ describe('the recipes', () => {
       if (name === 'datadog' && loaded.ok) {
         expect(loaded.config.otlp.metrics.temporalityPreference).toBe('delta')
       }
-      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-      await runProgram(['doctor', '--json'], { stdout, stderr, env })
-      stdout.end()
-      const { findings } = JSON.parse(await text(stdout)) as {
+      const { stdout } = await runCommand(['doctor', '--json'], env)
+      const { findings } = JSON.parse(stdout) as {
         findings: { check: string; level: string; what: string }[]
       }
       const exports = findings.filter(({ check }) => check === 'export')
@@ -131,8 +126,7 @@ describe('the systemd unit', () => {
     const env = Object.fromEntries(
       [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value]) => [name, value]),
     )
-    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-unit-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder()
     writeFileSync(path.join(folder, 'webhook-token'), 'a-token-of-some-length')
     const PIPESPAN_WEBHOOK_TOKEN_FILE = (env.PIPESPAN_WEBHOOK_TOKEN_FILE ?? '').replace('%d', folder)
     expect(loadConfig({ env: { ...env, PIPESPAN_WEBHOOK_TOKEN_FILE }, profiles })).toMatchObject({
@@ -144,8 +138,7 @@ describe('the systemd unit', () => {
 
   const installed = spawnSync('systemd-analyze', ['--version']).status === 0
   it.skipIf(!installed)('is valid for systemd, and isolated from the rest of the machine', () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-unit-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder()
     const file = path.join(folder, 'pipespan.service')
     writeFileSync(file, unit.replace('/usr/bin/node', process.execPath))
     const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })

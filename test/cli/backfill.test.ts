@@ -1,10 +1,7 @@
 // The command itself: its words, its exit codes, and that it delivers.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -12,7 +9,7 @@ import { PlatformState } from '../../src/demo/platform/state.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restRefusals } from '../../src/demo/platform/rest-refusals.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 
 const hour = 3_600_000
@@ -29,25 +26,18 @@ describe('pipespan backfill', () => {
   beforeEach(async () => {
     audit = undefined
     crossProject = undefined
-    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-backfill-'))
+    folder = temporaryFolder()
     state = new PlatformState()
     const timeline = new Timeline(Date.now() - 20 * hour)
     const random = new Random(3)
     const lifecycle = new Lifecycle(state, timeline, random, () => undefined)
     for (const name of allScenarios) lifecycle.create(scenarios[name](random))
     timeline.runAll()
-    api = await RestApi.start({ state, now: () => Date.now(), token })
-    receiver = await OtlpReceiver.start({ keep: false })
-  })
-  afterEach(async () => {
-    await receiver.close()
-    await api.close()
-    rmSync(folder, { recursive: true, force: true })
+    api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token }))
+    receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   })
 
   async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-    const stdout = new PassThrough()
-    const stderr = new PassThrough()
     const env = {
       PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
       PIPESPAN_PLATFORM_URL: api.url,
@@ -61,10 +51,8 @@ describe('pipespan backfill', () => {
       PIPESPAN_AUDIT: audit,
       PIPESPAN_POLL_CROSS_PROJECT: crossProject,
     }
-    const code = await runProgram(['backfill', ...args], { stdout, stderr, env })
-    stdout.end()
-    stderr.end()
-    return { code, out: await text(stdout), err: await text(stderr) }
+    const { code, stdout: out, stderr: err } = await runCommand(['backfill', ...args], env)
+    return { code, out, err }
   }
 
   it('exports the pipelines that it finds, and nothing the second time', async () => {

@@ -3,18 +3,15 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import type { Shell } from '../../src/cli/completion.ts'
 
 async function scriptFor(shell: Shell): Promise<string> {
-  const stdout = new PassThrough()
-  expect(await runProgram(['completion', shell], { stdout, stderr: process.stderr, env: {} })).toBe(0)
-  stdout.end()
+  const { code, stdout } = await runCommand(['completion', shell])
+  expect(code).toBe(0)
   const file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-completion-')), `script.${shell}`)
-  writeFileSync(file, await text(stdout))
+  writeFileSync(file, stdout)
   return file
 }
 

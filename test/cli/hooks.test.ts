@@ -1,13 +1,11 @@
 // `pipespan hooks ensure`, run as a command against a platform that keeps webhooks.
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 
 const url = 'https://pipespan.example.com/webhooks'
 const secret = 'webhook-secret-4f2a'
@@ -15,24 +13,15 @@ const signingToken = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 const good = { url, pipeline_events: true, job_events: true, token: secret }
 
 async function ensure(platform: HooksPlatform, args: readonly string[], env: Record<string, string> = {}) {
-  const stdout = new PassThrough()
-  const stderr = new PassThrough()
-  const code = await runProgram(['hooks', 'ensure', ...args], {
-    stdout,
-    stderr,
-    env: {
-      PIPESPAN_PLATFORM_URL: platform.url,
-      PIPESPAN_PLATFORM_TOKEN: platformToken,
-      PIPESPAN_WEBHOOK_TOKEN: secret,
-      PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com/',
-      PIPESPAN_LOG_LEVEL: 'silent',
-      PIPESPAN_STORE_URL: `sqlite:${path.join(tmpdir(), 'pipespan-no-such-folder', 'p.db')}`,
-      ...env,
-    },
-  })
-  stdout.end()
-  stderr.end()
-  const [out, err] = await Promise.all([text(stdout), text(stderr)])
+  const usual = {
+    PIPESPAN_PLATFORM_URL: platform.url,
+    PIPESPAN_PLATFORM_TOKEN: platformToken,
+    PIPESPAN_WEBHOOK_TOKEN: secret,
+    PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com/',
+    PIPESPAN_LOG_LEVEL: 'silent',
+    PIPESPAN_STORE_URL: `sqlite:${path.join(tmpdir(), 'pipespan-no-such-folder', 'p.db')}`,
+  }
+  const { code, stdout: out, stderr: err } = await runCommand(['hooks', 'ensure', ...args], { ...usual, ...env })
   expect(out + err).not.toContain(secret)
   expect(out + err).not.toContain(signingToken)
   expect(out + err).not.toContain(platformToken)
@@ -230,8 +219,7 @@ describe('pipespan hooks ensure', () => {
   })
 
   it("shares the daemon's API budget if there is a store", async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-hooks-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const open = () => openSqlite(path.join(folder, 'p.db'), { now: () => Date.now(), maxSize: 2 ** 30 })
     await open().close()
     await using platform = await startHooksPlatform({ 'projects/4': [good] })

@@ -1,5 +1,6 @@
 // What doctor and config check report about the inventory: what asking costs, whether queries work, what is refused.
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { checkInsideJobs } from '../../src/cli/doctor/inside-jobs.ts'
 import { checkInventory } from '../../src/cli/doctor/inventory.ts'
 import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
@@ -10,14 +11,13 @@ import { openInventoryWorld, type InventoryWorld } from '../inventory/world.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { restJson } from '../support/rest-faults.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {
-  world = await openInventoryWorld()
+  world = closeAfterTest(await openInventoryWorld())
 })
-afterEach(async () => world[Symbol.asyncDispose]())
-
 const platform = () => `platform: { url: "${world.api.url}", token: pat-1 }\n`
 const lists = 'inventory: { agents: [brightwater/platform/infrastructure], feature_flags: [a/b, c/d] }\n'
 
@@ -102,16 +102,16 @@ it("doctor requests the firewall's state, and does not repeat an earlier refusal
     'brightwater/platform/infrastructure',
   ]
   const asked = { dependency_firewall: [shop] }
-  const of = (status: number, body: object) => ({
-    ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
-  })
-  world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? of(404, { message: 'Not Found' }) : undefined)
+  world.api.misbehave = ({ path }) =>
+    path.endsWith('/enablement') ? restJson({ message: 'Not Found' }, 404) : undefined
   await world.inventory(asked).turn()
   expect((await world.store.repositories.inventoryStates.all())[0]?.refusal).toBeDefined()
   world.api.misbehave = ({ path }) => {
     if (!path.endsWith('/enablement')) return undefined
-    if (path.includes('storefront')) return of(200, { enabled: true })
-    return path.includes('reports') ? of(404, { enabled: false }) : of(404, { message: '404 Project Not Found' })
+    if (path.includes('storefront')) return restJson({ enabled: true })
+    return path.includes('reports')
+      ? restJson({ enabled: false }, 404)
+      : restJson({ message: '404 Project Not Found' }, 404)
   }
   const found = await doctorOn(`{ dependency_firewall: [${shop}, ${other}, ${far}] }`)
   expect(found.map(({ level, what }) => [level, what])).toEqual([
@@ -163,11 +163,12 @@ it('doctor reports the policy store and refused commits, even without inventory 
     { level: 'fine', what: expect.stringContaining('policy store is on') as string },
   ])
 
-  const asked = createPlatformClient({
-    ...{ url: world.api.url, token: () => 'pat-1', tokenType: 'private', concurrency: 1, userAgent: 'test' },
-    ...{ budget: createInMemoryBudget({ perMinute: 10 }, systemClock), clock: systemClock, log: silentLog() },
-  })
-  onTestFinished(async () => asked.close())
+  const asked = closeAfterTest(
+    createPlatformClient({
+      ...{ url: world.api.url, token: () => 'pat-1', tokenType: 'private', concurrency: 1, userAgent: 'test' },
+      ...{ budget: createInMemoryBudget({ perMinute: 10 }, systemClock), clock: systemClock, log: silentLog() },
+    }),
+  )
   const { instance } = asked
   const since = await world.store.now()
   const refused = { instance, project: 3, path: 'acme/shop', times: 3, since, message: 'The token may not read this.' }

@@ -1,12 +1,11 @@
 // `pipespan map`: where it reads a payload from.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { eventFile } from '../fixtures/event-files.ts'
 import { fileWith } from '../config/given.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 
 const payload = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', 'pipeline-failed.json')
 
@@ -15,13 +14,9 @@ async function map(
   stdin: Readable,
   ...more: string[]
 ): Promise<{ code: number; out: string; complaint: string }> {
-  const stdout = new PassThrough()
-  const stderr = new PassThrough()
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x' }
-  const code = await runProgram(['map', file, ...more], { stdin, stdout, stderr, env })
-  stdout.end()
-  stderr.end()
-  return { code, out: await text(stdout), complaint: await text(stderr) }
+  const { code, stdout: out, stderr: complaint } = await runCommand(['map', file, ...more], env, stdin)
+  return { code, out, complaint }
 }
 
 it('maps standard input like a file, however slowly it arrives', async () => {

@@ -2,11 +2,9 @@
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePorts } from '../../src/demo/daemon-process.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 
 type Stranger = 'page' | 'words' | 'mail' | 'closing' | 'nobody'
 const ports = new Map<Stranger, number>()
@@ -50,13 +48,10 @@ const commands = {
 
 async function complaintOf(command: keyof typeof commands, stranger: Stranger): Promise<string> {
   const { args, env } = commands[command](`127.0.0.1:${ports.get(stranger)}`)
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const everywhere = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_LOG_LEVEL: 'silent' }
-  const code = await runProgram(args, { stdout, stderr, env: { ...everywhere, ...env } })
-  stdout.end()
-  stderr.end()
+  const { code, stderr } = await runCommand(args, { ...everywhere, ...env })
   expect(code).toBe(1)
-  return text(stderr)
+  return stderr
 }
 
 const noPage = /web page|the answer is not from the token API|does not come from the platform's API/

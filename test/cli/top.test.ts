@@ -1,14 +1,14 @@
 // `pipespan top` against a whole daemon with pages, and against whoever else may listen there.
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { listen } from '../support/after-test.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { liveView } from '../../src/terminal/live-view.ts'
 import type { LiveState } from '../../src/terminal/live-state.ts'
 import { openHouse, type House } from '../pages/house.ts'
 import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 
 const adminToken = 'an-admin-token-that-nobody-guesses'
 let house: House
@@ -20,12 +20,9 @@ beforeAll(async () => {
 afterAll(async () => house.close())
 
 async function top(args: readonly string[], token: string | undefined = adminToken) {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_ADMIN_TOKEN: token }
-  const code = await runProgram(['top', ...args], { stdout, stderr, env })
-  stdout.end()
-  stderr.end()
-  return { code, out: await text(stdout), complaint: await text(stderr) }
+  const { code, stdout: out, stderr: complaint } = await runCommand(['top', ...args], env)
+  return { code, out, complaint }
 }
 
 it('prints active, waiting and failing pipelines once without a terminal', async () => {
@@ -53,12 +50,8 @@ it('says which token is missing', async () => {
 it('distinguishes an unreachable daemon from another service, and a web page from other text', async () => {
   const [port = 0] = await freePorts(1)
   expect((await top(['--url', `http://127.0.0.1:${port}`])).complaint).toMatch(/^No daemon answers at .* Start it with/)
-  const foreign = async (answer: RequestListener): Promise<string> => {
-    const server = createServer(answer).listen(0, '127.0.0.1')
-    onTestFinished(() => void server.close())
-    await new Promise(resolve => server.once('listening', resolve))
-    return (await top(['--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`])).complaint
-  }
+  const foreign = async (answer: RequestListener): Promise<string> =>
+    (await top(['--url', `http://127.0.0.1:${await listen(createServer(answer))}`])).complaint
   expect(await foreign((_, answer) => answer.end('<!doctype html><p>Welcome'))).toContain('200 with a web page.')
   expect(await foreign((_, answer) => answer.end('{"running":'))).toContain('200 with JSON of another shape.')
 })

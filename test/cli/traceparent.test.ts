@@ -2,12 +2,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compiled, shipped } from '../shipped.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import { isFull } from '../full.ts'
 import { jobTraceparent, type TraceparentOptions } from '../../src/cli/traceparent.ts'
 
@@ -15,11 +13,8 @@ const repository = path.join(import.meta.dirname, '..', '..')
 const job = { CI_SERVER_URL: 'https://git.example.com', CI_PIPELINE_ID: '4711', CI_JOB_ID: '90210' }
 
 async function pipespan(args: readonly string[], env: Record<string, string>) {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const status = await runProgram(args, { stdout, stderr, env })
-  stdout.end()
-  stderr.end()
-  return { status, stdout: await text(stdout), stderr: await text(stderr) }
+  const { code: status, ...printed } = await runCommand(args, env)
+  return { status, ...printed }
 }
 
 /** As a job runs it. */

@@ -1,11 +1,10 @@
 // Real input first: every payload file posted to the running daemon, and shown by `pipespan map`.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from './run-command.ts'
 import { Daemon, run } from './daemon.ts'
 import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
@@ -43,8 +42,7 @@ const allEnded = (spans: readonly ReceivedSpan[]): boolean => {
 
 describe('every documented webhook', () => {
   it('is answered 2xx; finished pipelines become traces with all their jobs, others wait; repetitions in another order change nothing', async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     /** What comes after all others, with an id of its own. */
     const postLast = async (id: number): Promise<void> => {
@@ -87,12 +85,9 @@ describe('every documented webhook', () => {
 
 describe('pipespan map', () => {
   async function map(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const env = { PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
-    const code = await runProgram(['map', ...args], { stdout, stderr, env })
-    stdout.end()
-    stderr.end()
-    return { code, output: await text(stdout), errors: await text(stderr) }
+    const { code, stdout: output, stderr: errors } = await runCommand(['map', ...args], env)
+    return { code, output, errors }
   }
 
   it.each(files)('shows what %s becomes', async file => {

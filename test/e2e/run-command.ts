@@ -1,5 +1,5 @@
 // A command of the program, run in the test's own process, which is quicker than a process of its own.
-import { PassThrough } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/cli/program.ts'
 
@@ -14,7 +14,7 @@ export interface Command {
 export async function runCommand(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  stdin?: NodeJS.ReadableStream,
+  stdin?: Readable,
 ): Promise<Command> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const code = await runProgram(args, { ...(stdin && { stdin }), stdout, stderr, env })

@@ -1,15 +1,15 @@
 // Tests the collector of CI includes, and which pushes make it ask again.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
+import { restJson } from '../support/rest-faults.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
 import { readInclude } from '../../src/platform/inventory/includes.ts'
 import { touchesCi } from '../../src/platform/webhook/ci-pushes.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {
-  world = await openInventoryWorld()
+  world = closeAfterTest(await openInventoryWorld())
 })
-afterEach(async () => world[Symbol.asyncDispose]())
-
 describe('the collector of includes', () => {
   it('reports components, templates and files of others, each once, in one request a week', async () => {
     const inventory = world.inventory({ includes: ['brightwater/shop/storefront'] })
@@ -29,14 +29,11 @@ describe('the collector of includes', () => {
   it('takes a project without a CI file, and an answer with odd items', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('/ci/lint')
-        ? {
-            ...{ status: 200, headers: { 'content-type': 'application/json' } },
-            body: JSON.stringify({
-              valid: false,
-              errors: ['none'],
-              includes: [null, { type: 7 }, { type: 'template', location: 'A.yml' }],
-            }),
-          }
+        ? restJson({
+            valid: false,
+            errors: ['none'],
+            includes: [null, { type: 7 }, { type: 'template', location: 'A.yml' }],
+          })
         : undefined
     await world.inventory({ includes: ['brightwater/shop/storefront'] }).turn()
     expect(await world.found()).toEqual({ 'platform.cicd.include template A.yml ': 1 })

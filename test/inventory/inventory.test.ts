@@ -1,10 +1,12 @@
 // Tests the inventory against the simulated platform's REST API and a real store, under a clock that the test moves.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { inventoryOf } from '../../src/app/inventory.ts'
 import { inventoryReference } from '../../scripts/docs/inventory.ts'
 import { requestsAnHour } from '../../src/model/inventory.ts'
+import { restJson } from '../support/rest-faults.ts'
 import type { AddressInfo } from 'node:net'
 import type { Thing } from '../../src/platform/port/inventory.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
@@ -12,21 +14,13 @@ import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './wo
 import { isFull } from '../full.ts'
 import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
 import { point } from '../../src/platform/inventory/collector.ts'
-import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
 
 const shop = 'brightwater/shop/storefront'
 const infra = 'brightwater/platform/infrastructure'
 
 let world: InventoryWorld
 beforeEach(async () => {
-  world = await openInventoryWorld()
-})
-afterEach(async () => world[Symbol.asyncDispose]())
-
-const refusal = (status: number, body: object): RestReply => ({
-  status,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
+  world = closeAfterTest(await openInventoryWorld())
 })
 
 describe('the collectors of the inventory', () => {
@@ -70,7 +64,7 @@ describe('the collectors of the inventory', () => {
       { name: 'off', active: false, strategies: [of('gradualRolloutUserId', { percentage: '25' }, 'production')] },
       { name: 'plain', active: true, strategies: [] },
     ].map(flag => ({ version: 'new_version_flag', scopes: [], ...flag }))
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toEqual({
       'platform.feature_flag.active gradual production': 0.25,
@@ -99,7 +93,7 @@ describe('the collectors of the inventory', () => {
       { name: 'off', active: false, scopes },
       { name: 'null', active: null, scopes: [{ environment_scope: 'staging', active: true }] },
     ]
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()
     const of = (name: string, staging: number, production: number) => ({
       [`platform.feature_flag.active ${name} *`]: 0,
@@ -121,7 +115,7 @@ describe('the collectors of the inventory', () => {
       { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
       { name: 'usual', active: true, strategies: [{ name: 'default', scopes: [{ environment_scope: 'production' }] }] },
     ]
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, hour)
     const found = await world.found()
@@ -170,7 +164,7 @@ describe('the collectors of the inventory', () => {
   it('continue if an agent is deleted or a token is revoked meanwhile', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('/cluster_agents/5/tokens') || path.endsWith('/tokens/60')
-        ? refusal(404, { message: '404 Not found' })
+        ? restJson({ message: '404 Not found' }, 404)
         : undefined
     await world.inventory({ agents: [infra] }).turn()
     expect(await world.found()).toEqual({ 'platform.agent.count': 1, 'platform.agent.token.count staging': 0 })
@@ -290,7 +284,7 @@ describe('a bill of materials', () => {
 
   it('is given up until the next day if it is never ready', async () => {
     world.api.misbehave = ({ path }) =>
-      /^\/dependency_list_exports\/\d+$/.test(path) ? refusal(202, { id: 1, has_finished: false }) : undefined
+      /^\/dependency_list_exports\/\d+$/.test(path) ? restJson({ id: 1, has_finished: false }, 202) : undefined
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
     const asked = world.asked().filter(path => path.includes('dependency_list_exports'))
     expect(asked.length).toBeLessThan(50)
@@ -303,16 +297,16 @@ describe('the rounds of the inventory', () => {
     const projects = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
     world.api.misbehave = ({ path }) => {
       const [, id] = /^\/projects\/(\d+)$/.exec(path) ?? []
-      if (id !== undefined) return refusal(200, { id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
-      if (path.endsWith('/cluster_agents')) return refusal(200, [{ id: 5, name: 'one' }])
-      if (path.endsWith('/tokens')) return refusal(200, [{ id: 50 }])
-      if (path.endsWith('/enablement')) return refusal(200, { enabled: false })
-      if (/\/(feature_flags|milestones|runners|pipeline_schedules|branches|tags)$/.test(path)) return refusal(200, [])
-      if (path.includes('/tokens/')) return refusal(200, { last_used_at: '2026-06-01T11:00:00Z' })
+      if (id !== undefined) return restJson({ id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
+      if (path.endsWith('/cluster_agents')) return restJson([{ id: 5, name: 'one' }])
+      if (path.endsWith('/tokens')) return restJson([{ id: 50 }])
+      if (path.endsWith('/enablement')) return restJson({ enabled: false })
+      if (/\/(feature_flags|milestones|runners|pipeline_schedules|branches|tags)$/.test(path)) return restJson([])
+      if (path.includes('/tokens/')) return restJson({ last_used_at: '2026-06-01T11:00:00Z' })
       const [, made] = /^\/projects\/(\d+)\/dependency_list_exports$/.exec(path) ?? []
-      if (made !== undefined) return refusal(201, { id: Number(made) })
-      if (path.endsWith('/download')) return refusal(200, { components: [] })
-      if (path.startsWith('/dependency_list_exports')) return refusal(200, { has_finished: true })
+      if (made !== undefined) return restJson({ id: Number(made) }, 201)
+      if (path.endsWith('/download')) return restJson({ components: [] })
+      if (path.startsWith('/dependency_list_exports')) return restJson({ has_finished: true })
       return undefined
     }
     const metric = 'platform.vcs.change.open'
@@ -388,7 +382,7 @@ describe('a refused request', () => {
     [400, { message: 'scope does not have a valid value' }],
     [422, { message: 'not enforced' }],
   ])('is logged once and repeated once a day after a permanent %i', async (status, body) => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, body) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(body, status) : undefined)
     // In one of the cases agents are read all day, too, to show that other requests continue.
     const beside = isFull || status === 403 ? [infra] : []
     const inventory = world.inventory({ feature_flags: [shop], agents: beside })
@@ -403,7 +397,7 @@ describe('a refused request', () => {
   })
 
   it.each([500, 502, 503, 429])('is repeated soon, at growing intervals, after a temporary %i', async status => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, {}) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson({}, status) : undefined)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, 6 * hour)
     const asked = world.asked().filter(path => path.endsWith('feature_flags')).length
@@ -416,14 +410,14 @@ describe('a refused request', () => {
 
   it('delays all projects without an earlier answer if the platform lacks the endpoint', async () => {
     world.api.misbehave = ({ path }) =>
-      path.endsWith('feature_flags') ? refusal(404, { error: '404 Not Found' }) : undefined
+      path.endsWith('feature_flags') ? restJson({ error: '404 Not Found' }, 404) : undefined
     const inventory = world.inventory({ feature_flags: [shop, infra, 'brightwater/data/reports'] })
     await world.pass(inventory, hour)
     expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(1)
   })
 
   it('is repeated at once after a restart, because the cause may be fixed', async () => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(403, {}) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson({}, 403) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()
     world.api.misbehave = () => undefined
     const again = world.inventory({ feature_flags: [shop] })
@@ -433,7 +427,7 @@ describe('a refused request', () => {
   })
 
   it('is not assumed if the dependency firewall answers null, which means off', async () => {
-    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(200, { enabled: null }) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? restJson({ enabled: null }) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
   })
@@ -445,7 +439,7 @@ describe('a refused request', () => {
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
   ])('is judged by the keys of its answer if it is about the dependency firewall: %j', async (body, value, words) => {
-    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(404, body) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? restJson(body, 404) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
     const [state] = await world.store.repositories.inventoryStates.all()
@@ -456,7 +450,7 @@ describe('a refused request', () => {
     ['a list of other things', [{ id: 'x' }, 7, null, { unknown: true }]],
     ['an object', { feature_flags: [] }],
   ])('does not crash the daemon if its answer is %s', async (_, body) => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, body) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(body) : undefined)
     const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
     await inventory.turn()
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
@@ -464,7 +458,7 @@ describe('a refused request', () => {
 
   it('loses only the fields of a wrong type', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active one *': 0 })
   })

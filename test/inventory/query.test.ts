@@ -1,16 +1,16 @@
 // Tests configured queries: the text that is sent, the points that the answer becomes, and the pauses if the platform cannot answer.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { parse } from 'yaml'
 import { askQuery, queryText, type QuerySpec } from '../../src/platform/inventory/query.ts'
 import { hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
+import { restJson } from '../support/rest-faults.ts'
 import type { Thing } from '../../src/platform/port/inventory.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {
-  world = await openInventoryWorld()
+  world = closeAfterTest(await openInventoryWorld())
 })
-afterEach(async () => world[Symbol.asyncDispose]())
-
 const count: QuerySpec = {
   metric: 'platform.vcs.change.open',
   ...{ query: 'type = MergeRequest and state = opened', group: 'brightwater', value: 'count' },
@@ -68,10 +68,7 @@ describe('a query', () => {
       },
     ]
     let page = 0
-    world.api.misbehave = () => ({
-      ...{ status: 200, headers: { 'content-type': 'application/json' } },
-      body: JSON.stringify({ success: true, data: pages[page++], fields: [] }),
-    })
+    world.api.misbehave = () => restJson({ success: true, data: pages[page++], fields: [] })
     const { points } = await askQuery(medians, world.ask)
     expect(points.map(({ value }) => value)).toEqual([1, 2])
     expect(page).toBe(2)
@@ -80,10 +77,7 @@ describe('a query', () => {
   it('reports how many rows beyond the maximum are omitted', async () => {
     const nodes = Array.from({ length: 100 }, (_, n) => ({ ref: `r${n}`, p50: n }))
     const data = { count: 2_500, nodes, pageInfo: { hasNextPage: true, endCursor: 'next' } }
-    world.api.misbehave = () => ({
-      ...{ status: 200, headers: { 'content-type': 'application/json' } },
-      body: JSON.stringify({ success: true, data }),
-    })
+    world.api.misbehave = () => restJson({ success: true, data })
     expect(await askQuery(medians, world.ask)).toMatchObject({ omitted: 500 })
     expect(world.asked()).toHaveLength(20)
   })
@@ -96,10 +90,7 @@ describe('a query', () => {
     ['a list', [1], undefined],
     ['null', null, undefined],
   ])('has the text of a field that is %s as an attribute', async (_, ref, text) => {
-    world.api.misbehave = () => ({
-      ...{ status: 200, headers: { 'content-type': 'application/json' } },
-      body: JSON.stringify({ success: true, data: { nodes: [{ ref, p50: 1 }] } }),
-    })
+    world.api.misbehave = () => restJson({ success: true, data: { nodes: [{ ref, p50: 1 }] } })
     const { points } = await askQuery(medians, world.ask)
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
   })

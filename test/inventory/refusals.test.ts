@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { isFull } from '../full.ts'
+import { restJson } from '../support/rest-faults.ts'
 import { hour, openInventoryWorld } from './world.ts'
 
 const shop = 'brightwater/shop/storefront'
@@ -83,12 +84,9 @@ it(`logs once that an endpoint refuses the token of ${refusing} projects, and de
   await using world = await openInventoryWorld(retry)
   world.api.misbehave = ({ path }) => {
     const [, id] = /^\/projects\/(\d+)$/.exec(path) ?? []
-    const json = (status: number, body: object) => ({
-      ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
-    })
-    if (id !== undefined) return json(200, { id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
-    if (path.endsWith('milestones')) return json(401, { message: '401 Unauthorized' })
-    return json(200, [])
+    if (id !== undefined) return restJson({ id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
+    if (path.endsWith('milestones')) return restJson({ message: '401 Unauthorized' }, 401)
+    return restJson([])
   }
   const projects = Array.from({ length: refusing }, (_, n) => String(n + 1))
   const inventory = world.inventory({ milestones: projects, agents: projects })

@@ -1,22 +1,17 @@
 // Tests the collectors of runners, repositories and refs against the simulated platform's REST API.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
-import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
+import { restJson } from '../support/rest-faults.ts'
 
 const group = 'brightwater'
 const shop = 'brightwater/shop/storefront'
 
 let world: InventoryWorld
 beforeEach(async () => {
-  world = await openInventoryWorld()
+  world = closeAfterTest(await openInventoryWorld())
 })
-afterEach(async () => world[Symbol.asyncDispose]())
 
-const json = (body: unknown, status = 200): RestReply => ({
-  status,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-})
 const runner = (id: number, more: object = {}) => ({
   id,
   description: `r${id}`,
@@ -62,12 +57,12 @@ describe('the collector of runners', () => {
   it('asks for running jobs if the platform does not report whether a runner is busy', async () => {
     world.api.misbehave = ({ path }) => {
       if (path.endsWith('/projects/101/runners') || /\/projects\/\d+\/runners$/.test(path))
-        return json([runner(1), runner(2), runner(3, { status: 'stale' }), runner(4, { paused: true })])
+        return restJson([runner(1), runner(2), runner(3, { status: 'stale' }), runner(4, { paused: true })])
       const [, id, part] = /\/runners\/(\d+)(\/jobs)?$/.exec(path) ?? []
       if (id === undefined) return undefined
       return part === undefined
-        ? json(runner(Number(id), id === '3' ? { status: 'stale' } : {}))
-        : json(id === '1' ? [{ id: 9 }] : [])
+        ? restJson(runner(Number(id), id === '3' ? { status: 'stale' } : {}))
+        : restJson(id === '1' ? [{ id: 9 }] : [])
     }
     await world.inventory({ runners: [shop] }).turn()
     expect(await world.found()).toMatchObject({
@@ -79,7 +74,7 @@ describe('the collector of runners', () => {
 
   it('counts runners whose details the token may not see', async () => {
     world.api.misbehave = ({ path }) =>
-      /\/runners\/\d+/.test(path) ? json({ message: '403 Forbidden' }, 403) : undefined
+      /\/runners\/\d+/.test(path) ? restJson({ message: '403 Forbidden' }, 403) : undefined
     await world.inventory({ runners: [group] }).turn()
     expect(await world.found()).toMatchObject({
       'cicd.worker.count available group_type': 1,

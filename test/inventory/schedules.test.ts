@@ -1,22 +1,16 @@
 // Tests the collector of pipeline schedules: its gauges, and what it reports once.
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { grace, judge } from '../../src/platform/inventory/schedules.ts'
-import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
+import { restJson } from '../support/rest-faults.ts'
 
 const shop = 'brightwater/shop/storefront'
 
 let world: InventoryWorld
 beforeEach(async () => {
-  world = await openInventoryWorld()
-})
-afterEach(async () => world[Symbol.asyncDispose]())
-
-const json = (body: unknown, status = 200): RestReply => ({
-  status,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
+  world = closeAfterTest(await openInventoryWorld())
 })
 
 /** A platform with one schedule, which the test changes. */
@@ -29,8 +23,8 @@ function schedule() {
   }
   world.api.misbehave = ({ path }) => {
     const { last_pipeline: _, ...listed } = one
-    if (path.endsWith('/pipeline_schedules')) return json([listed])
-    return path.endsWith('/pipeline_schedules/7') ? json(one) : undefined
+    if (path.endsWith('/pipeline_schedules')) return restJson([listed])
+    return path.endsWith('/pipeline_schedules/7') ? restJson(one) : undefined
   }
   return one
 }
@@ -79,7 +73,7 @@ describe('the collector of schedules', () => {
     const one = schedule()
     const listed = world.api.misbehave
     world.api.misbehave = request =>
-      request.path.endsWith('/7') ? json({ message: '403 Forbidden' }, 403) : listed(request)
+      request.path.endsWith('/7') ? restJson({ message: '403 Forbidden' }, 403) : listed(request)
     const inventory = world.inventory({ schedules: [shop] })
     await world.pass(inventory, 3 * hour)
     expect(one.active).toBe(true)

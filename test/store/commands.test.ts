@@ -1,17 +1,16 @@
 // `pipespan migrate` and `pipespan store`, as an operator calls them.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { contents, fill } from './filled.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { runCommand } from '../e2e/run-command.ts'
 import { sqliteMigrations } from '../../src/store/sqlite/migrate.ts'
 
 const newest = sqliteMigrations.length
@@ -20,10 +19,9 @@ let file: string
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+  folder = temporaryFolder()
   file = path.join(folder, 'data', 'pipespan.db')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 function environment(): Record<string, string> {
   return {
@@ -34,10 +32,8 @@ function environment(): Record<string, string> {
 }
 
 async function pipespan(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = await runProgram(args, { stdout, stderr, env: environment() })
-  const text = (stream: PassThrough): string => ((stream.read() as Buffer | null) ?? '').toString()
-  return { code, out: text(stdout), err: text(stderr) }
+  const { code, stdout: out, stderr: err } = await runCommand(args, environment())
+  return { code, out, err }
 }
 
 /** The same as a process of its own. */

@@ -3,6 +3,11 @@ import { restRefusals, type RestReply } from '../../src/demo/platform/rest-refus
 
 const asJson = { 'content-type': 'application/json' }
 
+/** An answer of the API, which no fault is. */
+export function restJson(body: unknown, status = 200): RestReply {
+  return { status, headers: asJson, body: JSON.stringify(body) }
+}
+
 export const restFaults = {
   ...restRefusals,
   tooMany: (retryAfterSeconds: number): RestReply => ({
