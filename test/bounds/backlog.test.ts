@@ -1,11 +1,10 @@
 // A long backlog drains while fresh pipelines keep their pace, on the shipped daemon with SQLite. A long proof
 // (PIPESPAN_TEST_FULL=1); PIPESPAN_TEST_BACKLOG says how many pipelines, 500,000 without it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { everything } from '../flow/world.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { snapshotterWith, settlerOf } from '../flow/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -13,8 +12,6 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { profiles } from '../../src/app/profile.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 
 const backlog = Number(process.env.PIPESPAN_TEST_BACKLOG ?? 500_000)
 const jobsOf = (id: number): number => 1 + (id % 3)
@@ -29,18 +26,8 @@ async function buildBacklog(file: string): Promise<void> {
   const store = openSqlite(file, wide)
   const day = 86_400_000
   const rules = { settle: 1, blockedAfter: day, staleAfter: day }
-  const settler = createSettleLoop({
-    runs: store.runs,
-    perTransaction: store.runsPerTransaction,
-    snapshotter: createSnapshotter({
-      rules: { ...rules, deadline: day, chunkSize: 500 },
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      selection: everything,
-      to: [{ destination: 'default', signal: 'traces' }],
-      onSnapshot: () => undefined,
-    }),
-    clock: systemClock,
-    log: silentLog(),
+  const settler = settlerOf(store, {
+    snapshotter: snapshotterWith({ rules: { ...rules, deadline: day, chunkSize: 500 } }),
   })
   const options = { profile: profiles.generic, traceparent: false }
   for (let first = 1; first <= backlog; first += 256) {
@@ -93,8 +80,7 @@ it.skipIf(!isFull)(
   'drains a long backlog from both ends without delaying new pipelines',
   { timeout: 2_400_000 },
   async () => {
-    const receiver = await OtlpReceiver.start({ keep: false })
-    onTestFinished(async () => receiver.close())
+    const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
     const found = arrivals(receiver)
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_STORE_MAX_SIZE: '1TiB' })
     const postedAt = new Map<number, number>()

@@ -2,17 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { day, hour, minute, second, t0 } from '../flow/world.ts'
 import { keyMemory } from '../../src/store/ports/inbox.ts'
-import { newDatabase } from '../store/new-database.ts'
 import { openAuditWorld } from './audit-world.ts'
-import { postgresBenches, sqliteBench } from '../store/benches.ts'
+import { bothDatabases, sqliteBench } from '../store/benches.ts'
 import { restFaults } from '../support/rest-faults.ts'
 
 const longest = 30 * day
 
-describe.each([
-  ['SQLite', sqliteBench],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('audit events on %s', (_, bench) => {
+describe.each(bothDatabases())('audit events on %s', (_, bench) => {
   it('are exported once each from the look-back on, also late ones, and not again after a week without the daemon', async () => {
     await using world = await openAuditWorld(await bench())
     world.happen(t0 - 25 * hour)

@@ -1,12 +1,9 @@
 // The simulated platform with its real REST API, and everything between it and the exports, under one clock the test moves.
 import { createEnricher, type Enricher } from '../../src/enrichment/enricher.ts'
-import { createIntake } from '../../src/processing/intake.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/discovery/poller.ts'
-import { everything } from '../flow/world.ts'
+import { everything, snapshotterWith, settlerOf, intakeOf } from '../flow/world.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createStoredBudget } from '../../src/app/stored-budget.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
@@ -21,7 +18,7 @@ import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { wholeInstance } from '../../src/model/territory.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
-import { chunkOfRun } from '../support/of-run.ts'
+import { deliver, chunkOfRun } from '../support/of-run.ts'
 import type { WantedFacts } from '../../src/platform/wanted-facts.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -133,33 +130,18 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
     lateReads: options.reads && lateJobReadsBy(options.reads),
   }
-  const snapshotter = createSnapshotter({
+  const snapshotter = snapshotterWith({
     rules: { ...rules, deadline: 2 * minute, chunkSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
-    selection: everything,
-    to: [{ destination: 'default', signal: 'traces' }],
     reads: options.reads && jobReadsBy(options.reads),
-    onSnapshot: () => undefined,
   })
-  const settler = createSettleLoop({
-    runs: store.runs,
-    perTransaction: store.runsPerTransaction,
-    snapshotter,
-    clock,
-    log,
-  })
-  const intake = createIntake({
-    inbox: store.inbox,
-    runs: store.runs,
-    runsPerTransaction: store.runsPerTransaction,
+  const settler = settlerOf(store, { snapshotter, clock, log })
+  const intake = intakeOf(store, {
     rules,
     snapshotter,
-    selection: everything,
     parse: delivery =>
       parseDelivery(delivery, { profile: profiles.generic, traceparent: false, wanted: options.wanted }),
     redact: withoutVariables,
-    version: '1',
-    onChange: () => undefined,
     clock,
     log,
   })
@@ -250,11 +232,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       Object.assign(world, readers())
     },
     sent: async () => {
-      const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 100_000, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => ({ id, as: 'delivered' as const })),
-      )
+      const items = await deliver(store)
       return items.map(chunkOfRun).sort((a, b) => a.key.pipelineId - b.key.pipelineId || a.number - b.number)
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,10 +1,10 @@
 // What is remembered, on both databases, of an endpoint that the platform refuses in one project after another.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createCapabilities, type Asked } from '../../src/enrichment/capability.ts'
 import { day, hour, instance } from '../flow/world.ts'
-import { newDatabase } from '../store/new-database.ts'
 import { PlatformError } from '../../src/platform/port.ts'
-import { postgresBenches, sqliteBench, type Bench } from '../store/benches.ts'
+import { bothDatabases, type Bench } from '../store/benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const notFound = new PlatformError({
@@ -12,19 +12,12 @@ const notFound = new PlatformError({
   ...{ what: 'The project is not there.', remedy: 'Make the token a member of it.' },
 })
 
-describe.each([
-  ['SQLite', sqliteBench],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('an endpoint that the platform refuses, on %s', (_, bench) => {
+describe.each(bothDatabases())('an endpoint that the platform refuses, on %s', (_, bench) => {
   let here: Bench
   let store: Store
   beforeEach(async () => {
-    here = await bench()
+    here = closeAfterTest(await bench())
     store = await here.open()
-  })
-  afterEach(async () => {
-    await store.close()
-    await here.dispose()
   })
 
   it('is still requested for other projects after four refusals, and for none for a day after five', async () => {

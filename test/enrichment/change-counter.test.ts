@@ -1,5 +1,6 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { changeOfEvent } from '../../src/model/event-reports.ts'
 import { changeStates, type Change, type ChangeState } from '../../src/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../src/demo/platform/changes.ts'
@@ -13,9 +14,8 @@ import { changesData } from '../../src/telemetry/metrics/change-gauges.ts'
 import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { newDatabase } from '../store/new-database.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
-import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
+import { bothDatabases, type BareBench } from '../store/benches.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { projects, users } from '../../src/demo/platform/world.ts'
 import { Random } from '../../src/demo/platform/random.ts'
@@ -140,19 +140,12 @@ function mutated({ body }: Told, random: Random): Told {
   return { body: { ...body, project: { ...(body.project as object), id: 777 }, object_attributes: own } }
 }
 
-describe.each([
-  ['SQLite', async () => sqliteBench()],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('counting changes on %s', (_name, bench) => {
+describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
   beforeEach(async () => {
-    here = await bench()
+    here = closeAfterTest(await bench())
     store = await here.open()
-  })
-  afterEach(async () => {
-    await store.close()
-    await here.dispose()
   })
 
   function counter(): OnceCounter<ChangeMeasure> {

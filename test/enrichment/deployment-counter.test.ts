@@ -1,7 +1,8 @@
 // Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
 import { wholeInstance } from '../../src/model/territory.ts'
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createCommitsReading } from '../../src/enrichment/deployed-commits.ts'
 import { isProduction, type IsProduction } from '../../src/model/deployment.ts'
@@ -11,10 +12,9 @@ import { day, hour, instance, minute, t0 } from '../flow/world.ts'
 import { isFull } from '../full.ts'
 import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { newDatabase } from '../store/new-database.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { PlatformError, type Commit, type PlatformClient } from '../../src/platform/port.ts'
-import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
+import { bothDatabases, type BareBench } from '../store/benches.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -187,10 +187,7 @@ function reports(one: Made, random: Random): Deployment[] {
   return [...observed, ...observed.filter(() => random.chance(0.2))]
 }
 
-describe.each([
-  ['SQLite', async () => sqliteBench()],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('counting deployments on %s', (name, bench) => {
+describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   let here: BareBench
   let store: Store
   let asked: Asked
@@ -198,15 +195,11 @@ describe.each([
   let commits: number
   let errors: unknown[]
   beforeEach(async () => {
-    here = await bench()
+    here = closeAfterTest(await bench())
     store = await here.open()
     asked = { ranges: [], requests: 0, fail: undefined, until: undefined }
     commits = 0
     errors = []
-  })
-  afterEach(async () => {
-    await store.close()
-    await here.dispose()
   })
 
   function counterOn(

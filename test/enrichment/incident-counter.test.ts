@@ -1,6 +1,7 @@
 // Promises about what is counted of incidents: each once that it was opened and once how long it was open, in whatever order and however often it is
 // reported; and what no webhook reports is found at the platform.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import {
   countedIncidents,
@@ -13,9 +14,8 @@ import { day, hour, instance, minute, t0 } from '../flow/world.ts'
 import { incidentOfEvent } from '../../src/model/event-reports.ts'
 import { isFull } from '../full.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { newDatabase } from '../store/new-database.ts'
 import { PlatformError } from '../../src/platform/port.ts'
-import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
+import { bothDatabases, type BareBench } from '../store/benches.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../src/model/incident.ts'
@@ -47,21 +47,14 @@ const issue = (
     ...more,
   })!
 
-describe.each([
-  ['SQLite', async () => sqliteBench()],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('counting incidents on %s', (_name, bench) => {
+describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
   let counter: OnceCounter<IncidentMeasure>
   beforeEach(async () => {
-    here = await bench()
+    here = closeAfterTest(await bench())
     store = await here.open()
     counter = create()
-  })
-  afterEach(async () => {
-    await store.close()
-    await here.dispose()
   })
 
   function create(): OnceCounter<IncidentMeasure> {

@@ -4,9 +4,7 @@ import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createJobReader, type JobReader, type JobReaderOptions } from '../../src/enrichment/job-reader.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { event, everything, minute, rules, t0 } from '../flow/world.ts'
+import { event, minute, rules, t0, snapshotterWith, settlerOf } from '../flow/world.ts'
 import { jobReadables, type JobReadable } from '../../src/store/ports/job-reads.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
@@ -14,6 +12,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
 import { wholeInstance } from '../../src/model/territory.ts'
+import { deliver } from '../support/of-run.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { JobReading } from '../../src/enrichment/job-reading.ts'
 import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
@@ -94,26 +93,23 @@ export class JobWorld {
     const here = { ...observed, key: { instance: this.client.instance, pipelineId } }
     await this.store.runs.transact(mergeObservations([here], 'webhook', rules))
     this.now += 2 * minute
-    await createSettleLoop({
-      ...{ runs: this.store.runs, perTransaction: 10, clock: this.clock, log: silentLog() },
-      snapshotter: createSnapshotter({
-        ...{ rules: { ...rules, chunkSize }, selection: everything, to: this.#to, onSnapshot: () => undefined },
+    await settlerOf(this.store, {
+      perTransaction: 10,
+      clock: this.clock,
+      snapshotter: snapshotterWith({
+        rules: { ...rules, chunkSize },
+        to: this.#to,
         reads: jobReadsBy({
           ...{ sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true },
           ...reads,
         }),
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()
   }
 
   /** The chunks of jobs since the last call. */
   async sent(signal: Signal): Promise<Chunk[]> {
-    const { token, items } = await this.store.outbox.lease({ destination: 'default', signal }, 1_000, 60_000)
-    await this.store.outbox.settle(
-      token,
-      items.map(({ id }) => ({ id, as: 'delivered' as const })),
-    )
+    const items = await deliver(this.store, { destination: 'default', signal })
     return items.flatMap(({ chunk }) => (chunk.kind === 'job' ? [chunk] : []))
   }
 }

@@ -2,10 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { endpoint } from './bench.ts'
-import { everything, event, job, at, rules } from '../flow/world.ts'
+import { event, job, at, rules, snapshotterWith, settlerOf } from '../flow/world.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -85,19 +83,9 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
 async function run(...observations: Observation[]): Promise<void> {
   await store.runs.transact(observations.flatMap(one => mergeObservations([one], 'webhook', rules)))
   now += rules.settle
-  await createSettleLoop({
-    runs: store.runs,
-    perTransaction: store.runsPerTransaction,
-    snapshotter: createSnapshotter({
-      rules,
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      selection: everything,
-      to: [],
-      measure: chunk => measure(chunk, settings),
-      onSnapshot: () => undefined,
-    }),
+  await settlerOf(store, {
+    snapshotter: snapshotterWith({ to: [], measure: chunk => measure(chunk, settings) }),
     clock,
-    log: silentLog(),
   }).drain()
 }
 

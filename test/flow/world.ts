@@ -1,13 +1,18 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { createIntake, type Intake, type IntakeOptions } from '../../src/processing/intake.ts'
 import { createSelection } from '../../src/processing/selection.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter, type Snapshotter, type SnapshotterOptions } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../../src/processing/settle-loop.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { chunkOfRun } from '../support/of-run.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { deliver, chunkOfRun } from '../support/of-run.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import type {
   ObservedJob,
   JobFacts,
@@ -37,6 +42,43 @@ export const rules = {
   chunkSize: 500,
 }
 
+/** Takes the snapshots of everything by `rules`, and exports traces to the default destination, where nothing else is said. */
+export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
+  return createSnapshotter({
+    ...{
+      rules,
+      selection: everything,
+      to: [{ destination: 'default', signal: 'traces' }],
+      onSnapshot: () => undefined,
+    },
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    ...options,
+  })
+}
+
+/** Processes what the inbox has by `rules`, and the settle loop takes the snapshots later, where nothing else is said. */
+export function intakeOf(
+  { inbox, runs, runsPerTransaction }: Pick<Store, 'inbox' | 'runs' | 'runsPerTransaction'>,
+  options: Partial<IntakeOptions> = {},
+): Intake {
+  return createIntake({
+    ...{ inbox, runs, runsPerTransaction, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
+    parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+    redact: body => body,
+    ...{ version: '1.0.0', onChange: () => undefined, clock: systemClock, log: silentLog() },
+    ...options,
+  })
+}
+
+/** Has the snapshots taken of the runs that are due. */
+export function settlerOf(
+  { runs, runsPerTransaction: perTransaction }: Pick<Store, 'runs' | 'runsPerTransaction'>,
+  options: Partial<SettleLoopOptions> = {},
+): SettleLoop {
+  const usual = { snapshotter: snapshotterWith(), clock: systemClock, log: silentLog() }
+  return createSettleLoop({ runs, perTransaction, ...usual, ...options })
+}
+
 export interface World {
   /** Feeds observations to the intake; no time passes. */
   observe(...observations: Observation[]): Promise<void>
@@ -50,18 +92,11 @@ export interface World {
 export function openWorld(family: Partial<FamilyOptions> = {}): World {
   let now = t0
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-  const settler = createSettleLoop({
-    runs: store.runs,
-    perTransaction: store.runsPerTransaction,
-    snapshotter: createSnapshotter({
-      rules,
+  const settler = settlerOf(store, {
+    snapshotter: snapshotterWith({
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false, ...family },
-      selection: everything,
-      to: [{ destination: 'default', signal: 'traces' }],
-      onSnapshot: () => undefined,
     }),
     clock: { now: () => now, sleep: async () => undefined },
-    log: silentLog(),
   })
   return {
     store,
@@ -79,11 +114,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
       now = end
     },
     sent: async () => {
-      const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 10_000, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => ({ id, as: 'delivered' as const })),
-      )
+      const items = await deliver(store)
       return items.map(chunkOfRun).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
     },
   }

@@ -1,8 +1,8 @@
 // Ingest tokens that expire, as the observability instance lists them.
 import { createServer } from 'node:http'
-import { once } from 'node:events'
 import { Agent } from 'undici'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { closeAfterTest, listen } from '../support/after-test.ts'
 import { createIngestTokens } from '../../src/tokens/client.ts'
 import { createNotifier } from '../../src/notifications/notifier.ts'
 import { createStandingWatch } from '../../src/notifications/standing-watch.ts'
@@ -10,26 +10,20 @@ import { day, minute } from '../flow/world.ts'
 import { isEvent } from '../../src/model/event.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { Secret } from '../../src/lib/secret.ts'
+import { deliver } from '../support/of-run.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import type { AddressInfo } from 'node:net'
 
 it('announces once that a token expires within a week, and that it was replaced in time', async () => {
   let listed: object[] = []
   const server = createServer((_, response) => response.end(JSON.stringify({ tokens: listed })))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const dispatcher = new Agent()
-  onTestFinished(async () => {
-    await dispatcher.destroy()
-    server.close()
-  })
+  const url = `http://127.0.0.1:${await listen(server)}`
+  const dispatcher = closeAfterTest(new Agent())
   const begin = Date.now()
   let now = begin
-  const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-  onTestFinished(async () => store.close())
+  const store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
   const instance = createIngestTokens({
     ...{
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      url,
       apiKey: () => new Secret('api-key-of-a-test'),
     },
     ...{ dispatcher, timeoutMs: 5_000 },
@@ -46,11 +40,7 @@ it('announces once that a token expires within a week, and that it was replaced 
   const titles = async (): Promise<string[]> => {
     now += 11 * minute
     await watch.look()
-    const { token, items } = await store.outbox.lease({ destination: 'chat', signal: 'notifications' }, 10, minute)
-    await store.outbox.settle(
-      token,
-      items.map(({ id }) => ({ id, as: 'delivered' as const })),
-    )
+    const items = await deliver(store, { destination: 'chat', signal: 'notifications' })
     return items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk.event.body : []))
   }
   const expires = (id: number, at: number, more: object = {}) => ({

@@ -2,12 +2,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createSnapshotter, type Snapshotter, type SnapshotStep } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { type Snapshotter, type SnapshotStep } from '../../src/processing/take-snapshots.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import { observation } from '../model/arbitraries.ts'
-import { everything, event, instance, job, rules as usual, t0 } from '../flow/world.ts'
+import { event, instance, job, rules as usual, t0, snapshotterWith, settlerOf } from '../flow/world.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -30,21 +28,9 @@ interface Flow {
 
 function openFlow(ruled = rules): Flow {
   const store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
-  const snapshotter = createSnapshotter({
-    rules: ruled,
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    selection: everything,
-    to: [exportQueue],
-    onSnapshot: () => undefined,
-  })
+  const snapshotter = snapshotterWith({ rules: ruled })
   const clock = { now: () => t0, sleep: async () => undefined }
-  const settler = createSettleLoop({
-    runs: store.runs,
-    perTransaction: store.runsPerTransaction,
-    snapshotter,
-    clock,
-    log: silentLog(),
-  })
+  const settler = settlerOf(store, { snapshotter, clock })
   return {
     store,
     snapshotter,

@@ -1,16 +1,13 @@
 // The intake on a real store, where one delivery or the store itself fails.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { DataError, StoreError } from '../../src/lib/fault.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../src/app/profile.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createIntake, type Intake } from '../../src/processing/intake.ts'
+import { type Intake } from '../../src/processing/intake.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Runs } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-import { everything, instance, rules, t0 } from '../flow/world.ts'
+import { instance, t0, intakeOf } from '../flow/world.ts'
 
 let store: Store
 let intake: Intake
@@ -36,7 +33,7 @@ beforeEach(() => {
   redact = body => body
   now = t0
   taken = []
-  store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
   const runs: Runs = {
     ...store.runs,
     transact: async (work, processed) => {
@@ -46,7 +43,7 @@ beforeEach(() => {
       return store.runs.transact(work, processed)
     },
   }
-  intake = createIntake({
+  intake = intakeOf(store, {
     inbox: {
       ...store.inbox,
       lease: async (...limits) => {
@@ -55,25 +52,10 @@ beforeEach(() => {
       },
     },
     runs,
-    runsPerTransaction: store.runsPerTransaction,
-    rules,
-    snapshotter: createSnapshotter({
-      ...{ rules, selection: everything },
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      to: [],
-      onSnapshot: () => undefined,
-    }),
-    selection: everything,
-    parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: (body, onlyBeginning) => redact(body, onlyBeginning),
-    version: '1.0.0',
-    onChange: () => undefined,
     clock: { now: () => t0, sleep: async () => undefined },
-    log: silentLog(),
   })
 })
-afterEach(async () => store.close())
-
 async function post(...pipelineIds: number[]): Promise<void> {
   await postAs('success', ...pipelineIds)
 }

@@ -1,10 +1,9 @@
 // How much is settled in one transaction: as many runs as are due, but of large ones only so many as fit into memory.
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { settleRuns } from '../../src/processing/settle-runs.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { everything, event, instance, job, rules, t0 } from '../flow/world.ts'
+import { event, instance, job, rules, t0, snapshotterWith } from '../flow/world.ts'
 import type { Runs } from '../../src/store/ports/runs.ts'
 
 it('settles each large run in its own transaction, and small ones together', async () => {
@@ -35,11 +34,7 @@ it('settles each large run in its own transaction, and small ones together', asy
       )
     },
   }
-  const snapshotter = createSnapshotter({
-    ...{ rules: { ...rules, settle: 0 }, selection: everything, onSnapshot: () => undefined },
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    to: [{ destination: 'default', signal: 'traces' }],
-  })
+  const snapshotter = snapshotterWith({ rules: { ...rules, settle: 0 } })
   await settleRuns(
     sizes.map((_, at) => ({ instance, pipelineId: at + 1 })),
     runs,

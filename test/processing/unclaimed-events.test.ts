@@ -1,17 +1,14 @@
 // Events on both databases, where a destination takes log records and where none does.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createIntake } from '../../src/processing/intake.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createSelection } from '../../src/processing/selection.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { event as observed } from '../store/events-exercise.ts'
 import { eventFiles } from '../fixtures/event-files.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
-import { everything, instance, rules } from '../flow/world.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { everything, instance, intakeOf } from '../flow/world.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
-import { postgresBenches, sqliteBench, type Bench } from '../store/benches.ts'
+import { bothDatabases, type Bench } from '../store/benches.ts'
 import { profiles } from '../../src/app/profile.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import { takeEvents } from '../../src/processing/take-events.ts'
 import type { EventRules } from '../../src/processing/process-deliveries.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -20,21 +17,14 @@ const logs = { destination: 'default', signal: 'logs' } as const
 const flag = eventFiles.find(({ event }) => event === 'Feature Flag Hook')!
 const withoutShop = createSelection({ projects: { exclude: ['team/shop'] }, refs: {}, sources: {} })
 
-describe.each([
-  ['SQLite', sqliteBench],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('an event on %s', (_, bench) => {
+describe.each(bothDatabases())('an event on %s', (_, bench) => {
   let here: Bench
   let store: Store
   let wakes: number
   beforeEach(async () => {
-    here = await bench()
+    here = closeAfterTest(await bench())
     store = await here.open()
     wakes = 0
-  })
-  afterEach(async () => {
-    await store.close()
-    await here.dispose()
   })
   const rulesFor = (to: EventRules['to']): EventRules => ({
     ...{ to, profile: 'generic', wait: 0 },
@@ -50,16 +40,10 @@ describe.each([
     ['is stored and wakes the exporter where a destination takes log records', [logs], 1],
     ['is counted and not stored where no destination takes log records', [], 0],
   ])('that a webhook reported %s', async (_promise, to, stored) => {
-    const intake = createIntake({
-      ...{ inbox: store.inbox, runs: store.runs, runsPerTransaction: store.runsPerTransaction, rules },
-      ...{ events: rulesFor(to), selection: everything, version: '1.0.0', onChange: () => undefined },
-      snapshotter: createSnapshotter({
-        ...{ rules, selection: everything, to: [], onSnapshot: () => undefined },
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      }),
+    const intake = intakeOf(store, {
+      events: rulesFor(to),
       parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false, events: everyEvent }),
-      redact: body => body,
-      ...{ clock: { now: () => here.now(), sleep: async () => undefined }, log: silentLog() },
+      clock: { now: () => here.now(), sleep: async () => undefined },
     })
     await store.inbox.put([
       { key: 'a', event: flag.event, instance, source: 'webhook' as const, body: Buffer.from(flag.text) },

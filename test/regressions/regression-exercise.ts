@@ -1,18 +1,18 @@
 // What every store promises of regressions, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { at, event, everything, instance, job, rules } from '../flow/world.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
+import { at, event, everything, job, rules } from '../flow/world.ts'
 import { contents } from '../store/filled.ts'
+import { snapshotWork } from '../store/exported-run.ts'
 import { createJudge, type Announcement, type Judge } from '../../src/regressions/judge-loop.ts'
 import { day, defaultRule } from '../../src/regressions/rule.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../src/model/event.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { announcing } from '../../src/app/regressions.ts'
 import { createNotifier } from '../../src/notifications/notifier.ts'
 import type { Bench } from '../store/benches.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 interface Played {
@@ -32,12 +32,8 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
     let store: Store
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     /** Days from the beginning of the bench's time, negative ones before it. */
@@ -71,7 +67,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
         observed.push({ ...observation, project: { ...observation.project, defaultBranch: 'main' } })
       }
       await store.runs.transact(mergeObservations(observed, 'webhook', rules))
-      await store.runs.transact(observed.map(({ key }) => snapshotWork(key.pipelineId)))
+      await store.runs.transact(observed.map(({ key }) => snapshotWork(key.pipelineId, chunk => ({ chunk, to: [] }))))
       while ((await store.views.trends.takeIn(100)) > 0);
     }
 
@@ -177,18 +173,4 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       expect(await store.repositories.regressions.all()).toEqual([])
     })
   })
-}
-
-function snapshotWork(pipelineId: number): RunWork {
-  return {
-    key: { instance, pipelineId },
-    jobs: 'all',
-    decide: (known, now) => {
-      if (known === undefined) return undefined
-      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const snapshot = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const pending = snapshot.chunks.map(chunk => ({ chunk, to: [] }))
-      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending }
-    },
-  }
 }

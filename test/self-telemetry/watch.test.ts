@@ -1,6 +1,7 @@
 // What the daemon measures of itself, on a real store: durations and latencies as metrics, slow operations as spans.
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createMeters } from '../../src/self-telemetry/meters.ts'
 import { createScrape, localProvider } from '../../src/self-telemetry/scrape.ts'
 import { createWatch } from '../../src/self-telemetry/watch.ts'
@@ -8,10 +9,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { observedMetrics, ownMetrics } from '../../src/self-telemetry/table.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { event, everything, at, rules } from '../flow/world.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { event, at, rules, settlerOf } from '../flow/world.ts'
 
 function world() {
   let now = at(0)
@@ -24,8 +22,7 @@ function world() {
     throw new Error('nothing to look at')
   })
   const watch = createWatch({ meters, tracer, now: () => now, elapsed: () => now })
-  const store = watch.store(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
-  onTestFinished(async () => store.close())
+  const store = closeAfterTest(watch.store(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })))
   const points = async (name: string) =>
     (await scrape.collect())
       .flatMap(({ metrics }) => metrics)
@@ -93,19 +90,7 @@ describe('a watched store', () => {
     await store.runs.transact(mergeObservations([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)
     const exportQueue = { destination: 'default', signal: 'traces' } as const
-    await createSettleLoop({
-      runs: store.runs,
-      perTransaction: store.runsPerTransaction,
-      snapshotter: createSnapshotter({
-        rules,
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-        selection: everything,
-        to: [exportQueue],
-        onSnapshot: () => undefined,
-      }),
-      clock: { now, sleep: async () => undefined },
-      log: silentLog(),
-    }).drain()
+    await settlerOf(store, { clock: { now, sleep: async () => undefined } }).drain()
     move(2_000)
     const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
     await store.outbox.settle(

@@ -1,13 +1,13 @@
 // The inbox on SQLite by way of its writer: what the thread of the ingress writes to its file is leased, processed, kept and copied
 // as what is in the table.
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery, exercise } from './exercise.ts'
-import type { Bench } from './benches.ts'
+import { benchOf, type Bench } from './benches.ts'
 import { at, event, rules, t0 } from '../flow/world.ts'
 import { storedBytes } from '../support/stored-bytes.ts'
 import { deliveryFolder } from '../../src/store/sqlite/deliveries/files.ts'
@@ -42,23 +42,15 @@ function openByWriter(file: string, now: () => number, maxSize = 2 ** 30): Store
 }
 
 exercise('SQLite, by way of its writer', async (): Promise<Bench> => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
-  let now = t0
-  return {
-    open: async ({ maxSize = 2 ** 30 } = {}) => {
-      const file = path.join(folder, 'pipespan.db')
-      return ownOrShared(file, { now: () => now, maxSize }, () => openByWriter(file, () => now, maxSize))
-    },
-    now: () => now,
-    move: ms => {
-      now += ms
-    },
-    dispose: async () => rmSync(folder, { recursive: true }),
-  }
+  const file = path.join(temporaryFolder(), 'pipespan.db')
+  return benchOf(
+    async options => ownOrShared(file, options, () => openByWriter(file, options.now, options.maxSize)),
+    async () => undefined,
+  )
 })
 
 it('an ingress is ready while it can accept a delivery', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
+  const folder = temporaryFolder()
   const file = path.join(folder, 'pipespan.db')
   const positions = deliveryPositions()
   const store = openSqlite(file, { now: () => t0, maxSize: 1 }, positions)
@@ -70,7 +62,6 @@ it('an ingress is ready while it can accept a delivery', async () => {
   await expect(roomy.proveWritable()).resolves.toBeUndefined()
   await roomy.close()
   await store.close()
-  rmSync(folder, { recursive: true })
 })
 
 describe('a store with accepted deliveries', () => {
@@ -81,14 +72,11 @@ describe('a store with accepted deliveries', () => {
 
   beforeEach(() => {
     now = t0
-    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
+    folder = temporaryFolder()
     file = path.join(folder, 'pipespan.db')
     store = openByWriter(file, () => now)
   })
-  afterEach(async () => {
-    await store.close()
-    rmSync(folder, { recursive: true })
-  })
+  afterEach(async () => store.close())
 
   async function beginAgain(): Promise<void> {
     await store.close()

@@ -7,10 +7,11 @@ import pg from 'pg'
 import { afterAll } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { newDatabase } from './new-database.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { t0 } from '../flow/world.ts'
 import type { Log } from '../../src/lib/log.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store, StoreOptions } from '../../src/store/ports/store.ts'
 
 /** Opens a store over the same data at each call. */
 export interface Bench {
@@ -26,42 +27,63 @@ export interface BareBench extends Bench {
   sql(text: string): Promise<void>
 }
 
-const roomy = 2 ** 30
-
-/** A file in a folder of its own. */
-export async function sqliteBench(): Promise<BareBench> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
-  const file = path.join(folder, 'data', 'pipespan.db')
+/** Over the data that `open` opens. Stores that are still open at the end are closed. */
+export function benchOf(
+  open: (options: StoreOptions) => Promise<Store>,
+  sql: (text: string) => Promise<void>,
+  remove = async (): Promise<void> => undefined,
+): BareBench {
   let now = t0
+  const opened = new Set<Store>()
   return {
-    open: async ({ maxSize = roomy, log } = {}) => {
-      const options = { now: () => now, maxSize, log }
-      return ownOrShared(file, options, () => openSqlite(file, options))
+    open: async ({ maxSize = 2 ** 30, log } = {}) => {
+      const store = await open({ now: () => now, maxSize, log })
+      const close = store.close.bind(store)
+      store.close = async () => {
+        opened.delete(store)
+        await close()
+      }
+      opened.add(store)
+      return store
     },
     now: () => now,
     move: ms => {
       now += ms
     },
-    sql: async text => {
+    sql,
+    dispose: async () => {
+      for (const store of [...opened].reverse()) await store.close()
+      await remove()
+    },
+  }
+}
+
+/** A file in a folder of its own. */
+export async function sqliteBench(): Promise<BareBench> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+  const file = path.join(folder, 'data', 'pipespan.db')
+  return benchOf(
+    async options => ownOrShared(file, options, () => openSqlite(file, options)),
+    async text => {
       const raw = new DatabaseSync(file)
       raw.exec(text)
       raw.close()
     },
-    dispose: async () => rmSync(folder, { recursive: true }),
-  }
+    async () => rmSync(folder, { recursive: true }),
+  )
 }
 
 /**
  * One database for all benches, emptied before each: making one with its tables takes twenty times as long. To be called by a test file, or by a
  * `describe`: the connection that empties it, which knows all tables after the first time, is closed after its tests.
  */
-export function postgresBenches(newDatabase: () => Promise<string>): () => Promise<BareBench> {
+export function postgresBenches(makeDatabase: () => Promise<string>): () => Promise<BareBench> {
   let known: Promise<string> | undefined
   let emptying: pg.Client | undefined
   afterAll(async () => emptying?.end())
   return async () => {
     const isNew = known === undefined
-    const url = await (known ??= newDatabase())
+    const url = await (known ??= makeDatabase())
     if (!isNew) {
       if (emptying === undefined) {
         emptying = new pg.Client(url)
@@ -69,18 +91,18 @@ export function postgresBenches(newDatabase: () => Promise<string>): () => Promi
       }
       await emptying.query(empty)
     }
-    let now = t0
-    return {
-      open: async ({ maxSize = roomy, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
-      now: () => now,
-      move: ms => {
-        now += ms
-      },
-      sql: async text => query(url, text),
-      dispose: async () => undefined,
-    }
+    return benchOf(
+      async options => openPostgres(url, options),
+      async text => query(url, text),
+    )
   }
 }
+
+/** For `describe.each`: the name of the database, and its benches. */
+export const bothDatabases = (): [name: string, bench: () => Promise<BareBench>][] => [
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+]
 
 /** As the migrations left it: without a row, and with every sequence at its start. */
 const empty = `

@@ -1,23 +1,16 @@
 // Who is to blame when something cannot be written, the data or the store, as the databases themselves tell it.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createIntake } from '../../src/processing/intake.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { DataError, StoreError } from '../../src/lib/fault.ts'
-import { everything, instance, rules } from '../flow/world.ts'
+import { instance, intakeOf } from '../flow/world.ts'
 import { openOwnDatabase as openFile } from '../../src/store/sqlite/database.ts'
 import { openDatabase } from '../../src/store/postgres/database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -53,8 +46,7 @@ describe('on PostgreSQL', () => {
   ]
 
   it('only errors about the data are blamed on the data, within a transaction and outside', async () => {
-    const db = await openDatabase(await server.newDatabase(), {})
-    onTestFinished(async () => db.close())
+    const db = closeAfterTest(await openDatabase(await server.newDatabase(), {}))
     for (const [what, sql, family] of cases) {
       const inside = db.transaction(async session => {
         await session.query(sql)
@@ -68,8 +60,7 @@ describe('on PostgreSQL', () => {
 
   it('an unreachable server, or one without free connections, is an error of the store', async () => {
     const url = await server.newDatabase()
-    const db = await openDatabase(url, {})
-    onTestFinished(async () => db.close())
+    const db = closeAfterTest(await openDatabase(url, {}))
     await run(
       url,
       `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0; CREATE ROLE lowly LOGIN PASSWORD 'x'`,
@@ -87,8 +78,7 @@ describe('on PostgreSQL', () => {
 
   it('deliveries whose connection is cut are all processed, none quarantined, none counted twice', async () => {
     const url = await server.newDatabase()
-    const store = await openPostgres(url, { maxSize: 2 ** 30 })
-    onTestFinished(async () => store.close())
+    const store = closeAfterTest(await openPostgres(url, { maxSize: 2 ** 30 }))
     // The very connection that takes deliveries in is cut, each second time for a while: also while they go one by one.
     await run(
       url,
@@ -99,19 +89,7 @@ describe('on PostgreSQL', () => {
        END $$;
        CREATE TRIGGER cut AFTER DELETE ON inbox FOR EACH STATEMENT EXECUTE FUNCTION cut()`,
     )
-    const intake = createIntake({
-      ...{ inbox: store.inbox, runs: store.runs, runsPerTransaction: 8, rules, selection: everything },
-      snapshotter: createSnapshotter({
-        ...{ rules, selection: everything, to: [], onSnapshot: () => undefined },
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      }),
-      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
-      redact: body => body,
-      version: '1.0.0',
-      onChange: () => undefined,
-      clock: systemClock,
-      log: silentLog(),
-    })
+    const intake = intakeOf(store, { runsPerTransaction: 8 })
     const ids = Array.from({ length: 60 }, (_, at) => at + 1)
     await store.inbox.put(
       ids.map(id => ({
@@ -137,11 +115,9 @@ describe('on PostgreSQL', () => {
 
 describe('on SQLite', () => {
   it('only errors about the data are blamed on the data', () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-blame-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const file = path.join(folder, 'pipespan.db')
-    const db = openFile(file, { now: () => 0 })
-    onTestFinished(() => db.close())
+    const db = closeAfterTest(openFile(file, { now: () => 0 }))
     const write = (sql: string): (() => unknown) => {
       return () => db.transaction(() => db.prepare(sql).run())
     }

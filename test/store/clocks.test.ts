@@ -1,9 +1,9 @@
 // A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { at, event, everything, instance, job, rules } from '../flow/world.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { at, event, instance, job, rules, snapshotterWith, settlerOf } from '../flow/world.ts'
+import type { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { newDatabase } from './new-database.ts'
@@ -21,8 +21,7 @@ const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 async function openShifted(ms: number): Promise<Store> {
   const url = await newDatabase()
   await shiftClock(url, ms)
-  const store = await openPostgres(url, { maxSize: 2 ** 30 })
-  onTestFinished(async () => store.close())
+  const store = closeAfterTest(await openPostgres(url, { maxSize: 2 ** 30 }))
   expect(Math.abs((await store.now()) - Date.now() - ms)).toBeLessThan(minute)
   return store
 }
@@ -36,11 +35,7 @@ function ended(pipelineId: number, settle: number): RunWork[] {
 }
 
 function snapshotterOf(settle: number): ReturnType<typeof createSnapshotter> {
-  return createSnapshotter({
-    rules: { ...rules, settle, deadline: 0 },
-    ...{ selection: everything, to: [exportQueue], onSnapshot: () => undefined },
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-  })
+  return snapshotterWith({ rules: { ...rules, settle, deadline: 0 } })
 }
 
 describe.each([
@@ -52,7 +47,7 @@ describe.each([
     const settle = 900
     let looks = 0
     let pauses: number[] = []
-    const settler = createSettleLoop({
+    const settler = settlerOf(store, {
       runs: {
         ...store.runs,
         takeDue: async (...args) => {
@@ -60,7 +55,6 @@ describe.each([
           return store.runs.takeDue(...args)
         },
       },
-      perTransaction: store.runsPerTransaction,
       snapshotter: snapshotterOf(settle),
       clock: {
         ...systemClock,
@@ -69,7 +63,6 @@ describe.each([
           return systemClock.sleep(ms, signal)
         },
       },
-      log: silentLog(),
     })
     settler.start()
     onTestFinished(async () => settler.stop())

@@ -1,7 +1,283 @@
 // Conditions that people are notified about, on both databases.
-import { conditionsExercise } from './conditions-exercise.ts'
-import { newDatabase } from './new-database.ts'
-import { postgresBenches, sqliteBench } from './benches.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
+import { at, day, event, job, minute, rules, second, snapshotterWith } from '../flow/world.ts'
+import { applyReading } from '../../src/enrichment/job-reading.ts'
+import { isEvent } from '../../src/model/event.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { ofDefaultBranch, ofFlakyTests } from '../../src/notifications/conditions.ts'
+import { createNotifier } from '../../src/notifications/notifier.ts'
+import { createStandingWatch } from '../../src/notifications/standing-watch.ts'
+import { settleRuns } from '../../src/processing/settle-runs.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { bothDatabases, type Bench } from './benches.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Observation } from '../../src/model/observation.ts'
+import type { OutboxEntry } from '../../src/store/ports/outbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
-conditionsExercise('SQLite', sqliteBench)
-conditionsExercise('PostgreSQL', postgresBenches(newDatabase))
+const chat = { destination: 'chat', signal: 'notifications' } as const
+
+const traces = { destination: 'default', signal: 'traces' } as const
+
+const notifierSince = (since: number) =>
+  createNotifier(
+    [{ name: 'chat', of: ['default-branch', 'dead-letters', 'flaky-tests'], since }],
+    text => text.replaceAll('hunter2', '[REDACTED]'),
+    'generic',
+  )
+
+const snapshotterSince = (since: number) =>
+  snapshotterWith({
+    reads: chunk => chunk.jobs.map(({ id }) => ({ jobId: id, what: 'tests' })),
+    conditions: chunk => notifierSince(since).route(ofDefaultBranch(chunk)),
+  })
+
+describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
+  let here: Bench
+  let store: Store
+  beforeEach(async () => {
+    here = closeAfterTest(await bench())
+    store = await here.open()
+  })
+
+  const ended = (pipelineId: number, status: string, finished = 60): Observation => {
+    const jobs = [job(pipelineId * 10, 'unit hunter2', status, { started: 5, finished: finished - 1 })]
+    const one = event(status, { finishedAt: at(finished) }, jobs, {}, pipelineId)
+    return { ...one, project: { ...one.project, defaultBranch: 'main' } }
+  }
+
+  /** Observed, and its snapshot taken. */
+  async function end(observation: Observation, since = 0, of = store): Promise<void> {
+    await of.runs.transact(mergeObservations([observation], 'webhook', rules))
+    here.move(minute)
+    await settleRuns([observation.key], of.runs, snapshotterSince(since))
+  }
+
+  async function leased(queue: { destination: string; signal: 'notifications' } = chat) {
+    return store.outbox.lease(queue, 100, minute)
+  }
+
+  const titles = (items: readonly Pick<OutboxEntry, 'chunk'>[]): string[] =>
+    items.map(({ chunk }) => (isEvent(chunk) ? chunk.event.body : ''))
+
+  /** All messages, each delivered as soon as it may be. */
+  async function delivered(): Promise<string[]> {
+    const all: string[] = []
+    for (;;) {
+      const { token, items } = await leased()
+      if (items.length === 0) return all
+      all.push(...titles(items))
+      await store.outbox.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+    }
+  }
+
+  const broken = 'acme/shop: main is broken'
+  const works = 'acme/shop: main works again'
+
+  it('are one message per incident: none for further failures, none for a branch that works', async () => {
+    await end(ended(7, 'success'))
+    await end(ended(8, 'failed'))
+    await end(ended(9, 'failed'))
+    await end(ended(10, 'canceled'))
+    await end(ended(11, 'success'))
+    await end(ended(12, 'success'))
+    await end(ended(13, 'failed'))
+    expect(await delivered()).toEqual([broken, works, broken])
+  })
+
+  it('are the same after a crash between any two steps', async () => {
+    for (const one of [ended(8, 'failed'), ended(9, 'failed'), ended(10, 'success')]) {
+      await end(one)
+      await store.close()
+      store = await here.open()
+      await end(one)
+    }
+    expect(await delivered()).toEqual([broken, works])
+  })
+
+  it('ignore an older pipeline that is found late, and a retry of one', async () => {
+    await end(ended(9, 'success'))
+    await end(ended(8, 'failed', 50))
+    expect(await delivered()).toEqual([])
+    await end(ended(10, 'failed'))
+    await end(ended(9, 'success', 120))
+    expect(await delivered()).toEqual([broken])
+  })
+
+  it('ignore child pipelines, other branches, tags and merge requests', async () => {
+    const others = [
+      { source: 'parent_pipeline' },
+      { ref: 'topic' },
+      { tag: true },
+      { source: 'merge_request_event', ref: 'refs/merge-requests/5/head' },
+    ]
+    for (const [index, facts] of others.entries()) {
+      const one = ended(20 + index, 'failed')
+      const pipeline = one.pipeline!
+      await end({ ...one, pipeline: { ...pipeline, facts: { ...pipeline.facts, ...facts } } })
+    }
+    expect(await delivered()).toEqual([])
+  })
+
+  it('end an incident with a retry of the pipeline that began it', async () => {
+    await end(ended(8, 'failed'))
+    const retried = ended(8, 'success', 600)
+    const again = job(81, 'unit hunter2', 'success', { created: 500, started: 510, finished: 590 })
+    await end({
+      ...retried,
+      jobs: [...retried.jobs.map(one => ({ ...one, facts: { ...one.facts, status: 'failed' } })), again],
+    })
+    expect(await delivered()).toEqual([broken, works])
+  })
+
+  it('of the past are no messages, nor is the end of what was not announced', async () => {
+    const since = at(3_600)
+    await end(ended(8, 'failed'), since)
+    await end(ended(9, 'failed', 4_000), since)
+    await end(ended(10, 'success', 4_100), since)
+    expect(await delivered()).toEqual([])
+    await end(ended(11, 'failed', 4_200), since)
+    expect(await delivered()).toEqual([broken])
+  })
+
+  it('say why, without secrets, with ids that tell incidents and messages apart', async () => {
+    await end(ended(8, 'failed'))
+    await end(ended(9, 'success'))
+    const events = []
+    for (let one = await leased(); one.items.length > 0; one = await leased()) {
+      events.push(...one.items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk.event : [])))
+      await store.outbox.settle(one.token, [{ id: one.items[0]!.id, as: 'delivered' }])
+    }
+    const [first, second] = events
+    expect(first).toMatchObject({ kind: 'notification', name: 'default_branch.broken', severity: 'error' })
+    expect(first?.attributes['notification.text']).toBe('Pipeline 8 failed in unit [REDACTED] after 1 m 00 s.')
+    expect(first?.attributes['notification.id']).toBe(`${String(first?.attributes['notification.incident'])}.broken`)
+    expect(second?.attributes).toMatchObject({
+      'notification.incident': first?.attributes['notification.incident'],
+      'notification.since': at(60),
+    })
+  })
+
+  it('are sent in order: the end of an incident waits for its begin, other incidents do not', async () => {
+    await end(ended(8, 'failed'))
+    await end(ended(9, 'success'))
+    const other = ended(20, 'failed')
+    await end({ ...other, project: { ...other.project, id: 4, path: 'acme/till' } })
+    const first = await leased()
+    expect(titles(first.items).toSorted()).toEqual([broken, 'acme/till: main is broken'])
+    expect((await leased()).items).toEqual([])
+    const own = first.items.find(({ chunk }) => titles([{ chunk }])[0] === broken)!
+    await store.outbox.settle(first.token, [
+      { id: own.id, as: 'later', forMs: 2 * minute, error: 'HTTP 503', counted: true },
+      { id: first.items.find(one => one !== own)!.id, as: 'delivered' },
+    ])
+    here.move(minute)
+    expect((await leased()).items).toEqual([])
+    expect(await store.outbox.dueIn(chat)).toBe(minute)
+    here.move(minute)
+    expect(await delivered()).toEqual([broken, works])
+  })
+
+  it('that end after a first message was refused for good are announced nevertheless', async () => {
+    await end(ended(8, 'failed'))
+    await end(ended(9, 'success'))
+    const { token, items } = await leased()
+    await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no' }])
+    expect(await delivered()).toEqual([works])
+    expect(await store.outbox.deadLetters(10)).toMatchObject([
+      { destination: 'chat', event: 'notification', error: 'no' },
+    ])
+  })
+
+  it('are one message for pipelines that several replicas settle at the same time', async () => {
+    const replicas = [store, await here.open(), await here.open()]
+    const ids = Array.from({ length: 24 }, (_, index) => index + 1)
+    await Promise.all(ids.map(async id => end(ended(id, 'failed'), 0, replicas[id % replicas.length])))
+    await Promise.all(ids.map(async id => end(ended(id + 100, 'success'), 0, replicas[id % replicas.length])))
+    await Promise.all(replicas.slice(1).map(async one => one.close()))
+    expect(await delivered()).toEqual([broken, works])
+  })
+
+  it('of flaky tests are one message for each test, whichever job and revision shows it', async () => {
+    await end(ended(7, 'success'))
+    await end(ended(8, 'success'))
+    const flaky = (...names: string[]) => names.map(one => ({ suite: 'cart', name: one, within: 'revision' as const }))
+    const reads = await store.jobReads.take(10, minute)
+    const found = [flaky('adds', 'pays'), flaky('pays', 'ships')]
+    for (const [index, read] of reads.entries()) {
+      const inside = { job: { id: read.jobId, kind: 'job' as const, start: at(5), end: at(50 + index) } }
+      const conditions = (chunk: Chunk) => {
+        const { job: of, tests } = chunk.inside ?? {}
+        return of === undefined ? [] : notifierSince(0).route(...ofFlakyTests(chunk, of, tests?.flaky ?? []))
+      }
+      const applied = (): RunWork =>
+        applyReading(read, [{ ...inside, tests: { flaky: found[index]! } }], {
+          to: [],
+          measure: undefined,
+          conditions,
+        })
+      await store.runs.transact([applied()])
+      await store.runs.transact([applied()])
+    }
+    expect((await delivered()).toSorted()).toEqual(
+      ['adds', 'pays', 'ships'].map(one => `acme/shop: test ${one} is flaky`),
+    )
+  })
+
+  it('of dead letters begin with the first and end with the last, looked at by one of several replicas', async () => {
+    const watch = () =>
+      createStandingWatch({
+        ...{
+          notifier: notifierSince(0),
+          runs: store.runs,
+          outbox: store.outbox,
+          clock: systemClock,
+          log: silentLog(),
+        },
+        ...{
+          conditions: store.repositories.conditions,
+          destinations: ['default', 'chat'],
+          onMessage: () => undefined,
+        },
+        lease: { isMine: async () => true, release: async () => undefined },
+      })
+    const looked = async (): Promise<void> => {
+      await Promise.all([watch().look(), watch().look()])
+    }
+    await looked()
+    await end(ended(8, 'success'))
+    const { token, items } = await store.outbox.lease(traces, 100, minute)
+    await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no' }])
+    here.move(second)
+    await looked()
+    here.move(second)
+    await looked()
+    expect(await delivered()).toEqual(['Destination default refused an export for good'])
+    await store.outbox.dropDead('all')
+    here.move(second)
+    await looked()
+    expect(await delivered()).toEqual(['Destination default has no refused exports any more'])
+    // A rule is not notified of its own refused messages: they would be refused as well.
+    await end(ended(9, 'failed'))
+    const refused = await leased()
+    await store.outbox.settle(refused.token, [{ id: refused.items[0]!.id, as: 'rejected', status: 400, error: 'no' }])
+    here.move(second)
+    await looked()
+    expect(await delivered()).toEqual([])
+  })
+
+  it('are forgotten a while after the last report', async () => {
+    await end(ended(8, 'failed'))
+    await store.repositories.conditions.prune(({ changedAt }, now) => now - changedAt > 100 * day)
+    expect(await store.repositories.conditions.all()).toHaveLength(1)
+    here.move(101 * day)
+    await store.repositories.conditions.prune(({ changedAt }, now) => now - changedAt > 100 * day)
+    expect(await store.repositories.conditions.all()).toEqual([])
+  })
+})

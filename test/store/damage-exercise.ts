@@ -1,19 +1,29 @@
 // One row that is damaged among others: nobody who goes through many rows stops at it, on any store; it is named once and counted.
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { Backend, encode } from '../export/backend.ts'
 import { createExporter } from '../../src/export/exporter.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createIntake } from '../../src/processing/intake.ts'
 import { createMetricFlush } from '../../src/export/metric-flush.ts'
 import { createPollContext } from '../../src/discovery/poll-context.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { day, everything, event, instance, job, at, minute, rules, t0 } from '../flow/world.ts'
+import {
+  day,
+  everything,
+  event,
+  instance,
+  job,
+  at,
+  minute,
+  rules,
+  t0,
+  snapshotterWith,
+  settlerOf,
+  intakeOf,
+} from '../flow/world.ts'
 import { delivery } from './exercise.ts'
 import { destination } from '../export/bench.ts'
 import { openBook } from '../../src/discovery/poll-book.ts'
-import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { day as trendDay } from '../../src/store/ports/trends.ts'
@@ -21,7 +31,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { rotationStore } from '../../src/cli/tokens-store.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { pipelineIdOf } from '../support/of-run.ts'
+import { deliver, pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
 import type { Log } from '../../src/lib/log.ts'
 import type { PlatformClient } from '../../src/platform/port.ts'
@@ -45,12 +55,8 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     beforeEach(async () => {
       lines = []
       log = pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) })
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     /** The rows that the log names, each once: the store has counted as many. */
@@ -60,11 +66,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       return found
     }
 
-    const snapshotter = createSnapshotter({
-      ...{ rules, selection: everything, to: [exportQueue], onSnapshot: () => undefined },
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      measure: chunk => measure(chunk, settings),
-    })
+    const snapshotter = snapshotterWith({ measure: chunk => measure(chunk, settings) })
 
     async function observe(ids: readonly number[], status = 'success'): Promise<void> {
       const observed = ids.map(id =>
@@ -81,7 +83,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
 
     async function settle(): Promise<number> {
       const clock = { now: () => here.now(), sleep: async () => undefined }
-      const settler = createSettleLoop({ runs: store.runs, perTransaction: 16, log, snapshotter, clock })
+      const settler = settlerOf(store, { perTransaction: 16, log, snapshotter, clock })
       here.move(rules.settle)
       await settler.drain()
       return settler.counters.postponed
@@ -96,11 +98,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     }
 
     async function leased(): Promise<number[]> {
-      const { token, items } = await store.outbox.lease(exportQueue, 100, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => ({ id, as: 'delivered' as const })),
-      )
+      const items = await deliver(store, exportQueue)
       return items.map(pipelineIdOf).sort((a, b) => a - b)
     }
 
@@ -308,22 +306,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
 
     it('of a run costs only the deliveries that report it', async () => {
       const bodies = (id: number): string => pipelineEvent({ id })
-      const intake = createIntake({
-        ...{
-          inbox: store.inbox,
-          runs: store.runs,
-          runsPerTransaction: 16,
-          rules,
-          snapshotter,
-          selection: everything,
-          log,
-          clock: systemClock,
-        },
-        parse: one => parseDelivery(one, { profile: profiles.generic, traceparent: false }),
-        redact: body => body,
-        version: '1',
-        onChange: () => undefined,
-      })
+      const intake = intakeOf(store, { runsPerTransaction: 16, snapshotter, log })
       await store.inbox.put([delivery('a', bodies(bad))])
       await intake.drain()
       await here.sql(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)

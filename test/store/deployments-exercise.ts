@@ -1,14 +1,12 @@
 // What every store promises of deployments and of the events that wait for the span of their job, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { at, event as pipelineEvent, everything, instance, job, minute, rules, second, t0 } from '../flow/world.ts'
-import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
+import { at, event as pipelineEvent, instance, job, minute, rules, second, t0, settlerOf } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
 import { event, exportedEvents } from './events-exercise.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import type { BareBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Decide } from '../../src/store/ports/counted.ts'
@@ -52,12 +50,8 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
     let store: Store
     let sent = 0
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     async function take(...events: readonly PlatformEvent[]): Promise<void> {
@@ -86,12 +80,8 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
         mergeObservations([pipelineEvent('success', { finishedAt: at(60) }, ended)], 'webhook', rules),
       )
       here.move(rules.settle)
-      const settler = createSettleLoop({
-        ...{ runs: store.runs, perTransaction: 10, log: silentLog() },
-        snapshotter: createSnapshotter({
-          ...{ rules, selection: everything, to: [traces], onSnapshot: () => undefined },
-          family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-        }),
+      const settler = settlerOf(store, {
+        perTransaction: 10,
         clock: { now: () => here.now(), sleep: async () => undefined },
       })
       await settler.drain()

@@ -7,13 +7,12 @@ import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { postgresBenches, sqliteBench } from './benches.ts'
+import { bothDatabases } from './benches.ts'
 import type { RunChange } from '../../src/store/ports/runs.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
-deploymentsExercise('SQLite', sqliteBench)
-deploymentsExercise('PostgreSQL', postgresBenches(newDatabase))
+for (const [name, bench] of bothDatabases()) deploymentsExercise(name, bench)
 
 it('a report that arrives while another replica counts its deployment waits for it, and does not make it due again', async () => {
   const url = await newDatabase()

@@ -1,5 +1,6 @@
 // What every store promises of the queue of what the platform is still to be asked, and of who triggered whom.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { observedRun } from '../../src/model/run.ts'
 import { event, instance, job } from '../flow/world.ts'
 import { territoriesOf, type Territory } from '../../src/model/territory.ts'
@@ -17,12 +18,8 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     let store: Store
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     function queued(

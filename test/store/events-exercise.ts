@@ -1,6 +1,8 @@
 // What every store promises of events that are about no run, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { delivery } from './exercise.ts'
+import { deliver } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import { day, hour, minute, second } from '../flow/world.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
@@ -29,12 +31,9 @@ export function event(content: string, more: Partial<PlatformEvent> = {}): Platf
 
 /** The events that are pending, in the order in which they were taken in; delivered afterwards. */
 export async function exportedEvents(store: Store): Promise<EventChunk[]> {
-  const { token, items } = await store.outbox.lease(exportQueue, 1_000, minute)
-  await store.outbox.settle(
-    token,
-    items.map(({ id }) => ({ id, as: 'delivered' as const })),
-  )
-  return [...items].sort((a, b) => a.id - b.id).flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
+  return [...(await deliver(store, exportQueue))]
+    .sort((a, b) => a.id - b.id)
+    .flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
 }
 
 export function eventsExercise(name: string, bench: () => Promise<Bench>): void {
@@ -43,12 +42,8 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
     let store: Store
     let sent = 0
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     /** As the intake does it: accepted, leased, taken in. */

@@ -1,9 +1,10 @@
 // What every store promises, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
+import { exportQueue, snapshotWork } from './exported-run.ts'
 import { versioned } from '../../src/model/versioned.ts'
-import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import type { Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
 import { chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
@@ -12,7 +13,6 @@ import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }
 
 export function delivery(name: string | undefined, body = `{"name":"${name}"}`): Delivery {
@@ -24,40 +24,20 @@ function finished(pipelineId = 7): RunWork[] {
   return mergeObservations([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
 }
 
-/** Takes the snapshot of the run's next attempt, pending for these queues. */
-function snapshotWork(pipelineId: number, to: readonly ExportQueue[] = [exportQueue]): RunWork {
-  return {
-    key: { instance, pipelineId },
-    jobs: 'all',
-    decide: (known, now) => {
-      if (known === undefined) return undefined
-      const { run } = known
-      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const snapshot = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, rules)
-      const entries = snapshot.chunks.map(chunk => ({ chunk, to }))
-      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
-    },
-  }
-}
-
 export function exercise(name: string, bench: () => Promise<Bench>): void {
   describe(`the store on ${name}`, () => {
     let here: Bench
     let store: Store
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     async function oweExports(count: number, to?: readonly ExportQueue[]): Promise<void> {
       for (let id = 1; id <= count; id += 1) {
         await store.runs.transact(finished(id))
-        await store.runs.transact([snapshotWork(id, to)])
+        await store.runs.transact([snapshotWork(id, chunk => ({ chunk, to: to ?? [exportQueue] }))])
         here.move(1)
       }
     }

@@ -2,9 +2,11 @@
 import { at, day, event, instance, job, minute, rules } from '../flow/world.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { plan } from '../../src/model/settle.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { RateOf } from '../../src/model/price.ts'
+import type { PendingChunk, RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 export const exportQueue = { destination: 'default', signal: 'traces' as const }
@@ -14,6 +16,25 @@ export const failed = (pipelineId = 7): Observation =>
 
 export async function observe(store: Store, observation: Observation): Promise<void> {
   await store.runs.transact(mergeObservations([observation], 'webhook', rules))
+}
+
+/** Takes the snapshot of a run's next attempt, with these entries in the outbox for each chunk. */
+export function snapshotWork(
+  pipelineId: number,
+  pendingOf: (chunk: Chunk) => PendingChunk = chunk => ({ chunk, to: [exportQueue] }),
+  rateOf?: RateOf,
+): RunWork {
+  return {
+    key: { instance, pipelineId },
+    jobs: 'all',
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+      const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
+      const { run, jobs, chunks } = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
+      return { run, jobs, timing: { changedAt: now }, pending: chunks.map(pendingOf) }
+    },
+  }
 }
 
 /** Takes the snapshot of what is due of a run; returns its chunks. */

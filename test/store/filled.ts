@@ -1,13 +1,10 @@
 // A store with something in every room, for tests of the store as a whole.
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { at, event, instance, job, rules } from '../flow/world.ts'
+import { at, event, job, rules } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
-import { snapshotAttempt } from '../../src/model/snapshot.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
+import { snapshotWork } from './exported-run.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { Tables } from '../../src/store/ports/tables.ts'
-
-export const exportQueue = { destination: 'default', signal: 'traces' as const }
 
 /** Runs 1 to `runs`, with snapshots and pending exports; two deliveries that wait, one kept, a note and a counter. */
 export async function fill(store: Store, runs: number): Promise<void> {
@@ -17,7 +14,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
     return event('failed', { finishedAt: at(60) }, jobs, {}, id)
   })
   await store.runs.transact(mergeObservations(observations, 'webhook', rules))
-  await store.runs.transact(ids.map(snapshotWork))
+  await store.runs.transact(ids.map(id => snapshotWork(id)))
   const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
   await store.inbox.put([delivery('kept')])
   const { token, items } = await store.inbox.lease(1, 1e6, 600_000)
@@ -25,20 +22,6 @@ export async function fill(store: Store, runs: number): Promise<void> {
   await store.inbox.put([delivery('a'), delivery('Ä', '\u0000\u0001'), delivery(undefined)])
   await store.repositories.ownPipelines.put({ instance: 'https://git.example.com', newest: 3 })
   await store.counters.add('pruned.runs', 5)
-}
-
-function snapshotWork(pipelineId: number): RunWork {
-  return {
-    key: { instance, pipelineId },
-    jobs: 'all',
-    decide: (known, now) => {
-      if (known === undefined) return undefined
-      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const snapshot = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const entries = snapshot.chunks.map(chunk => ({ chunk, to: [exportQueue] }))
-      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
-    },
-  }
 }
 
 /** Every row of every table. */

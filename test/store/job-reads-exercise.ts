@@ -1,12 +1,14 @@
 // What every store promises of what is still to be read about the inside of jobs.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { applyAnswer } from '../../src/enrichment/apply-answers.ts'
 import { applyReading } from '../../src/enrichment/job-reading.ts'
 import { lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { snapshotAttempt, snapshotSupplements } from '../../src/model/snapshot.ts'
+import { snapshotSupplements } from '../../src/model/snapshot.ts'
 import { at, event, instance, job, jobEvent, rest, rules } from '../flow/world.ts'
 import { chunkOfRun } from '../support/of-run.ts'
+import { snapshotWork } from './exported-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
@@ -19,21 +21,11 @@ const traces: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }
 
 /** Takes the snapshot of the run's next attempt, with the log of each of its jobs to be read. */
-function taking(): RunWork {
-  return {
-    ...{ key, jobs: 'all' },
-    decide: (known, now) => {
-      if (known === undefined) return undefined
-      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
-      const { run, jobs, chunks } = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const pending = chunks.map(chunk => ({
-        ...{ chunk, to: [traces] },
-        reads: chunk.jobs.map(({ id }) => ({ jobId: id, what: 'log' as const })),
-      }))
-      return { run, jobs, timing: { changedAt: now }, pending }
-    },
-  }
-}
+const taking = (): RunWork =>
+  snapshotWork(7, chunk => ({
+    ...{ chunk, to: [traces] },
+    reads: chunk.jobs.map(({ id }) => ({ jobId: id, what: 'log' as const })),
+  }))
 
 /** Takes the snapshot of this job as a supplement. */
 function supplementing(jobId: number): RunWork {
@@ -54,15 +46,11 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
     let store: Store
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
       const jobs = [1, 2].map(id => job(id, `build ${id}`, 'failed', { started: 5, finished: 50 }))
       await store.runs.transact(mergeObservations([event('failed', { finishedAt: at(60) }, jobs)], 'webhook', rules))
       await store.runs.transact([taking()])
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     const take = async (limit = 10): Promise<readonly JobRead[]> => store.jobReads.take(limit, minute)

@@ -1,5 +1,6 @@
 // What every store promises of the newest pipelines and deployments, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { deploymentEvent } from './deployments-exercise.ts'
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
@@ -13,12 +14,8 @@ export function latestExercise(name: string, bench: () => Promise<Bench>): void 
     let here: Bench
     let store: Store
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     async function observe(id: number, status: string, facts: Partial<PipelineFacts> = {}): Promise<void> {

@@ -1,5 +1,6 @@
 // What every store promises of pruning and of what it remembers, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../flow/world.ts'
 import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
@@ -24,12 +25,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     let here: Bench
     let store: Store
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     const observe = async (observation: Observation): Promise<void> => exported.observe(store, observation)

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { createRecentChunks } from '../../src/store/sqlite/recent-chunks.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { at, event, everything, minute, rules } from '../flow/world.ts'
+import { at, event, minute, rules, snapshotterWith } from '../flow/world.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { pipelineIdOf } from '../support/of-run.ts'
 import { sqliteBench } from './benches.ts'
@@ -72,10 +71,7 @@ it('sends what is stored, even if numbers are reused quickly', async () => {
   const store = await bench.open()
   const atOnce = { ...rules, settle: 0 }
   const queue = { destination: 'default', signal: 'traces' } as const
-  const snapshotter = createSnapshotter({
-    ...{ rules: atOnce, selection: everything, to: [queue], onSnapshot: () => undefined },
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-  })
+  const snapshotter = snapshotterWith({ rules: atOnce })
   const finish = async (ids: readonly number[], message: string): Promise<void> => {
     const observed = ids.map(id => event('success', { finishedAt: at(60) }, [], { commit: { message } }, id))
     await store.runs.transact(mergeObservations(observed, 'webhook', atOnce).map(work => snapshotter.atOnce(work, [])))

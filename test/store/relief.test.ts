@@ -1,14 +1,14 @@
 // What goes from a store that is nearly full, and in which order, on both databases.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
 import { createSteps } from '../../src/store/maintenance/steps.ts'
 import { day, hour } from '../../src/store/ports/trends.ts'
 import { exportQueue, exportRun } from './exported-run.ts'
 import { instance, minute } from '../flow/world.ts'
 import { keptInStore } from '../../src/store/maintenance/kept.ts'
-import { newDatabase } from './new-database.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
-import { postgresBenches, sqliteBench, type BareBench } from './benches.ts'
+import { bothDatabases, type BareBench } from './benches.ts'
 import { relieve } from '../../src/store/maintenance/relief.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Clock } from '../../src/lib/clock.ts'
@@ -16,21 +16,14 @@ import type { Store } from '../../src/store/ports/store.ts'
 
 const times = { retention: 10 * day, remember: 100 * day, keepFigures: 100 * day }
 
-describe.each([
-  ['SQLite', sqliteBench],
-  ['PostgreSQL', postgresBenches(newDatabase)],
-])('a nearly full store on %s', (_name, bench) => {
+describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
   let clock: Clock
   beforeEach(async () => {
-    here = await bench()
+    here = closeAfterTest(await bench())
     store = await here.open()
     clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-  })
-  afterEach(async () => {
-    await store.close()
-    await here.dispose()
   })
 
   async function deploy(deploymentId: number, environment = 'production', status = 'success'): Promise<void> {

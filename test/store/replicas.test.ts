@@ -1,14 +1,12 @@
 // Several replicas on one PostgreSQL database, one of them paused at the worst moment for longer than its leases.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
-import { createIntake, type Intake } from '../../src/processing/intake.ts'
-import { everything } from '../flow/world.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
+import { type Intake } from '../../src/processing/intake.ts'
+import { snapshotterWith, settlerOf, intakeOf } from '../flow/world.ts'
+import { type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -96,35 +94,9 @@ class Replica {
     this.store = store
     const log = silentLog()
     const { inbox, runs, outbox } = this.#pausing(store)
-    const snapshotter = createSnapshotter({
-      ...{ rules, selection: everything },
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      to: [{ destination: 'default', signal: 'traces' }],
-      onSnapshot: () => this.exporter.wake(),
-    })
-    this.intake = createIntake({
-      ...{
-        inbox,
-        runs,
-        runsPerTransaction: store.runsPerTransaction,
-        rules,
-        snapshotter,
-        selection: everything,
-        version: '1.0.0',
-        clock,
-        log,
-      },
-      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
-      redact: body => body,
-      onChange: () => this.settler.wake(),
-    })
-    this.settler = createSettleLoop({
-      runs,
-      perTransaction: store.runsPerTransaction,
-      snapshotter,
-      clock,
-      log,
-    })
+    const snapshotter = snapshotterWith({ rules, onSnapshot: () => this.exporter.wake() })
+    this.intake = intakeOf(store, { inbox, runs, rules, snapshotter, clock, log, onChange: () => this.settler.wake() })
+    this.settler = settlerOf(store, { runs, snapshotter, clock, log })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 20_000, compression: 'none' as const }
     this.exporter = createExporter({
       ...{ outbox, tries: store.repositories.tryRequests, clock, log },

@@ -1,14 +1,16 @@
 // What every store promises of jobs that only a chunk has, as one function: run against each database.
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { at, day, event, everything, instance, job, jobEvent, minute, rules } from '../flow/world.ts'
+import { at, day, event, everything, instance, job, jobEvent, minute, rules, snapshotterWith } from '../flow/world.ts'
 import { canonical } from '../../src/model/versioned.ts'
-import { createSnapshotter, type Snapshotter } from '../../src/processing/take-snapshots.ts'
+import { type Snapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { observation } from '../model/arbitraries.ts'
 import { readTombstone, tombstoneText } from '../../src/store/sql/tombstone-text.ts'
 import { remember, rememberedJob, revive } from '../../src/model/tombstone.ts'
+import { deliver } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Run } from '../../src/model/run.ts'
@@ -20,13 +22,7 @@ const key = { instance, pipelineId: 7 }
 const atOnce = { ...rules, settle: 0, deadline: 0 }
 
 function snapshotterFor(selection = everything): Snapshotter {
-  return createSnapshotter({
-    rules: atOnce,
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    selection,
-    to: [{ destination: 'default', signal: 'traces' }],
-    onSnapshot: () => undefined,
-  })
+  return snapshotterWith({ rules: atOnce, selection })
 }
 
 const exportsAll = snapshotterFor()
@@ -98,12 +94,8 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     let here: Bench
     let store: Store
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     const observe = async (one: Observation): Promise<boolean> =>
@@ -156,11 +148,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
           pipelineId += 1
           const expected = await happen(pipelineId, steps)
-          const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 1_000, minute)
-          await store.outbox.settle(
-            token,
-            items.map(({ id }) => ({ id, as: 'delivered' })),
-          )
+          await deliver(store)
           here.move(1)
           await store.pruning.runs(here.now(), 1_000, undefined)
           let left: StoredRun | undefined
@@ -214,11 +202,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     it('are in the tombstone of their run, so that observing them again causes no export', async () => {
       await observe(finished)
       const exportQueue = { destination: 'default', signal: 'traces' as const }
-      const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => ({ id, as: 'delivered' as const })),
-      )
+      await deliver(store, exportQueue)
       here.move(day)
       expect(await store.pruning.runs(here.now(), 10, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
       await observe(finished)

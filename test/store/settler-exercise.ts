@@ -1,11 +1,11 @@
 // One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
-import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
-import { pipelineIdOf } from '../support/of-run.ts'
+import { type SettleLoop } from '../../src/processing/settle-loop.ts'
+import { event, instance, job, at, minute, rules, second, settlerOf } from '../flow/world.ts'
+import { deliver, pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
 import { isEvent } from '../../src/model/event.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -22,14 +22,10 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     let lines: Record<string, unknown>[]
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
       lines = []
       await observe(due)
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     async function observe(ids: readonly number[]): Promise<void> {
@@ -40,24 +36,15 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     }
 
     function settlerOn(): SettleLoop {
-      return createSettleLoop({
-        ...{ runs: store.runs, perTransaction: due.length },
+      return settlerOf(store, {
+        perTransaction: due.length,
         log: pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) }),
-        snapshotter: createSnapshotter({
-          ...{ rules, selection: everything, to: [exportQueue], onSnapshot: () => undefined },
-          family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-        }),
         clock: { now: () => here.now(), sleep: async () => undefined },
       })
     }
 
     async function sent(): Promise<number[]> {
-      const { token, items } = await store.outbox.lease(exportQueue, 100, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => ({ id, as: 'delivered' as const })),
-      )
-      return items.map(pipelineIdOf).sort((a, b) => a - b)
+      return (await deliver(store, exportQueue)).map(pipelineIdOf).sort((a, b) => a - b)
     }
 
     it('settles the other runs of a batch if one fails, and that one once it can', async () => {

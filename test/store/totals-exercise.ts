@@ -1,5 +1,6 @@
 // What every store promises of running totals, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import type { Bench } from './benches.ts'
@@ -23,15 +24,11 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
     let store: Store
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
       await store.runs.transact(
         mergeObservations([event('running', {}, [job(1, 'build', 'running')])], 'webhook', rules),
       )
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     function moving(totals: readonly ProjectIncrements[], fails = false): RunWork {

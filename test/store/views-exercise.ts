@@ -1,19 +1,19 @@
 // What every store's views promise, as one function: run against each database.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { at, event, everything, instance, job, minute, rules, t0 } from '../flow/world.ts'
-import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { at, event, instance, job, rules, t0, snapshotterWith } from '../flow/world.ts'
 import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
 import { isFull } from '../full.ts'
+import { deliver } from '../support/of-run.ts'
 import type { CostGroup, CostLine } from '../../src/store/ports/costs.ts'
-import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
+import { snapshotWork } from './exported-run.ts'
 import type { Bench } from './benches.ts'
 import type { JobFacts, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
 import type { RateOf } from '../../src/model/price.ts'
 import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
@@ -25,12 +25,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     let store: Store
 
     beforeEach(async () => {
-      here = await bench()
+      here = closeAfterTest(await bench())
       store = await here.open()
-    })
-    afterEach(async () => {
-      await store.close()
-      await here.dispose()
     })
 
     async function observe(
@@ -45,22 +41,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       await store.runs.transact(mergeObservations([observed], 'webhook', rules))
     }
     async function takeSnapshot(pipelineId: number, rateOf?: RateOf): Promise<void> {
-      const work: RunWork = {
-        key: { instance, pipelineId },
-        jobs: 'all',
-        decide: (known, now) => {
-          if (known === undefined) return undefined
-          const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-          const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
-          const snapshot = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
-          const entries = snapshot.chunks.map(chunk => ({
-            chunk,
-            to: [{ destination: 'default', signal: 'traces' as const }],
-          }))
-          return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
-        },
-      }
-      await store.runs.transact([work])
+      await store.runs.transact([snapshotWork(pipelineId, undefined, rateOf)])
     }
     const ids = ({ runs }: Pick<RunPage, 'runs'>): number[] => runs.map(({ run }) => run.key.pipelineId)
     const found = async (query: Partial<RunQuery>): Promise<number[]> =>
@@ -141,11 +122,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
 
     it('finds runs by the name of a job that exists only in a chunk', async () => {
       const atOnce = { ...rules, settle: 0 }
-      const snapshotter = createSnapshotter({
-        ...{ rules: atOnce, selection: everything, onSnapshot: () => undefined },
-        ...{ to: [{ destination: 'default', signal: 'traces' }] },
-        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      })
+      const snapshotter = snapshotterWith({ rules: atOnce })
       const odd = '100% "odd"_\\'
       const names: readonly [string, Partial<JobFacts>][] = [
         ['unit', {}],
@@ -460,11 +437,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           await observe(id, 'success', { created: 0, finished: 100 })
           await takeSnapshot(id)
         }
-        const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 10, minute)
-        await store.outbox.settle(
-          token,
-          items.map(({ id }) => ({ id, as: 'delivered' as const })),
-        )
+        await deliver(store)
         if (how === 'taken in') expect(await trends.takeIn(10)).toBe(3)
         if (how === 'only read ahead') expect(await trends.readAhead(10)).toBe('all')
         const taking = how === 'being taken in' ? trends.takeIn(10) : undefined
