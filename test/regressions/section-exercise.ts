@@ -12,6 +12,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { takeEvents } from '../../src/processing/take-events.ts'
+import { Random } from '../../src/demo/platform/random.ts'
 import type { Bench } from '../store/benches.ts'
 import type { PlatformEvent } from '../../src/model/event.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
@@ -161,13 +162,13 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       await fc.assert(
         fc.asyncProperty(planted, async ({ seed, times, which, atRun }) => {
           projectId += 1
-          const quiet = mulberry(seed)
+          const quiet = new Random(seed)
           const usual = [12, 45, 60, 90, 240]
           const ofRun = new Map<number, Pipeline>()
           for (let run = -days * perDay; run < 0; run += 1) {
             const took = (index: number, times: number): number => {
-              const missesCache = index === 1 && quiet() < 0.3
-              return Math.round(usual[index]! * (0.85 + 0.3 * quiet()) * (missesCache ? 3 : 1) * times)
+              const missesCache = index === 1 && quiet.next() < 0.3
+              return Math.round(usual[index]! * (0.85 + 0.3 * quiet.next()) * (missesCache ? 3 : 1) * times)
             }
             const sections = (isWorse: boolean): RunOfJob['sections'] =>
               Object.fromEntries(
@@ -281,15 +282,5 @@ function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))
       return { run: made.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending }
     },
-  }
-}
-
-function mulberry(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }

@@ -1,6 +1,7 @@
 // A year of runs of a job, drawn from a seed: how long they take, how often they fail, what disturbs them, and what became worse, when.
 import { binOf } from '../../src/lib/log-bins.ts'
 import { day } from '../../src/regressions/rule.ts'
+import { Random } from '../../src/demo/platform/random.ts'
 import type { DayOfRuns, Outcome, Series } from '../../src/regressions/series.ts'
 
 export interface Life {
@@ -37,7 +38,7 @@ export interface Planted {
 export const begin = Date.UTC(2025, 0, 6)
 
 export function live(life: Life, days = 365): Outcome[] {
-  const random = mulberry(life.seed)
+  const random = new Random(life.seed)
   const runs: Outcome[] = []
   let id = 1000
   let change = 0
@@ -45,37 +46,37 @@ export function live(life: Life, days = 365): Outcome[] {
   for (let number = 0; number < days; number += 1) {
     const weekday = number % 7
     const many = weekday < 5 ? life.perDay : life.perDay / 5
-    const count = Math.floor(many) + (random() < many % 1 ? 1 : 0)
-    const times = Array.from({ length: count }, () => (7 + 12 * random()) / 24).sort((a, b) => a - b)
-    const incident = random() < life.incidents ? 7 / 24 + random() / 2 : Infinity
-    const busy = [1, 1, 1, 1].map(() => 1 + (life.busy ?? 0) * (2 * random() - 1))
+    const count = Math.floor(many) + (random.next() < many % 1 ? 1 : 0)
+    const times = Array.from({ length: count }, () => (7 + 12 * random.next()) / 24).sort((a, b) => a - b)
+    const incident = random.next() < life.incidents ? 7 / 24 + random.next() / 2 : Infinity
+    const busy = [1, 1, 1, 1].map(() => 1 + (life.busy ?? 0) * (2 * random.next() - 1))
     for (const time of times) {
       const at = number + time
       const now = life.planted.filter(({ fromDay, toDay }) => at >= fromDay && at < toDay)
       const slower = now.find(({ kind }) => kind === 'slower')?.to ?? 1
       const fails = now.find(({ kind }) => kind === 'failing')?.to ?? life.fails
-      const disturbed = time >= incident && time < incident + 1 / 24 && random() < 0.5
+      const disturbed = time >= incident && time < incident + 1 / 24 && random.next() < 0.5
       const misses = life.misses ?? { share: 0, times: 1 }
-      const missed = random() < misses.share
+      const missed = random.next() < misses.share
       const tookMs =
         life.tookMs *
         Math.exp(life.noise * normal(random)) *
         (missed ? misses.times : 1) *
         (weekday === 0 ? (life.monday ?? 1) : 1) *
         (busy[Math.floor(((time * 24 - 7) / 12) * 4)] ?? 1) *
-        (random() < 0.01 ? 1 + 4 * random() : 1) *
+        (random.next() < 0.01 ? 1 + 4 * random.next() : 1) *
         (disturbed ? 3 : 1) *
         slower
       if (left === 0) {
         change += 1
-        left = 1 + Math.floor(random() * 2 * ((life.tries ?? 1) - 1) + 0.5)
+        left = 1 + Math.floor(random.next() * 2 * ((life.tries ?? 1) - 1) + 0.5)
       }
       left -= 1
       runs.push({
         at: Math.round(begin + at * day),
         id: (id += 1),
         tookMs: Math.round(tookMs),
-        failed: random() < (disturbed ? 0.5 : fails),
+        failed: random.next() < (disturbed ? 0.5 : fails),
         change: (life.tries ?? 0) === 0 ? undefined : `!${change}`,
       })
     }
@@ -98,16 +99,6 @@ export function seriesOf(runs: readonly Outcome[]): Series {
   return { days: [...days.values()] satisfies DayOfRuns[], runs }
 }
 
-function normal(random: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-}
-
-function mulberry(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
+function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
 }
