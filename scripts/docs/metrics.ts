@@ -129,8 +129,8 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
 }
 
 const introduction = `Names, types, units and attributes are a contract: dashboards and alerts may rely on them. Names that begin with \`platform.\` are the vendor's: the profile
-decides on this prefix, as for attributes. \`PIPESPAN_ATTRIBUTES_DROP\` and \`PIPESPAN_ATTRIBUTES_HASH\` apply to attributes of metrics too; [ATTRIBUTES.md](ATTRIBUTES.md) describes them. No
-metric has the ID of a run.`
+decides on this prefix, as for attributes. \`PIPESPAN_ATTRIBUTES_DROP\` and \`PIPESPAN_ATTRIBUTES_HASH\` apply to attributes of metrics too; [ATTRIBUTES.md](ATTRIBUTES.md) describes them. Points
+that become equal are joined: counts and histograms add up, of ages the longest stays, of times left the shortest, and of other gauges the first. No metric has the ID of a run.`
 
 const gauges = `Each switch is polled at its own interval ([INVENTORY.md](INVENTORY.md)). The latest values are sent with every export of metrics, for three intervals and ten minutes at most; after that there is no point. Ages and
 remaining times are computed when they are sent. \`queries\` name their own gauges.`

@@ -26,12 +26,15 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
   const style = styleOf({ trace: known }, settings)
   const chunk = { key, project }
   const custom = settings.projectPoints?.(project, 'merge_request')
-  // All states, so that one which no change is in any more is sent with 0.
-  const counts = changeStates.map((state): Point => {
+  // All states, so that one which no change is in any more is sent with 0. They are joined if their attribute is dropped.
+  const counts = new Map<string, Point>()
+  for (const state of changeStates) {
     const own = pointAttributes(changeCountMetric.attributes, { chunk, head: '', base: '', state }, style)
     const attributes = { ...custom, ...own }
-    return { attributes, start: Math.min(known.since, now), end: now, value: known.states[state] ?? 0 }
-  })
+    const series = sorted(attributes)
+    const value = Number(counts.get(series)?.value ?? 0) + (known.states[state] ?? 0)
+    counts.set(series, { attributes, start: Math.min(known.since, now), end: now, value })
+  }
   const ages = new Map<string, Point>()
   for (const { state, stateAt, ...refs } of known.open) {
     if (stateAt === undefined) continue
@@ -42,7 +45,7 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
     if (value >= Number(ages.get(series)?.value ?? 0)) ages.set(series, { attributes, start: now, end: now, value })
   }
   const metrics: [MeasuredMetric['head'], readonly Point[]][] = [
-    [changeCountMetric, counts],
+    [changeCountMetric, [...counts.values()]],
     [changeDurationMetric, [...ages.values()].slice(0, settings.maxSeries)],
   ]
   return metrics

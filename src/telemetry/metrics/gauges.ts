@@ -4,6 +4,7 @@ import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribut
 import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
 import { resourceAttributesOf } from '../resource.ts'
+import { sorted } from './samples.ts'
 import { resourceMetrics, type Buckets, type MeasuredMetric, type PointAttributes } from './data.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { AttributeStyle } from '../attributes.ts'
@@ -42,17 +43,38 @@ export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySet
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: found }, settings)
   const custom = found.project && settings.projectPoints?.(found.project)
-  return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
-    head: headOf(metric, settings),
-    name: keyUnder(style.namespace, metric),
-    temporality: 'cumulative',
-    points: points.slice(0, settings.maxSeries).map(({ attributes, value }) => ({
-      attributes: { ...custom, ...styled(attributes, style) },
-      start: typeof value === 'object' && 'began' in value ? value.began : now,
-      end: now,
-      value: valueAt(value, now),
-    })),
-  }))
+  return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, all]) => {
+    const head = headOf(metric, settings)
+    const points = all.map(point => ({ ...point, attributes: { ...custom, ...styled(point.attributes, style) } }))
+    return {
+      head,
+      name: keyUnder(style.namespace, metric),
+      temporality: 'cumulative',
+      points: [...Map.groupBy(points, ({ attributes }) => sorted(attributes)).values()]
+        .slice(0, settings.maxSeries)
+        .map(same => same.reduce((a, b) => ({ ...a, value: joined(head.type, a.value, b.value) })))
+        .map(({ attributes, value }) => ({
+          attributes,
+          start: typeof value === 'object' && 'began' in value ? value.began : now,
+          end: now,
+          value: valueAt(value, now),
+        })),
+    }
+  })
+}
+
+/**
+ * One value for points whose attributes are equal because some were dropped: counts add up, of instants the earliest counts, which is the longest
+ * since or the shortest until, and of other gauges the first.
+ */
+function joined(type: MetricHead['type'], a: FoundPoint['value'], b: FoundPoint['value']): FoundPoint['value'] {
+  if (typeof a === 'number' || typeof b === 'number')
+    return typeof a === 'number' && typeof b === 'number' && type === 'updowncounter' ? a + b : a
+  if ('since' in a && 'since' in b) return { since: Math.min(a.since, b.since) }
+  if ('until' in a && 'until' in b) return { until: Math.min(a.until, b.until) }
+  if (!('began' in a && 'began' in b) || a.bounds.join() !== b.bounds.join()) return a
+  const counts = a.counts.map((count, at) => count + (b.counts[at] ?? 0))
+  return { began: Math.min(a.began, b.began), bounds: a.bounds, counts, sum: a.sum + b.sum }
 }
 
 const ofQuery: Omit<GaugeHead, 'name'> = { unit: '1', number: 'double', description: 'Answer of a configured query.' }
