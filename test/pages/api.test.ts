@@ -142,6 +142,15 @@ it('has the content of a dead letter, and sorts dead letters and rotations like 
     expect((await fetch(`${house.url}/api${address}`)).status).toBe(400)
 })
 
+it('says what to write in the place of a number', async () => {
+  const messageAt = async (address: string): Promise<unknown> =>
+    ((await (await fetch(`${house.url}/api${address}`)).json()) as { message: string }).message
+  expect(await messageAt('/trends?project=brightwater/')).toBe(
+    'query.project: Write the ID of a project; the path of a group belongs into `group`.',
+  )
+  expect(await messageAt('/pipelines?limit=many')).toBe('query.limit: Write a whole number.')
+})
+
 it('names the setting for data that is not available', async () => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   const { projectId, pipelineId, jobs } = pipelines[0]!

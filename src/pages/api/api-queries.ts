@@ -26,8 +26,13 @@ const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
       'Sorts the answer by a column of the page; with `-` in descending order. Does not change which items are listed.',
     )
 }
-export const wholeNumber = z.coerce.number().int().positive()
-const projectId = wholeNumber.optional().describe('ID of a project.')
+export const wholeNumber = z.coerce.number('Write a whole number').int().positive()
+const projectId = z.coerce
+  .number('Write the ID of a project; the path of a group belongs into `group`')
+  .int()
+  .positive()
+  .optional()
+  .describe('ID of a project.')
 const group = z
   .string()
   .regex(/\/$/, 'Write a slash at its end')
@@ -37,7 +42,7 @@ const instant = z
   .string()
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
-const atMost = (max: number) => z.coerce.number().int().min(1).max(max)
+const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
 /** `pattern`: that of `next`. */
 const nextPage = (pattern: RegExp) =>
   z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
