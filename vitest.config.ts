@@ -5,7 +5,9 @@ import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
 import { compiled, shippedModules } from './test/shipped.ts'
 import { isFull } from './test/full.ts'
 
-/** The slowest files, the slowest first: they take more than half of the time of all. `npm test` leaves them to `npm run test:slow`; CI runs both. */
+/** Folders whose tests run whole daemons, kill them, or attack them. */
+const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
+/** The slowest files, of all folders, the slowest first. */
 const slowest = [
   'e2e/notifications',
   'pages/browser',
@@ -51,7 +53,18 @@ const slowest = [
   'crash/counted',
   'pages/job-log',
   'bounds/postgres-restart',
+  'inventory/refusals',
+  'tokens/kill',
+  'tokens/under-load',
+  'pages/regressions',
+  'enrichment/deployment-counter',
+  'discovery/backfill',
+  'pages/access',
+  'store/replicas',
+  'config/round-trip',
 ].map(name => `test/${name}.test.ts`)
+/** What `npm test` leaves to `npm run test:slow`: three quarters of the time of all. CI runs both. */
+const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
   /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
@@ -88,8 +101,8 @@ process.env.NODE_COMPILE_CACHE = compiled
 export default defineConfig({
   plugins: isFull ? [] : [shippedThread],
   test: {
-    include: part === 'slow' ? slowest : ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(part === 'quick' ? slowest : [])],
+    include: part === 'slow' ? slow : ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(part === 'quick' ? slow : [])],
     globalSetup: 'test/before-all.ts',
     // Signals and working folders are a process's own. Modules are not a file's own: half of the processor time would go into loading them,
     // and all that they remember from one file to the next is which secrets to keep out of texts.
