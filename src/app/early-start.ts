@@ -61,12 +61,14 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
 
 /** Nice levels. With 5 more, a thread still gets a quarter of a processor that it shares with a normal thread. */
 const difference = 5
+let isLower = false
 
-/** Of the main thread. On Linux only, where priorities belong to threads; nothing happens where the system forbids it. */
+/** Of the main thread, once in a process. On Linux only, where priorities belong to threads; nothing happens where the system forbids it. */
 function lowerPriority(): void {
-  if (process.platform !== 'linux') return
+  if (isLower || process.platform !== 'linux') return
   try {
     setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + difference))
+    isLower = true
   } catch {
     // The priority stays as it is.
   }
