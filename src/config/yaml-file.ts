@@ -55,7 +55,12 @@ export function parseYamlFile(text: string, file: string): FileContent {
   }
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-    for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
+    const found = [...document.errors, ...document.warnings]
+    // The parser stops where its stack ends, and sometimes twice on the way out.
+    const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
+    for (const one of found) {
+      const { code, message, pos } = one
+      if (code === deepest?.code && one !== deepest) continue
       faults.push({ source: placeOf(pos[0]), ...(plainer[code] ?? { what: `${message}.`, remedy: quoteRemedy }) })
     }
     const isNamed = document.errors.every(({ code }) => code === 'DUPLICATE_KEY')
