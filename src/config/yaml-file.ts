@@ -56,7 +56,7 @@ export function parseYamlFile(text: string, file: string): FileContent {
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
     const found = [...document.errors, ...document.warnings]
-    // The parser stops where its stack ends, and sometimes twice on the way out.
+    // The parser stops where its stack ends, and may report two places for it.
     const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
     for (const one of found) {
       const { code, message, pos } = one
