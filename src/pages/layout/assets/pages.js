@@ -33,10 +33,19 @@ function say(state, text) {
 function replace(before, after) {
   if (before === null) return
   const { activeElement } = document
+  const selection = getSelection()
+  const { anchorNode: from, anchorOffset, focusNode: to, focusOffset } = selection
   changeChildren(before, after)
   if (activeElement !== document.activeElement && activeElement.isConnected)
     activeElement.focus({ preventScroll: true })
+  // A row that has moved has lost its selection, also if `moveBefore` moved it.
+  if ((selection.anchorNode !== from || selection.focusNode !== to) && from.isConnected && to.isConnected)
+    selection.setBaseAndExtent(from, within(from, anchorOffset), to, within(to, focusOffset))
   before.dispatchEvent(new CustomEvent('replaced', { bubbles: true }))
+}
+
+function within(node, offset) {
+  return Math.min(offset, node.nodeValue?.length ?? node.childNodes.length)
 }
 
 function changeChildren(before, after) {
