@@ -112,6 +112,9 @@ const reported: [Record<string, string>][] = [
   [{ PIPESPAN_TLS_CERT_FILE: 'package.json', PIPESPAN_TLS_KEY_FILE: 'package.json' }],
 ]
 
+/** In place of the default ports, which something else on this machine may have. */
+const freePorts = { PIPESPAN_LISTEN: '127.0.0.1:0', PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0' }
+
 /** What is left of it once everything that is wrong is removed, fault by fault, as an operator would. */
 function corrected(env: Record<string, string>): { env: Record<string, string>; loaded: LoadedConfig<ProfileName> } {
   const loaded = loadConfig({ env, profiles })
@@ -120,15 +123,14 @@ function corrected(env: Record<string, string>): { env: Record<string, string>; 
   const [named = ''] = loaded.faults.map(({ setting = '' }) => setting)
   const left = Object.fromEntries(Object.entries(env).filter(([name]) => !wrong.includes(name)))
   if (Object.keys(left).length === Object.keys(env).length) throw new Error(`${named}: no variable is named`)
-  return corrected(left)
+  return corrected({ ...freePorts, ...left })
 }
 
 async function starts(given: Record<string, string>, store: string): Promise<void> {
   const { env, loaded } = corrected({
+    ...freePorts,
+    PIPESPAN_SELF_TELEMETRY: 'true',
     ...given,
-    PIPESPAN_LISTEN: given.PIPESPAN_LISTEN ?? '127.0.0.1:0',
-    PIPESPAN_ADMIN_LISTEN: given.PIPESPAN_ADMIN_LISTEN ?? '127.0.0.1:0',
-    PIPESPAN_SELF_TELEMETRY: given.PIPESPAN_SELF_TELEMETRY ?? 'true',
     PIPESPAN_STORE_URL: store,
     OTEL_EXPORTER_OTLP_ENDPOINT:
       given.OTEL_EXPORTER_OTLP_ENDPOINT ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
