@@ -335,12 +335,12 @@ describe('the rounds of the inventory', () => {
     expect(first.filter(path => /^\/(projects|groups)\/[^/]+$/.test(path))).toHaveLength(many + 1 + 1)
     expect(first.filter(path => path.includes('dependency_list_exports'))).toHaveLength(many * 3)
     await world.pass(inventory, hour)
-    // Agents have 12 rounds, each with two requests per agent: for its tokens and for the token. The table lists the rest. Daily requests are over.
-    const daily = (many + 1) / 24 + (many * 3) / 24
+    // Agents have 12 rounds, each with two requests per agent: for its tokens and for the token. The table lists the rest. Daily and weekly requests are over.
+    const rare = (many + 1) / 24 + (many * 3) / 24 + many / (7 * 24)
     const agentRequests = many * 12 * 2
-    const hourly = requestsAnHour(things) - daily + agentRequests
+    const hourly = requestsAnHour(things) - rare + agentRequests
     expect(world.asked()).toHaveLength(Math.round(hourly))
-    expect(Math.round(requestsAnHour(things) + agentRequests)).toBe(many * 64 + 2 + 12 + Math.round(daily))
+    expect(Math.round(requestsAnHour(things) + agentRequests)).toBe(many * 64 + 2 + 12 + Math.round(rare))
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 
