@@ -78,7 +78,7 @@ function share(latencies: readonly number[], part: number): number {
 
 it.skipIf(!isFull)(
   'drains a long backlog from both ends without delaying new pipelines',
-  { timeout: 2_400_000 },
+  { timeout: 4_800_000 },
   async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
     const found = arrivals(receiver)

@@ -73,7 +73,7 @@ function isOfALife({ point }: Moment): boolean {
 describe.skipIf(isFull)('a daemon that is killed once at some of the named points', () => {
   it.each(['sqlite', 'postgres'] as const)(
     'on %s loses nothing and repeats nothing',
-    { timeout: 1_800_000 },
+    { timeout: 3_600_000 },
     async engine => {
       const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
       expect(moments).toHaveLength(few[engine].length)
@@ -86,7 +86,7 @@ describe.skipIf(isFull)('a daemon that is killed once at some of the named point
 describe.skipIf(!isFull)('a daemon that is killed repeatedly, at every named point and at random', () => {
   it.each(['sqlite', 'postgres'] as const)(
     'on %s loses nothing and repeats nothing',
-    { timeout: 1_800_000 },
+    { timeout: 3_600_000 },
     async engine => {
       const store = engine === 'sqlite' ? {} : await database()
       const figures = await dieAndLive({ deaths: manyDeaths(engine), seed, timeoutMs, ...store })
