@@ -111,7 +111,7 @@ export default defineConfig({
     // Daemons under test wait as much as they work: five workers fill two processors.
     maxWorkers: 5,
     // What is awaited may come late where others work: only what never comes fails.
-    testTimeout: 900_000,
+    testTimeout: isFull ? 1_800_000 : 900_000,
     hookTimeout: 900_000,
     // What is asked again and again is often a command or a page: less often costs less.
     expect: { poll: { timeout: 300_000, interval: 100 } },
