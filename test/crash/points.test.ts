@@ -73,7 +73,7 @@ function isOfALife({ point }: Moment): boolean {
 describe.skipIf(isFull)('a daemon that is killed once at some of the named points', () => {
   it.each(['sqlite', 'postgres'] as const)(
     'on %s loses nothing and repeats nothing',
-    { timeout: 3_600_000 },
+    { timeout: 1_800_000 },
     async engine => {
       const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
       expect(moments).toHaveLength(few[engine].length)

@@ -1,4 +1,5 @@
-// Notifications on the shipped daemon, killed between any two steps: one message per incident and one for its end, none lost, and repeated with the same ID only when the kill came before its answer was noted.
+// Notifications on the shipped daemon, killed between any two steps: one message per incident and one for its end, none lost. A message is repeated,
+// with the same ID, only if the kill came before its answer was noted.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -51,7 +52,7 @@ function configured(notifications: string): NodeJS.ProcessEnv {
 const stores = { SQLite: async () => ({}), PostgreSQL: async () => ({ PIPESPAN_STORE_URL: await newDatabase() }) }
 
 describe.each(Object.entries(stores))('on %s', (_, storeOf) => {
-  it('tells once that the default branch is broken, and once that it works again, although it is killed in between', async () => {
+  it('sends one message when the default branch breaks, and one when it works again, although it is killed in between', async () => {
     const chat = await receiver()
     const url = `${chat.url}${secretPath}`
     const env = configured(`  - { name: chat, url: '${url}' }\n`)
@@ -160,8 +161,8 @@ it('sends each rule what it is about, of its projects, in its format', async () 
   await post(deployment(16, 'failed'), 'Deployment Hook')
   await post(deployment(17, 'success'), 'Deployment Hook')
   await expect.poll(() => ops.accepted.length).toBe(3)
-  const told = ops.accepted.map(({ body: { type, data } }) => [type, (data as { title: string }).title])
-  expect(told.toSorted()).toEqual([
+  const sent = ops.accepted.map(({ body: { type, data } }) => [type, (data as { title: string }).title])
+  expect(sent.toSorted()).toEqual([
     ['com.pipespan.deployment.failed', 'team/shop: a deployment to production failed'],
     ['com.pipespan.deployment.recovered', 'team/shop: production is deployed again'],
     ['com.pipespan.token.expiring', `team: access token group bot expires on ${soon}`],
