@@ -69,8 +69,8 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
   function createRequest(): Request {
     const ready: unknown[] = []
     const values = createJsonValues({
-      ...{ path: pathOfSpans, maxDepth: reportCaps.depth, maxValues: Infinity, isLenient: true },
-      onValue: item => ready.push(item),
+      ...{ maxDepth: reportCaps.depth, maxValues: Infinity, isLenient: true },
+      paths: [{ path: pathOfSpans, onValue: item => ready.push(item) }],
     })
     return {
       write: async text => {

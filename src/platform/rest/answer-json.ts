@@ -74,8 +74,8 @@ export async function jsonOf(body: Uint8Array): Promise<unknown> {
   if (body.length < largeBody) return JSON.parse(decoder.decode(body))
   const documents: unknown[] = []
   const values = createJsonValues({
-    ...{ path: [], maxDepth: reportCaps.depth, maxValues: Infinity },
-    onValue: value => documents.push(value),
+    ...{ maxDepth: reportCaps.depth, maxValues: Infinity },
+    paths: [{ path: [], onValue: value => documents.push(value) }],
   })
   for (let from = 0; from < body.length; from += bytesPerTurn) {
     await nextTurn()

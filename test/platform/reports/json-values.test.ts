@@ -8,7 +8,7 @@ const limits = { maxDepth: 20, maxValues: 1_000 }
 /** The values at the path, of a text that comes in windows of so many characters. */
 function valuesOf(text: string, path: readonly string[] = [], window = text.length, more: object = {}): unknown[] {
   const found: unknown[] = []
-  const values = createJsonValues({ ...limits, ...more, path, onValue: value => found.push(value) })
+  const values = createJsonValues({ ...limits, ...more, paths: [{ path, onValue: value => found.push(value) }] })
   for (let at = 0; at < text.length; at += window) values.write(text.slice(at, at + window))
   values.end()
   return found

@@ -1,0 +1,154 @@
+// Tests the levels of SARIF results: a result without a level has that of its rule, wherever the rule is and however the result names it.
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readFindings } from '../../../src/platform/reports/findings.ts'
+import { runs } from '../../full.ts'
+
+async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function levelsIn(text: string, size = 1_000) {
+  const { report, fault } = await readFindings(inPieces(gzipSync(text), size), 'sarif')
+  expect(fault).toBeUndefined()
+  return Object.fromEntries((report?.findings ?? []).map(({ severity, count }) => [severity, count]))
+}
+const levelsOf = async (...all: readonly unknown[]) => levelsIn(JSON.stringify({ version: '2.1.0', runs: all }))
+
+const rule = (id: string, level?: string, more: object = {}) => ({
+  id,
+  ...(level && { defaultConfiguration: { level } }),
+  ...more,
+})
+const driver = { name: 'scanner', guid: 'd-1', rules: [rule('a', 'error'), rule('b', 'note'), rule('plain')] }
+/** The levels of these results, of a tool with the rules above. */
+const ofResults = async (...results: readonly object[]) => levelsOf({ tool: { driver }, results })
+
+describe('a SARIF result', () => {
+  it('has the level of its rule if it has none', async () => {
+    const text = readFileSync('test/fixtures/reports/sarif-levels.json', 'utf8')
+    for (const size of [1, 7, 1_000]) expect(await levelsIn(text, size)).toEqual({ error: 2, note: 1, warning: 1 })
+    expect(await ofResults({ ruleId: 'a', level: null }, { ruleId: 'a', level: 'note' })).toEqual({ error: 1, note: 1 })
+    expect(await ofResults({ ruleId: 'plain' }, { ruleId: 'none of these' }, {})).toEqual({ warning: 3 })
+    expect(
+      await levelsOf({
+        tool: { driver: { name: 'x', rules: [rule('a', undefined, { defaultConfiguration: { level: null } })] } },
+        results: [{ ruleId: 'a' }],
+      }),
+    ).toEqual({ warning: 1 })
+  })
+
+  it('has no level if it is no failure', async () => {
+    const kinds = ['pass', 'open', 'review', 'informational', 'notApplicable'].map(kind => ({ kind, ruleId: 'a' }))
+    expect(await ofResults(...kinds, { kind: 'fail', ruleId: 'a' }, { kind: null, ruleId: 'a' })).toEqual({
+      none: 5,
+      error: 2,
+    })
+  })
+
+  it('may name its rule by number, ID, GUID or a part of it', async () => {
+    expect(await ofResults({ ruleIndex: 0 }, { ruleIndex: 1 }, { ruleIndex: -1, ruleId: 'b' })).toEqual({
+      error: 1,
+      note: 2,
+    })
+    expect(await ofResults({ ruleIndex: 99, ruleId: 'b' }, { rule: { id: 'b' } }, { rule: { index: 1 } })).toEqual({
+      note: 3,
+    })
+    expect(await ofResults({ ruleId: 'a/b/c' }, { rule: { id: 'a/x' } }, { ruleId: 'ab/c' })).toEqual({
+      error: 2,
+      warning: 1,
+    })
+    const rules = [rule('a', 'error'), rule('a/b', 'note'), rule('same', 'none', { guid: 'g-3' })]
+    expect(
+      await levelsOf({
+        tool: { driver: { rules } },
+        results: [{ ruleId: 'a/b/c' }, { ruleId: 'a/c' }, { rule: { guid: 'g-3' } }],
+      }),
+    ).toEqual({ note: 1, error: 1, none: 1 })
+  })
+
+  it('may have a rule of an extension, which it names by number, GUID or name', async () => {
+    const extensions = [
+      { name: 'queries', rules: [rule('x', 'note'), rule('a', 'none')] },
+      { name: 'more', guid: 'e-2', rules: [rule('a', 'warning'), rule('x', 'error')] },
+    ]
+    const of = async (...results: readonly object[]) => levelsOf({ results, tool: { driver, extensions } })
+    expect(await of({ ruleId: 'x', rule: { index: 1, toolComponent: { index: 1 } } })).toEqual({ error: 1 })
+    expect(await of({ ruleIndex: 1, rule: { toolComponent: { index: 0 } } })).toEqual({ none: 1 })
+    expect(await of({ ruleId: 'x', rule: { toolComponent: { guid: 'e-2' } } })).toEqual({ error: 1 })
+    expect(await of({ ruleId: 'a/1', rule: { toolComponent: { name: 'queries', index: -1 } } })).toEqual({ none: 1 })
+    expect(await of({ ruleId: 'a', rule: { toolComponent: { name: 'scanner' } } })).toEqual({ error: 1 })
+    // Without a component it is a rule of the driver.
+    expect(await of({ ruleId: 'x' }, { ruleId: 'a' })).toEqual({ warning: 1, error: 1 })
+    expect(await of({ ruleId: 'a', rule: { toolComponent: { index: 9 } } })).toEqual({ warning: 1 })
+  })
+
+  it('has the level that its invocation gives to the rule', async () => {
+    const override = (level: string | null, descriptor: object) => ({ configuration: { level }, descriptor })
+    const strict = { ruleConfigurationOverrides: [override('warning', { id: 'a' }), override('error', { index: 1 })] }
+    const lax = { ruleConfigurationOverrides: [override('none', { id: 'a' }), override(null, { id: 'b' })] }
+    const of = async (invocations: readonly object[], ...results: readonly object[]) =>
+      levelsOf({ tool: { driver }, results, invocations })
+    const by = (invocationIndex: number) => ({ provenance: { invocationIndex } })
+    expect(await of([strict], { ruleId: 'a/1' }, { ruleIndex: 1 }, { ruleId: 'plain' })).toEqual({
+      warning: 2,
+      error: 1,
+    })
+    expect(
+      await of([strict, lax], { ruleIndex: 0, ...by(0) }, { ruleId: 'a', ...by(1) }, { ruleId: 'b', ...by(1) }),
+    ).toEqual({ warning: 1, none: 1, note: 1 })
+    // It is not known which invocation it was.
+    expect(await of([strict, lax], { ruleId: 'a' })).toEqual({ error: 1 })
+    const parts = { ruleConfigurationOverrides: [override('none', { id: 'a/b' })] }
+    expect(await of([parts], { ruleId: 'a/b/c' }, { ruleId: 'a' })).toEqual({ none: 1, error: 1 })
+  })
+
+  it('never has the level of another run', async () => {
+    const run = (level: string, ruleId = 'a') => ({
+      results: [{ ruleId }],
+      tool: { driver: { rules: [rule('a', level)] } },
+    })
+    expect(await levelsOf(run('note'), run('error'), run('none', 'b'), { results: [{ ruleId: 'a' }] })).toEqual({
+      note: 1,
+      error: 1,
+      warning: 2,
+    })
+    const documents = [run('note'), run('error')].map(one => JSON.stringify({ runs: [one] }))
+    expect(await levelsIn(documents.join('\n'))).toEqual({ note: 1, error: 1 })
+  })
+
+  it('has the same level, whatever the order of keys and the size of pieces', async () => {
+    const levels = ['none', 'note', 'warning', 'error'] as const
+    const run = fc.record({
+      rules: fc.array(fc.constantFrom(...levels), { maxLength: 4 }),
+      results: fc.array(fc.nat(5), { maxLength: 20 }),
+      isFirst: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(run, { maxLength: 4 }), fc.integer({ min: 1, max: 50 }), async (all, size) => {
+        const expected: Record<string, number> = {}
+        for (const { rules, results } of all) {
+          for (const nth of results) expected[rules[nth] ?? 'warning'] = (expected[rules[nth] ?? 'warning'] ?? 0) + 1
+        }
+        const runsOf = all.map(({ rules, results, isFirst }) => {
+          const tool = { driver: { rules: rules.map((level, nth) => rule(`r${nth}`, level)) } }
+          const found = results.map(nth => (nth % 2 === 0 ? { ruleIndex: nth } : { ruleId: `r${nth}/part` }))
+          return isFirst ? { tool, results: found } : { results: found, tool }
+        })
+        expect(await levelsIn(JSON.stringify({ runs: runsOf }), size)).toEqual(expected)
+      }),
+      runs(200),
+    )
+  })
+
+  it('is counted beyond the rules and references that are kept', async () => {
+    const many = Array.from({ length: 30_000 }, (_, nth) => nth)
+    const rules = many.map(nth => rule(`r${nth}`, 'note'))
+    expect(await levelsOf({ tool: { driver: { rules } }, results: many.map(nth => ({ ruleId: `r${nth}` })) })).toEqual({
+      note: 20_000,
+      warning: 10_000,
+    })
+  })
+})
