@@ -62,7 +62,7 @@ export interface LogLine {
   /** From 1. */
   readonly number: number
   readonly at: Millis
-  /** The line has no timestamp: `at` is estimated from the lines around it. */
+  /** The line has no timestamp, or an earlier one than a line before it: `at` is estimated, and never earlier than that of a line before. */
   readonly estimated?: true | undefined
   readonly text: string
   readonly stream?: 'stdout' | 'stderr' | undefined

@@ -101,6 +101,8 @@ describe('a log', () => {
     const inner = bare.filter(({ text }) => ['a', 'b', 'c'].includes(text)).map(({ at }) => at)
     expect(inner).toEqual(inner.toSorted((a, b) => a - b))
     expect(inner.every(at => at > t0 + 10_000 && at < t0 + 20_000)).toBe(true)
+    expect(bare.at(-1)).toMatchObject({ text: 'ERROR: Job failed' })
+    expect(bare.at(-1)?.at).toBeGreaterThanOrEqual(t0 + 20_000)
     const stamped = new Date(t0 + 5_000).toISOString().replace('000Z', '000123Z')
     const [own] = await linesOf(`${stamped} 00O hello\n`)
     expect(own).toMatchObject({ text: 'hello', at: t0 + 5_000.123, stream: 'stdout' })

@@ -21,7 +21,9 @@ export class KeptLines {
   #tail: LineRing | undefined
   #isHeadFull = false
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
-  readonly #linesIn = new Map<number, number>()
+  readonly #linesIn: number[] = []
+  /** The latest timestamp. */
+  #stamped: number | undefined
 
   /** `maxBytes`: limit of the first and the last lines together. */
   constructor(maxBytes: number) {
@@ -29,11 +31,13 @@ export class KeptLines {
     this.#limits = { head, tail: maxBytes - head }
   }
 
-  add({ number, stamp, text }: ReadLine, place: Place | undefined): void {
-    const section = place?.ordinal ?? 0
-    const index = this.#linesIn.get(section) ?? 0
-    this.#linesIn.set(section, index + 1)
-    const line: KeptLine = { number, at: stamp?.at, stream: stamp?.stream, place, index, text }
+  /** `stretch`: of the log, see `sections.ts`. */
+  add({ number, stamp, text }: ReadLine, place: Place | undefined, stretch = 0): void {
+    const index = this.#linesIn[stretch] ?? 0
+    this.#linesIn[stretch] = index + 1
+    if (stamp !== undefined) this.#stamped = Math.max(stamp.at, this.#stamped ?? stamp.at)
+    const at = stamp?.at ?? this.#stamped
+    const line: KeptLine = { number, at, stream: stamp?.stream, place, stretch, index, text }
     const cost = costOf(line)
     if (!this.#isHeadFull && this.#headBytes + cost <= this.#limits.head) {
       this.#head.push({ ...line, text: copyOf(text) })
@@ -60,9 +64,9 @@ export class KeptLines {
     return this.#missing.lines === 0 ? undefined : this.#missing
   }
 
-  /** The number of lines in a section, given by its ordinal; undefined for the lines outside of all sections. */
-  linesIn(section: number | undefined): number {
-    return this.#linesIn.get(section ?? 0) ?? 0
+  /** The number of lines in a stretch, dropped ones included. */
+  linesIn(stretch: number): number {
+    return this.#linesIn[stretch] ?? 0
   }
 }
 

@@ -3,11 +3,13 @@ import type { Place } from './sections.ts'
 
 export interface KeptLine {
   readonly number: number
-  /** ms of Unix time; undefined if the line has no timestamp. */
+  /** ms of Unix time: the line's timestamp. If it has none, the latest one before it; undefined if there is none. */
   readonly at: number | undefined
+  /** Undefined if the line has no timestamp. */
   readonly stream: 'stdout' | 'stderr' | undefined
   readonly place: Place | undefined
-  /** Number of lines of the same section before this one. */
+  /** The stretch of the log (`sections.ts`), and the number of its lines before this one. */
+  readonly stretch: number
   readonly index: number
   readonly text: string
 }
@@ -30,6 +32,7 @@ export class LineRing {
   readonly #ends: Float64Array
   readonly #numbers: Float64Array
   readonly #times: Float64Array
+  readonly #stretches: Float64Array
   readonly #indexes: Float64Array
   readonly #streams: Uint8Array
   readonly #places: KeptLine['place'][]
@@ -47,13 +50,14 @@ export class LineRing {
     this.#ends = new Float64Array(lines)
     this.#numbers = new Float64Array(lines)
     this.#times = new Float64Array(lines)
+    this.#stretches = new Float64Array(lines)
     this.#indexes = new Float64Array(lines)
     this.#streams = new Uint8Array(lines)
     this.#places = new Array<KeptLine['place']>(lines).fill(undefined)
   }
 
   /** Calls `onDropped` with each dropped line, oldest first. A line above the limit is dropped itself. */
-  add({ number, at, stream, place, index, text }: KeptLine, onDropped: (line: DroppedLine) => void): void {
+  add({ number, at, stream, place, stretch, index, text }: KeptLine, onDropped: (line: DroppedLine) => void): void {
     const size = Buffer.byteLength(text)
     const cost = Math.max(minCost, size)
     while (this.#first < this.#next && this.#cost + cost > this.#maxCost) this.#dropOldest(onDropped)
@@ -68,6 +72,7 @@ export class LineRing {
     this.#ends[n] = this.#to
     this.#numbers[n] = number
     this.#times[n] = at ?? NaN
+    this.#stretches[n] = stretch
     this.#indexes[n] = index
     this.#streams[n] = streams.indexOf(stream)
     this.#places[n] = place
@@ -80,7 +85,8 @@ export class LineRing {
       const [end = 0, at = NaN] = [this.#ends[n], this.#times[n]]
       yield {
         ...{ number: this.#numbers[n] ?? 0, at: Number.isNaN(at) ? undefined : at },
-        ...{ stream: streams[this.#streams[n] ?? 0], place: this.#places[n], index: this.#indexes[n] ?? 0 },
+        ...{ stream: streams[this.#streams[n] ?? 0], place: this.#places[n] },
+        ...{ stretch: this.#stretches[n] ?? 0, index: this.#indexes[n] ?? 0 },
         text: this.#bytes.toString('utf8', from, end),
       }
       from = end
@@ -99,7 +105,7 @@ export class LineRing {
   #move(): void {
     this.#bytes.copyWithin(0, this.#from, this.#to)
     for (let n = this.#first; n < this.#next; n += 1) this.#ends[n] = (this.#ends[n] ?? 0) - this.#from
-    for (const column of [this.#ends, this.#numbers, this.#times, this.#indexes, this.#streams]) {
+    for (const column of [this.#ends, this.#numbers, this.#times, this.#stretches, this.#indexes, this.#streams]) {
       column.copyWithin(0, this.#first, this.#next)
     }
     this.#places.copyWithin(0, this.#first, this.#next)

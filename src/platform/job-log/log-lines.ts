@@ -1,14 +1,15 @@
 // Turns the kept lines of a job's log into lines for export: redacted, each with a time, in groups that each fit one request. Redacting a megabyte
 // takes long, so the event loop gets its turns meanwhile.
 import { inTurns, type RedactText } from '../text-redaction.ts'
-import type { JobSnapshot } from '../../model/chunk.ts'
 import type { KeptLine } from './line-ring.ts'
 import type { KeptLines } from './kept-lines.ts'
 import type { LogLine, Section } from '../../model/inside.ts'
+import type { Millis } from '../../model/instant.ts'
 
 export interface KeptLog {
-  readonly job: Pick<JobSnapshot, 'start' | 'end'>
   readonly lines: KeptLines
+  /** When a stretch of the log began and ended. */
+  readonly timesOf: (stretch: number) => { readonly start: Millis; readonly end: Millis }
   readonly sections: readonly Section[]
   /** The sections that are exported as spans. A line outside of them belongs to the job's span. */
   readonly exported: readonly Section[]
@@ -42,8 +43,8 @@ export async function logLines(log: KeptLog): Promise<LogLine[][]> {
 }
 
 async function* linesOf({
-  job,
   lines,
+  timesOf,
   sections,
   exported,
   redactText,
@@ -54,25 +55,29 @@ async function* linesOf({
   const cleanNames = new Map<string, string>()
   const spans = new Set(exported.map(({ ordinal }) => ordinal))
   const byOrdinal = new Map(sections.map(section => [section.ordinal, section]))
-  let last = { number: 0, at: job.start }
-  let stamped: number | undefined
+  const { head, tail, missing } = lines
+  let last = { number: 0, at: (head[0] ?? tail[0])?.at ?? timesOf(0).start }
 
-  const exportedLine = async ({ number, at, stream, place, index, text }: KeptLine): Promise<LogLine> => {
+  const exportedLine = async (line: KeptLine): Promise<LogLine> => {
+    const { number, stream, place, text } = line
     const section = place?.ordinal === undefined ? undefined : byOrdinal.get(place.ordinal)
-    const { start, end } = section ?? job
-    const share = (index + 1) / (lines.linesIn(place?.ordinal) + 1)
-    // A line without a timestamp gets that of the line before. If no line before has one, the time is interpolated within the section.
-    const time = at ?? stamped ?? Math.round(start + (end - start) * share)
-    stamped = at ?? stamped
+    // A clock may go back, and streams may be written out of order, but times never decrease.
+    const time = Math.max(last.at, line.at ?? estimate(line))
+    const isStamped = stream !== undefined && time === line.at
     last = { number, at: time }
     return {
       ...{ number, at: time, text: inBytes(await clean(text), maxBody) },
-      ...(at === undefined && { estimated: true }),
+      ...(!isStamped && { estimated: true }),
       ...(stream !== undefined && { stream }),
       ...(section !== undefined && spans.has(section.ordinal) && { section: section.ordinal }),
       ...(place !== undefined && { sectionName: await cleanName(place.name) }),
       ...(text.startsWith('ERROR: Job failed') && { isError: true }),
     }
+  }
+  /** Without any timestamp, the lines of a stretch were written at equal distances. */
+  const estimate = ({ stretch, index }: KeptLine): Millis => {
+    const { start, end } = timesOf(stretch)
+    return Math.round(start + ((end - start) * (index + 1)) / (lines.linesIn(stretch) + 1))
   }
   const cleanName = async (name: string): Promise<string> => {
     const shown = cleanNames.get(name) ?? (await clean(name))
@@ -81,12 +86,11 @@ async function* linesOf({
   }
   const note = (number: number, text: string): LogLine => ({ number, at: last.at, estimated: true, text })
 
-  for (const line of lines.head) yield await exportedLine(line)
-  const { missing } = lines
+  for (const line of head) yield await exportedLine(line)
   if (missing !== undefined) {
     yield note(missing.number, `[${missing.lines} lines of the log are left out here: ${missing.bytes} bytes]`)
   }
-  for (const line of lines.tail) yield await exportedLine(line)
+  for (const line of tail) yield await exportedLine(line)
   if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)
 }
 

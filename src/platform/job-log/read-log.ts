@@ -30,11 +30,12 @@ export function createReadLog({ client, redactText, readMax, linesMax }: ReadLog
     log.reader.end()
     const sections = log.sections.finish(redactText)
     const exported = wants.sections ? sections : []
+    const timesOf = (stretch: number) => log.sections.timesOf(stretch)
     return {
       ...{ bytes, isWhole, isFinished: log.isFinished, isTraced: log.isTraced },
       ranOn: log.ranOn.finish(redactText),
       ...{ sections, sectionsOmitted: log.sections.omitted, linesOmitted: log.lines.missing?.lines ?? 0 },
-      lines: async () => logLines({ job, lines: log.lines, sections, exported, redactText, readMax, isWhole }),
+      lines: async () => logLines({ lines: log.lines, timesOf, sections, exported, redactText, readMax, isWhole }),
     }
   }
 }
@@ -65,7 +66,11 @@ class OpenLog {
         this.ranOn.line(line.text, this.sections.place?.name)
         if (linesMax === 0) return
         this.isTraced = isTraced(line.text)
-        this.lines.add(isKey(line.text) ? { ...line, text: redacted } : line, this.sections.place)
+        this.lines.add(
+          isKey(line.text) ? { ...line, text: redacted } : line,
+          this.sections.place,
+          this.sections.stretch,
+        )
       },
     })
   }

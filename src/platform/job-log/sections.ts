@@ -5,7 +5,7 @@
 // 3. At the end of the log, the sections that are still open end with the job.
 //
 // The time of a marker is the timestamp of its line. Without one, it is the number in the marker or, if that is implausible, the time of the marker
-// before.
+// before. The markers of kept sections divide the log into stretches: the lines of a stretch were written between the times of these markers.
 import { instantOf } from './marker.ts'
 import { runsScript, sectionKindOf } from './runner-sections.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'
@@ -67,6 +67,8 @@ export class Sections {
   #count = 0
   /** The time of the marker before. */
   #last: number
+  /** The times of the markers that divide the log, in its order. They are within the job's times and never decrease. */
+  readonly #divides: number[] = []
   /** The last section that ran the job's script, and the innermost custom section that was open when that section ended. */
   #script: { readonly section: Kept | undefined; inner: Kept | undefined } | undefined
 
@@ -84,6 +86,16 @@ export class Sections {
   get place(): Place | undefined {
     const top = this.#open.at(-1)
     return top && { ordinal: top.nearest, name: top.name }
+  }
+
+  /** The stretch to which the next line belongs, from 0. */
+  get stretch(): number {
+    return this.#divides.length
+  }
+
+  /** When a stretch began and ended. */
+  timesOf(stretch: number): { readonly start: number; readonly end: number } {
+    return { start: this.#divides[stretch - 1] ?? this.#job.start, end: this.#divides[stretch] ?? this.#job.end }
   }
 
   marker(marker: ReadMarker): void {
@@ -125,7 +137,10 @@ export class Sections {
     const hasPlace = this.#kept.length < maxKept.all && (!isOther || this.#others < maxKept.others)
     const parent = around?.nearest
     const kept = hasPlace ? { ordinal, parent, name, kind, isByLine, start: at } : undefined
-    if (kept !== undefined) this.#kept.push(kept)
+    if (kept !== undefined) {
+      this.#kept.push(kept)
+      this.#divide(at)
+    }
     if (hasPlace && isOther) this.#others += 1
     this.#open.push({ ordinal, name, kind, kept, nearest: kept?.ordinal ?? parent })
   }
@@ -135,11 +150,18 @@ export class Sections {
     const closed = this.#open[index]
     if (closed === undefined) return
     if (closed.kind === 'runner' && runsScript(name)) this.#noteScript(closed)
-    for (const { kept } of this.#open.splice(index)) {
+    const ended = this.#open.splice(index)
+    if (ended.some(({ kept }) => kept !== undefined)) this.#divide(at)
+    for (const { kept } of ended) {
       if (kept === undefined) continue
       kept.end = at
       kept.isByLine &&= isByLine
     }
+  }
+
+  /** Begins another stretch. A marker's clock may be wrong, but the lines after it were written later than those before. */
+  #divide(at: number): void {
+    this.#divides.push(Math.max(this.#divides.at(-1) ?? this.#job.start, this.#withinJob(at)))
   }
 
   #noteScript(script: Open): void {
@@ -156,14 +178,18 @@ export class Sections {
     return at >= start - hour && at <= end + hour ? at : this.#last
   }
 
+  #withinJob(at: number): number {
+    return Math.min(Math.max(at, this.#job.start), this.#job.end)
+  }
+
   /** Makes the section for export. Its times are moved into the job's, and its end is not before its start. */
   #sectionOf(
     { isByLine, end = this.#job.end, start, name, title, failed, ...facts }: Kept,
     redactText: RedactText,
   ): Section {
-    const within = (at: number): number => Math.min(Math.max(at, this.#job.start), this.#job.end)
-    const [from, to] = [within(start), Math.max(within(start), within(end))]
-    const shift = Math.round(Math.max(Math.abs(from - start), Math.abs(within(end) - end)))
+    const [from, until] = [this.#withinJob(start), this.#withinJob(end)]
+    const to = Math.max(from, until)
+    const shift = Math.round(Math.max(Math.abs(from - start), Math.abs(until - end)))
     return {
       ...{ ...facts, name: redactText(name) },
       ...(title !== undefined && { title: shortTitle(redactedTo(2 * maxTitleLength, title, redactText)) }),

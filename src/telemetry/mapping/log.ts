@@ -33,6 +33,6 @@ export const logLineAttributes: readonly AttributeRow<OfLog & { readonly line: L
   { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a timestamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
   { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
   { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },
-  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp', note: 'always true', value: ({ line }) => line.estimated },
+  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp, or an earlier one than a line before it', note: 'always true', value: ({ line }) => line.estimated },
   ...ranOnAttributes,
 ]

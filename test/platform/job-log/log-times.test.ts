@@ -1,0 +1,174 @@
+// Tests the times of a log's lines: they never decrease with the number of the line, whatever the clocks of its markers and lines did.
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { KeptLines } from '../../../src/platform/job-log/kept-lines.ts'
+import { logLines } from '../../../src/platform/job-log/log-lines.ts'
+import { LogReader } from '../../../src/platform/job-log/log-reader.ts'
+import { Sections } from '../../../src/platform/job-log/sections.ts'
+import { jobStart, jobTimes, marker, stamp } from './read-log.ts'
+import { runs } from '../../full.ts'
+import type { JobTimes } from '../../../src/platform/job-log/sections.ts'
+import type { LogLine } from '../../../src/model/inside.ts'
+
+const redactText = createTextRedaction([])
+
+/** The lines of a log as they are exported. `maxBytes`: of the lines that are kept. */
+async function linesOf(
+  log: string,
+  job: JobTimes = jobTimes,
+  maxBytes = 1_000_000,
+  isWhole = true,
+): Promise<LogLine[]> {
+  const sections = new Sections(job)
+  const lines = new KeptLines(maxBytes)
+  const reader = new LogReader({
+    marker: found => sections.marker(found),
+    title: text => sections.title(text),
+    line: line => {
+      if (line.text !== '') lines.add(line, sections.place, sections.stretch)
+    },
+  })
+  reader.feed(Buffer.from(log))
+  reader.end()
+  const exported = sections.finish(redactText)
+  const timesOf = (stretch: number) => sections.timesOf(stretch)
+  const of = { lines, timesOf, sections: exported, exported, redactText, readMax: 100, isWhole }
+  return (await logLines(of)).flat()
+}
+
+/** Each line's text with the seconds since the start of the job. */
+const secondsOf = (lines: readonly LogLine[]) => lines.map(({ text, at }) => [text, (at - jobStart) / 1_000])
+
+function expectOrder(lines: readonly LogLine[]): void {
+  const numbers = lines.map(({ number }) => number)
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  const times = lines.map(({ at }) => at)
+  expect(times).toEqual(times.toSorted((a, b) => a - b))
+}
+
+describe('lines without timestamps', () => {
+  it('are between the markers around them, also those before, between and after the sections', async () => {
+    const log = readFileSync('test/fixtures/job-logs/unstamped.txt', 'utf8')
+    const start = 1_795_883_940_000
+    const job = { start, end: start + 70_000, isScriptFailure: true }
+    const lines = await linesOf(log, job)
+    expectOrder(lines)
+    const seconds = new Map(lines.map(({ text, at }) => [text.trim(), (at - start) / 1_000]))
+    const first = ['Running with gitlab-runner 16.5.0 (853330f9)', 'on runner-a abcdef12, system ID: s_1']
+    expect(lines.slice(0, 2).map(({ text }) => text.trim())).toEqual(first)
+    expect(first.map(text => seconds.get(text))).toEqual([3, 6])
+    expect(seconds.get('1 passing')).toBeGreaterThan(19)
+    expect(seconds.get('1 failing')).toBeLessThan(67)
+    expect(lines.at(-1)).toMatchObject({ text: 'ERROR: Job failed: exit code 1', isError: true, estimated: true })
+    expect(lines.at(-1)?.at).toBeGreaterThan(start + 68_000)
+    expect(lines.at(-1)?.at).toBeLessThan(start + 70_000)
+  })
+
+  it('follow the sections within their section', async () => {
+    const outer = [marker('start', 'outer', 10), 'a', marker('start', 'inner', 20), 'b', marker('end', 'inner', 30)]
+    const log = ['x', ...outer, 'c', marker('end', 'outer', 40), 'y'].join('\n')
+    const seconds = new Map(secondsOf(await linesOf(log)) as [string, number][])
+    expect(['x', 'a', 'b', 'c', 'y'].map(text => Math.floor((seconds.get(text) ?? 0) / 10))).toEqual([0, 1, 2, 3, 5])
+  })
+
+  it('are after those before them if a marker has an earlier, an impossible or no end time', async () => {
+    const back = ['a', marker('start', 'one', 30), 'b', marker('start', 'two', 10), 'c', marker('end', 'two', 20), 'd']
+    for (const log of [back, [...back, marker('end', 'one', 40), 'e', marker('start', 'far', 999_999_999), 'f']]) {
+      const lines = await linesOf(log.join('\n'))
+      expectOrder(lines)
+      expect(lines.every(({ at }) => at >= jobTimes.start && at <= jobTimes.end)).toBe(true)
+    }
+  })
+
+  it('are within the job if the clock of its runner differs', async () => {
+    for (const shift of [-900, 900]) {
+      const log = ['a', marker('start', 'step_script', shift + 10), 'b', marker('end', 'step_script', shift + 50), 'c']
+      const lines = await linesOf(log.join('\n'))
+      expectOrder(lines)
+      expect(lines.every(({ at }) => at >= jobTimes.start && at <= jobTimes.end)).toBe(true)
+    }
+  })
+})
+
+describe('lines with timestamps', () => {
+  it('have them', async () => {
+    const lines = await linesOf(`${stamp(1_000)}a\n${stamp(2_500, '01E ')}b\n`)
+    expect(lines.map(({ at, stream, estimated }) => [Math.floor(at - jobStart), stream, estimated])).toEqual([
+      ...[
+        [1_000, 'stdout', undefined],
+        [2_500, 'stderr', undefined],
+      ],
+    ])
+  })
+
+  it('have the time of the line before if that is later, which counts as estimated', async () => {
+    const lines = await linesOf([`${stamp(9_000)}a`, `${stamp(4_000)}b`, 'c', `${stamp(9_500)}d`].join('\n'))
+    expect(lines.map(({ text, at, estimated }) => [text, Math.floor(at - jobStart), estimated])).toEqual([
+      ...[
+        ['a', 9_000, undefined],
+        ['b', 9_000, true],
+        ['c', 9_000, true],
+        ['d', 9_500, undefined],
+      ],
+    ])
+  })
+
+  it('give their time to lines without, even if they are dropped themselves', async () => {
+    const dropped = Array.from({ length: 200 }, (_, nth) => `${stamp(nth * 100)}line ${nth}`)
+    const bare = Array.from({ length: 40 }, (_, nth) => `bare ${nth}`)
+    const lines = await linesOf([...dropped, ...bare].join('\n'), jobTimes, 1_200)
+    expectOrder(lines)
+    expect(lines.at(-1)).toMatchObject({ text: 'bare 39', at: jobStart + 19_900.123, estimated: true })
+  })
+})
+
+it('times never decrease with the number of the line', async () => {
+  const seconds = fc.oneof(fc.integer({ min: -20, max: 80 }), fc.integer({ min: -9_000, max: 9_000 }))
+  const name = fc.constantFrom('prepare_executor', 'step_script', 'own', 'other')
+  const part = fc.oneof(
+    fc
+      .tuple(fc.constantFrom('start' as const, 'end' as const), name, seconds)
+      .map(([edge, of, at]) => marker(edge, of, at)),
+    fc.constantFrom('text', 'ERROR: Job failed: exit code 1', '', '\u001b[0Ktext'),
+    fc.tuple(seconds, fc.constantFrom('00O ', '01E ', '00O+')).map(([at, kind]) => stamp(at * 1_000, kind)),
+  )
+  const log = fc.array(
+    fc.array(part, { maxLength: 3 }).map(parts => parts.join('')),
+    { maxLength: 60 },
+  )
+  const times = fc.record({
+    start: fc.integer({ min: -5_000, max: 5_000 }),
+    length: fc.integer({ min: 0, max: 90_000 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      log,
+      times,
+      fc.integer({ min: 64, max: 4_000 }),
+      fc.boolean(),
+      async (all, { start, length }, maxBytes, isWhole) => {
+        const job = { start: jobStart + start, end: jobStart + start + length, isScriptFailure: false }
+        expectOrder(await linesOf(all.join('\n'), job, maxBytes, isWhole))
+      },
+    ),
+    runs(1_000),
+  )
+})
+
+it('beyond the sections that are kept, lines are still in order', async () => {
+  const log = Array.from({ length: 600 }, (_, nth) => [
+    marker('start', 'own', nth / 10),
+    `line ${nth}`,
+    marker('end', 'own', nth / 10),
+  ])
+  const lines = await linesOf(
+    log
+      .flat()
+      .map(one => one.replace(/\.\d+:/, ':'))
+      .join('\n'),
+  )
+  expectOrder(lines)
+  expect(lines.at(-1)?.at).toBeLessThanOrEqual(jobTimes.end)
+})
