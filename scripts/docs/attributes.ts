@@ -180,7 +180,7 @@ const testRecords = `Enabled by \`PIPESPAN_TESTS\`. These log records are events
 \`PIPESPAN_EVENTS_NAME_ATTRIBUTE\` also in the attribute ${code(eventAttributes[0]?.keys[0] ?? '')}. They have the trace and span ID of the job, and the time of its end. Severity: ERROR for failures, otherwise INFO. A job has one
 report, and at most 100 failures and 100 flaky tests.`
 
-const faults = `If a report cannot be read to its end, \`platform.test.report.fault\` says why (${reportFaultReasons.map(code).join(', ')}), and what was read until then counts.`
+const faults = `If a report cannot be read to its end, \`platform.test.report.fault\` says why (${reportFaultReasons.map(code).join(', ')}), and what was read until then counts. \`mismatch\`: the report was read whole, but a suite declares more failures and errors than the report has in it.`
 
 const testSpan = `Enabled by \`PIPESPAN_TESTS_SPANS\`. Span names: \`test suite: {name}\`, under the job's span, and \`test: {name}\`, under its suite's. Kind: INTERNAL. Status: ERROR for what failed, otherwise UNSET. A suite has its own times if they
 are within the job; otherwise suites are placed one after another, within the section of the job's script if its sections are exported. At most 1,000 spans per job, suites first.`

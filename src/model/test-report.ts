@@ -9,7 +9,7 @@ export interface TestTotals {
   readonly failed: number
   readonly errored: number
   readonly skipped: number
-  /** How many of all these were repeated after a failure. */
+  /** How many of all these failed in one run and passed in another. */
   readonly flaky: number
   /** Sum of the suites' times. */
   readonly seconds: number
@@ -70,8 +70,9 @@ export const reportFaultReasons = [
   'too_large',
   'too_deep',
   'too_many',
+  'mismatch',
 ] as const
-/** `foreign`: the report has another format than its type says. */
+/** `mismatch`: it was read whole, but it declares more failures than it has. `foreign`: the report has another format than its type says. */
 export type ReportFaultReason = (typeof reportFaultReasons)[number] | 'foreign'
 
 export interface ReportFaultFacts {

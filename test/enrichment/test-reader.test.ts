@@ -1,4 +1,5 @@
 // Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { answer, json, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
@@ -177,7 +178,20 @@ describe('the tests of jobs', () => {
     platform.reply = packed(surefire)
     await finish([tested(4)], 10, { sha: 'b'.repeat(40) })
     const within = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
-    expect(within.map(one => one.attributes['platform.test.case.flaky.within'])).toEqual(['report', 'report'])
+    expect(within.map(one => one.attributes['platform.test.case.flaky.within'])).toEqual(['report'])
+  })
+
+  it.each([
+    ['surefire-flaky', 1, ['it.Hooks.createsHook']],
+    ['pytest-call-and-teardown', 0, []],
+    ['suite-level-error', 0, []],
+  ])('are not flaky if every run failed: %s', async (file, count, names) => {
+    platform.reply = packed(readFileSync(`test/fixtures/reports/${file}.xml`, 'utf8'))
+    await finish([tested(1)])
+    const all = (await records()).map(({ eventName, attributes }) => ({ eventName, attributes }))
+    expect(all[0]?.attributes).toMatchObject({ 'platform.test.flaky': count })
+    const flaky = all.filter(({ eventName }) => eventName === 'platform.test.case.flaky')
+    expect(flaky.map(({ attributes }) => attributes['test.case.name'])).toEqual(names)
   })
 
   it('are charged with the time of the jobs that failed because of them only', async () => {

@@ -70,7 +70,7 @@ export function testsCard({ totals, fault, failures, left, flaky }: JobReport): 
         <strong>${counted(total, 'test')}</strong> in
         ${duration(seconds * 1_000)}${total > 0 && `: ${counts.length === 0 ? 'all passed' : counts.join(', ')}`}.
       </p>
-      ${fault !== undefined && html`<p class="dim">The report could not be read completely: ${fault.detail}</p>`}
+      ${fault !== undefined && html`<p class="dim">${faultText(fault)}</p>`}
       ${failures.map((failure, index) => failedTest(failure, index === 0))}
       ${left > 0 && html`<p class="dim">${counted(left, 'more failure')} left out.</p>`}
       ${flaky.length > 0 && html`<h3>Flaky</h3>`}
@@ -81,6 +81,10 @@ export function testsCard({ totals, fault, failures, left, flaky }: JobReport): 
         </ul>`
       }`,
   )
+}
+
+function faultText({ reason, detail }: NonNullable<JobReport['fault']>): string {
+  return reason === 'mismatch' ? detail : `The report could not be read completely: ${detail}`
 }
 
 const seenIn: Readonly<Record<FlakyTest['within'], string>> = {

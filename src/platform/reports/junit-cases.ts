@@ -1,17 +1,22 @@
-// Turns XML elements into suites and cases. It understands all dialects of JUnit: nested suites, several results in one case, reruns.
+// Turns XML elements into suites and cases. It understands all dialects of JUnit: nested suites, several results in one case, reruns, failures of a
+// suite itself.
 import { readOrdinal, readSeconds } from './figures.ts'
 import { parseWireTime } from '../wire-time.ts'
 import { ReportFault } from './report-fault.ts'
 import { maxSecret } from '../text-redaction.ts'
 import type { Attributes, ElementSink } from './xml-elements.ts'
+import { isFailed } from './suite-cases.ts'
 import type { CaseSink, ReportedCase } from './test-collector.ts'
 import type { ReportCaps } from './caps.ts'
 import type { TestResult } from '../../model/test-report.ts'
 
 interface OpenCase {
   readonly attributes: Attributes
+  /** Its suite failed itself, for example because it could not be loaded. */
+  readonly isOfSuite: boolean
   result: TestResult
-  reruns: boolean
+  /** Number of failures and errors in it, of all its runs. */
+  failures: number
   /** `type`, `message` and `stack` come from the element that decides the result: the first one of the highest weight. */
   type: string
   message: string
@@ -20,7 +25,7 @@ interface OpenCase {
 
 interface OpenElement {
   readonly name: string
-  readonly kind: 'suites' | 'suite' | 'case' | 'words' | 'rerun' | 'other'
+  readonly kind: 'suites' | 'suite' | 'suiteResult' | 'case' | 'words' | 'other'
 }
 
 /** Elements that may decide the result of a case. The one of the highest weight decides, whatever their order. */
@@ -28,6 +33,8 @@ const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 
 const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
 /** Elements for the failed runs of a case that was repeated (Maven Surefire). */
 const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
+/** Pytest writes a second case for an error in the teardown of a test that failed: both are of one run. */
+const pytestTeardown = /^failed on teardown\b/
 /** Values of an attribute that mark a case that did not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
@@ -44,11 +51,22 @@ export interface JunitCases extends ElementSink {
 
 export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   const stack: OpenElement[] = []
+  /** The names of the open suites. */
+  const suites: string[] = []
   let openCase: OpenCase | undefined
   let sawSuite = false
 
   function kindOf(name: string, attributes: Attributes): OpenElement['kind'] {
     if (openCase !== undefined) return kindWithin(openCase, name, attributes)
+    const result = results[name]
+    if (isFailed(result) && isSuite(stack.at(-1))) {
+      // Frameworks leave out the names of suites, but a case must have one.
+      const suite = suites.findLast(one => one !== '') ?? 'test suite'
+      openCase = caseOf({ name: suite }, true)
+      openCase.failures = 1
+      begin(openCase, result, attributes)
+      return 'suiteResult'
+    }
     switch (name) {
       // If a root arrives while elements are open, the document before was not finished.
       case 'testsuites':
@@ -66,11 +84,12 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   function kindWithin(own: OpenCase, name: string, attributes: Attributes): OpenElement['kind'] {
     const isDirect = stack.at(-1)?.kind === 'case'
     if (isDirect && reruns.test(name)) {
-      own.reruns = true
-      return 'rerun'
+      own.failures += 1
+      return 'other'
     }
     const result = results[name]
     if (!isDirect || result === undefined) return 'other'
+    if (isFailed(result)) own.failures += 1
     if (weights[result] <= weights[own.result]) return 'other'
     begin(own, result, attributes)
     return 'words'
@@ -82,11 +101,14 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
 
   function closeElement(): void {
     const element = stack.pop()
-    if (element?.kind === 'case' && openCase !== undefined) {
+    if ((element?.kind === 'case' || element?.kind === 'suiteResult') && openCase !== undefined) {
       sink.case(reported(openCase))
       openCase = undefined
     }
-    if (element?.kind === 'suite' || element?.kind === 'suites') sink.endSuite()
+    if (isSuite(element)) {
+      suites.pop()
+      sink.endSuite()
+    }
   }
 
   function closeAll(): void {
@@ -109,18 +131,21 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
       stack.push({ name, kind })
       if (kind === 'suite' || kind === 'suites') {
         sawSuite = true
+        const { name: own = '', file = attributes.filepath, tests, failures, errors } = attributes
+        suites.push(own === '' ? (file ?? '') : own)
         sink.beginSuite({
-          name: attributes.name ?? '',
-          file: attributes.file ?? attributes.filepath,
-          tests: readOrdinal(attributes.tests),
+          ...{ name: own, file, tests: readOrdinal(tests) },
+          failures: (readOrdinal(failures) ?? 0) + (readOrdinal(errors) ?? 0),
           seconds: readSeconds(attributes.time) ?? readSeconds(attributes.duration),
           startedAt: parseWireTime(attributes.timestamp),
         })
       }
-      if (kind === 'case') openCase = { attributes, result: 'pass', reruns: false, type: '', message: '', stack: '' }
+      if (kind === 'case') openCase = caseOf(attributes, false)
     },
     text: text => {
-      if (stack.at(-1)?.kind === 'words' && openCase !== undefined && openCase.stack.length < maxWordsLength) {
+      const kind = stack.at(-1)?.kind
+      if (kind !== 'words' && kind !== 'suiteResult') return
+      if (openCase !== undefined && openCase.stack.length < maxWordsLength) {
         openCase.stack += text.slice(0, maxWordsLength - openCase.stack.length)
       }
     },
@@ -134,7 +159,15 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   }
 }
 
-function reported({ attributes, result, reruns: repeated, type, message, stack }: OpenCase): ReportedCase {
+function isSuite(element: OpenElement | undefined): boolean {
+  return element?.kind === 'suite' || element?.kind === 'suites'
+}
+
+function caseOf(attributes: Attributes, isOfSuite: boolean): OpenCase {
+  return { attributes, isOfSuite, result: 'pass', failures: 0, type: '', message: '', stack: '' }
+}
+
+function reported({ attributes, isOfSuite, result, failures, type, message, stack }: OpenCase): ReportedCase {
   const { name = '', classname = '', file, filepath, line, lineno, time, status, result: ended } = attributes
   const run = attributes.attempt ?? attributes.retry ?? attributes.rerun
   const isNotRun = result === 'pass' && (notRun.test(status ?? '') || notRun.test(ended ?? ''))
@@ -145,7 +178,7 @@ function reported({ attributes, result, reruns: repeated, type, message, stack }
     line: readOrdinal(line ?? lineno),
     seconds: readSeconds(time),
     result: isNotRun ? 'skip' : result,
-    isRerun: repeated,
+    ...{ failures, isOfSuite, isTeardown: pytestTeardown.test(message) },
     run: run === 'true' ? 1 : (readOrdinal(run) ?? 0),
     words: { type, message, stack },
   }

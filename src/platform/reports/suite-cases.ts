@@ -4,7 +4,8 @@
 // ordinal 2. They are runs of one test only if the report says so, in one of two ways:
 //   - the number in `attempt`, `retry` or `rerun` of a case is higher than that of the previous case of its name; or
 //   - the suite declares a number of tests, has more cases than that, and exactly that many different names.
-// File and line count as parts of the name. The last run that was not skipped decides whether the test passed.
+// File and line count as parts of the name. The last run that was not skipped decides whether the test passed. A test is flaky if one of its runs
+// failed and another one passed: not if every run failed.
 import { testHashOf, testNameOf, type NamedCase } from './test-name.ts'
 import type { TestFailure, TestName, TestResult } from '../../model/test-report.ts'
 
@@ -12,8 +13,12 @@ export interface CaseRun extends NamedCase {
   readonly line?: number | undefined
   readonly seconds?: number | undefined
   readonly result: TestResult
-  /** True if this case itself says that the test was repeated after a failure. */
-  readonly isRerun: boolean
+  /** Number of failures and errors in this case: of several runs, if the case itself says that the test was repeated. */
+  readonly failures: number
+  /** The suite failed, not one of its tests. */
+  readonly isOfSuite?: boolean | undefined
+  /** The error is one of the teardown after the run that the case before reported. */
+  readonly isTeardown?: boolean | undefined
   /** The number of the run, if the report has one; otherwise 0. */
   readonly run: number
 }
@@ -23,7 +28,9 @@ export interface TestState {
   readonly hash: number
   readonly test: TestName
   result: TestResult
-  isFlaky: boolean
+  /** Numbers of its runs that failed and passed. */
+  failures: number
+  passes: number
   seconds: number | undefined
   failure: TestFailure | undefined
 }
@@ -33,6 +40,8 @@ interface Known extends TestState {
   readonly identity: string
   /** The number of the last run. */
   run: number
+  readonly isTeardown: boolean
+  readonly isOfSuite: boolean
 }
 
 export interface SuiteCases {
@@ -51,7 +60,10 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
   const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {
-    known.isFlaky ||= again.isFlaky || isFailed(known.result) || isFailed(again.result)
+    // The teardown belongs to the run before, which therefore did not pass.
+    if (again.isTeardown && known.result === 'pass') known.passes -= 1
+    known.failures += again.failures
+    known.passes += again.passes
     if (again.seconds !== undefined) known.seconds = (known.seconds ?? 0) + again.seconds
     known.run = again.run
     const isDecisive =
@@ -63,16 +75,19 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
 
   return {
     add: (reported, failureOf) => {
-      const { file = '', line = '', result, isRerun, seconds, run } = reported
+      const { file = '', line = '', result, failures, seconds, run, isOfSuite = false, isTeardown = false } = reported
       const name = testHashOf(reported)
       const last = latest.get(name)
-      const identity = `${name} ${file}:${line}`
+      const identity = isOfSuite ? `suite ${all.length}` : `${name} ${file}:${line}`
       const isAgain = last?.identity === identity && run > last.run
       const ordinal = isAgain ? last.test.ordinal : last && (last.test.ordinal ?? 1) + 1
       const test = { ...testNameOf(reported, suite), ...(ordinal !== undefined && { ordinal }) }
       const failure = isFailed(result) ? failureOf(test) : undefined
       const hash = ordinal === undefined ? name : testHashOf(reported, ordinal)
-      const known: Known = { hash, test, identity, run, result, isFlaky: isRerun, seconds, failure }
+      const known: Known = {
+        ...{ hash, test, identity, run, result, seconds, failure, isOfSuite, isTeardown },
+        ...{ failures, passes: result === 'pass' ? 1 : 0 },
+      }
       if (isAgain) repeat(last, known)
       else {
         latest.set(name, known)
@@ -81,7 +96,9 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
       }
     },
     tests: declared => {
-      if (declared === undefined || declared >= all.length || first.size !== declared) return all
+      // The number of declared tests does not include failures of the suite itself.
+      const own = all.filter(({ isOfSuite }) => isOfSuite).length
+      if (declared === undefined || declared + own >= all.length || first.size !== declared + own) return all
       for (const known of all) {
         const one = first.get(known.identity) ?? known
         if (one !== known) repeat(one, known)
@@ -91,6 +108,6 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
   }
 }
 
-export function isFailed(result: TestResult): result is 'fail' | 'error' {
+export function isFailed(result: TestResult | undefined): result is 'fail' | 'error' {
   return result === 'fail' || result === 'error'
 }

@@ -21,6 +21,8 @@ export interface ReportedSuite {
   readonly startedAt?: Millis | undefined
   /** The number of tests that the suite declares. It includes those of nested suites. */
   readonly tests?: number | undefined
+  /** The number of failures and errors that the suite declares, with those of nested suites. */
+  readonly failures?: number | undefined
 }
 
 export interface ReportedCase extends CaseRun {
@@ -58,6 +60,8 @@ const defaultMaxSeconds = 1e9
 
 interface OpenSuite {
   readonly reported: ReportedSuite
+  /** The number of failures in the report before it. */
+  readonly failuresBefore: number
   hasSuites: boolean
   readonly cases: SuiteCases
 }
@@ -73,6 +77,10 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   const totals = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 0 }
   const dropped = { cases: 0, suites: 0, failures: 0, times: 0 }
   let read = 0
+  /** Number of failures and errors in all cases. One case may have several of them. */
+  let seenFailures = 0
+  /** The first suite that declares more failures than it has. */
+  let mismatch: ReportFault | undefined
   let keptCases = 0
   /** Number of failures with a message in suites that are still open. */
   let pendingWords = 0
@@ -86,7 +94,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
 
   function begin(reported: ReportedSuite): OpenSuite {
     const cases = createSuiteCases(reported.name, () => (pendingWords -= 1))
-    const suite = { reported, hasSuites: false, cases }
+    const suite = { reported, failuresBefore: seenFailures, hasSuites: false, cases }
     open.push(suite)
     return suite
   }
@@ -138,10 +146,19 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     })
   }
 
-  function count({ hash, test, result, isFlaky, failure, seconds = 0 }: TestState): void {
+  function compare({ reported: { failures: declared = 0 }, failuresBefore }: OpenSuite): void {
+    const seen = seenFailures - failuresBefore
+    if (seen >= declared) return
+    mismatch ??= new ReportFault(
+      'mismatch',
+      `A suite of the report declares ${declared} failures and errors, and has ${seen} of them.`,
+    )
+  }
+
+  function count({ hash, test, result, failures: failedRuns, passes, failure, seconds = 0 }: TestState): void {
     totals.total += 1
     totals[counts[result]] += 1
-    if (isFlaky) {
+    if (failedRuns > 0 && passes > 0) {
       totals.flaky += 1
       if (flaky.size < limits.flaky) flaky.set(hash, test)
     }
@@ -165,7 +182,9 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
 
   function endSuite(): void {
     const suite = open.pop()
-    if (suite !== undefined) close(suite)
+    if (suite === undefined) return
+    compare(suite)
+    close(suite)
   }
 
   return {
@@ -180,6 +199,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         return
       }
       read += 1
+      seenFailures += reported.failures
       const suite = open.at(-1) ?? begin({ name: '' })
       const run = { ...reported, seconds: plausible(reported.seconds) }
       suite.cases.add(run, test => failureOf(suite.reported, test, run))
@@ -191,7 +211,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         'too_many',
         `The report has ${read + dropped.cases} cases; ${read} of them were read.`,
       )
-      const why = fault ?? (dropped.cases > 0 ? cut : undefined)
+      const why = fault ?? (dropped.cases > 0 ? cut : mismatch)
       // A test that failed in one suite and passed in another counts as failed.
       for (const hash of failed.keys()) passed.delete(hash)
       const report: TestReport = {

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { maybe, wireList, wireText } from '../rest/wire-field.ts'
 import { createTestCollector, type CollectorOptions, type ReportedCase } from './test-collector.ts'
+import { isFailed } from './suite-cases.ts'
 import { ReportFault } from './report-fault.ts'
 import type { TestsRead } from '../port/inside.ts'
 
@@ -29,6 +30,8 @@ const testCase = z.object({
 const testSuite = z.object({
   name: z.string(),
   total_time: maybe(z.number().nonnegative()),
+  failed_count: maybe(z.number().nonnegative()),
+  error_count: maybe(z.number().nonnegative()),
   suite_error: maybe(wireText),
   test_cases: wireList.catch([]),
 })
@@ -62,7 +65,8 @@ export async function readTestReport(
 
 async function readSuite(suite: z.infer<typeof testSuite>, options: CollectorOptions): Promise<TestsRead> {
   const collector = createTestCollector(options)
-  collector.beginSuite({ name: suite.name, seconds: suite.total_time })
+  const { failed_count: failures = 0, error_count: errors = 0 } = suite
+  collector.beginSuite({ name: suite.name, seconds: suite.total_time, failures: failures + errors })
   for await (const item of inTurns(suite.test_cases)) {
     const { data } = testCase.safeParse(item)
     if (data === undefined) continue
@@ -75,9 +79,9 @@ async function readSuite(suite: z.infer<typeof testSuite>, options: CollectorOpt
       system_output: systemOutput,
       stack_trace: trace,
     } = data
+    const result = Object.hasOwn(results, status) ? results[status as keyof typeof results] : 'pass'
     collector.case({
-      ...{ name, classname: classname ?? '', file, seconds, isRerun: false, run: 0 },
-      result: status in results ? results[status as keyof typeof results] : 'pass',
+      ...{ name, classname: classname ?? '', file, seconds, result, failures: isFailed(result) ? 1 : 0, run: 0 },
       words: wordsOf(systemOutput, trace),
     })
   }

@@ -38,7 +38,7 @@ export const testReportAttributes: readonly AttributeRow<OfJob & { readonly summ
   { keys: ['platform.test.failed'], type: 'int', when: always, value: ({ summary }) => summary.totals.failed },
   { keys: ['platform.test.errored'], type: 'int', when: always, value: ({ summary }) => summary.totals.errored },
   { keys: ['platform.test.skipped'], type: 'int', when: always, value: ({ summary }) => summary.totals.skipped },
-  { keys: ['platform.test.flaky'], type: 'int', when: always, note: 'included in the others: repeated after a failure', value: ({ summary }) => summary.totals.flaky },
+  { keys: ['platform.test.flaky'], type: 'int', when: always, note: 'included in the others: failed in one run and passed in another', value: ({ summary }) => summary.totals.flaky },
   { keys: ['platform.test.duration'], type: 'int', when: always, note: 'ms; sum over the suites', value: ({ summary }) => milliseconds(summary.totals.seconds) },
   { keys: ['platform.test.report.fault'], recurs, type: 'string', when: 'it could not be read to its end', note: 'why, below', value: ({ summary }) => summary.fault?.reason },
   { keys: ['platform.test.cases.dropped'], type: 'int', when: 'above 0', note: 'cases beyond the first 100,000', value: ({ summary }) => summary.dropped.cases || undefined },

@@ -1,5 +1,6 @@
 // Tests the reader of JUnit reports: it understands every dialect, and no uploaded file harms it.
 import { deflateRawSync, gzipSync } from 'node:zlib'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readJunit, type TestReadOptions } from '../../../src/platform/reports/junit.ts'
@@ -37,13 +38,29 @@ describe('a report of a test framework', () => {
     expect(await totalsOf(weighty)).toEqual([1, 0, 1, 0, 0, 0])
   })
 
-  it('counts reruns as flaky, and tests that finally pass as passed', async () => {
-    expect(await totalsOf(surefire)).toEqual([3, 2, 1, 0, 0, 2])
-    const { report } = await read(surefire)
-    expect(report.flaky.map(({ name }) => name)).toEqual([
-      'com.example.OrderTest.retries',
-      'com.example.OrderTest.cancels',
-    ])
+  it('counts a test as flaky if it failed and passed, not if each of its reruns failed', async () => {
+    expect(await totalsOf(surefire)).toEqual([3, 2, 1, 0, 0, 1])
+    const flakyIn = async (text: string) => (await read(text)).report.flaky.map(({ name }) => name)
+    expect(await flakyIn(surefire)).toEqual(['com.example.OrderTest.retries'])
+    const both = readFileSync('test/fixtures/reports/surefire-flaky.xml', 'utf8')
+    expect(await totalsOf(both)).toEqual([3, 2, 0, 1, 0, 1])
+    expect(await flakyIn(both)).toEqual(['it.Hooks.createsHook'])
+  })
+
+  it('has a flaky test for each case in which a run failed and which passed, whatever its elements', async () => {
+    const reruns = ['flakyFailure', 'flakyError', 'rerunFailure', 'rerunError']
+    const elements = fc.shuffledSubarray([...reruns, 'failure', 'error', 'skipped', 'system-out'])
+    await fc.assert(
+      fc.asyncProperty(elements, async all => {
+        const cases = `<testcase name="a">${all.map(name => `<${name} message="m"/>`).join('')}</testcase>`
+        const { report, outcomes } = await read(`<testsuite name="s">${cases}</testsuite>`)
+        const hasPassed = !all.some(name => ['failure', 'error', 'skipped'].includes(name))
+        const isFlaky = hasPassed && all.some(name => reruns.includes(name))
+        expect([report.totals.flaky, report.flaky.length, outcomes.flaky.size]).toEqual(Array(3).fill(isFlaky ? 1 : 0))
+        expect(outcomes.passed.size).toBe(hasPassed ? 1 : 0)
+      }),
+      runs(200),
+    )
   })
 
   it('names a failure with its suite, file, line, type, message and stack', async () => {
@@ -85,7 +102,7 @@ describe('a report of a test framework', () => {
   })
 
   it('is read to its end if it consists of several documents with their own roots', async () => {
-    expect(await totalsOf(pytest + surefire + '\n' + jest)).toEqual([9, 4, 3, 1, 1, 2])
+    expect(await totalsOf(pytest + surefire + '\n' + jest)).toEqual([9, 4, 3, 1, 1, 1])
     const members = Buffer.concat([gzipSync(pytest), gzipSync(jest)])
     expect((await read(members)).report.totals.total).toBe(6)
   })
@@ -183,7 +200,7 @@ describe('cases of the same name in a suite', () => {
     const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
     const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
     expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
-    expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 1])
+    expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 0])
     // The result of the last run decides.
     expect(await totalsOf(runsOf(run(first, 'pass'), run(second, 'pass'), run(third, 'failure')))).toEqual([
       ...[1, 0, 1, 0, 0, 1],
@@ -191,7 +208,10 @@ describe('cases of the same name in a suite', () => {
     expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
     // These are two tests of one name, each with a second run.
     const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
-    expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 2])
+    expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 1])
+    // No run passed.
+    const none = runsOf(run(first, 'failure'), run(second, 'error'), run(third, 'failure'))
+    expect(await totalsOf(none)).toEqual([1, 0, 1, 0, 0, 0])
     expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
   })
 
@@ -215,10 +235,24 @@ describe('cases of the same name in a suite', () => {
   })
 
   it('are runs of one test if the suite counts them as one', async () => {
-    expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 1])
+    expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 0])
     expect((await read(pytestTeardown)).report.failures).toMatchObject([{ message: 'assert 1 == 2' }])
     const [a, b] = [caseOf('failure'), caseOf('pass', 'name="y"')]
     expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
+  })
+
+  it('are the call and the teardown of one run if the second is an error of the teardown', async () => {
+    const text = readFileSync('test/fixtures/reports/pytest-call-and-teardown.xml', 'utf8')
+    expect(await totalsOf(text)).toEqual([2, 1, 1, 0, 0, 0])
+    const teardown =
+      '<testcase name="x" classname="C"><error message="failed on teardown with &quot;E&quot;"/></testcase>'
+    const other = caseOf('pass', 'name="y"')
+    const passes = suiteOf([caseOf('pass'), teardown, other], 'tests="2"')
+    expect(await totalsOf(passes)).toEqual([2, 1, 0, 1, 0, 0])
+    // The first run failed in its teardown, and the second one passed.
+    expect(await totalsOf(suiteOf([caseOf('pass'), teardown, caseOf('pass'), other], 'tests="2"'))).toEqual([
+      ...[2, 2, 0, 0, 0, 1],
+    ])
   })
 
   it('count separately if the count of the suite says so or is implausible', async () => {
@@ -235,6 +269,93 @@ describe('cases of the same name in a suite', () => {
     const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
     const { report } = await read(suiteOf([...retried.flat(), ...lost]))
     expect([report.failures.length, report.dropped.failures, report.totals.flaky]).toEqual([100, 30, 150])
+  })
+})
+
+describe('a suite that failed itself', () => {
+  const failuresIn = async (text: string) =>
+    (await read(text)).report.failures.map(({ suite, name, ordinal, result, message }) => [
+      suite,
+      name,
+      ordinal,
+      result,
+      message,
+    ])
+
+  it('is a failed case of its name, besides its cases', async () => {
+    const text = readFileSync('test/fixtures/reports/suite-level-error.xml', 'utf8')
+    expect(await totalsOf(text)).toEqual([3, 1, 1, 1, 0, 0])
+    expect(await failuresIn(text)).toEqual([
+      ['src/app.test.ts', 'src/app.test.ts', undefined, 'error', 'Suite failed to run: cannot find module ./app'],
+      ['src/hooks.test.ts', 'src/hooks.test.ts', undefined, 'fail', 'afterAll hook failed'],
+    ])
+    expect((await read(text)).report.failures[1]?.stack).toBe('at hooks.test.ts:4')
+    expect((await read(text)).report.suites).toMatchObject([
+      { failed: true, count: 1 },
+      { failed: true, count: 2 },
+    ])
+  })
+
+  it('is one for each of its elements, at any depth, and at the root', async () => {
+    const nested = `<testsuites name="all"><error message="root"/><testsuite name="outer"><testsuite name="inner" file="a.php">
+      <failure message="one">stack</failure><error/><testcase name="a"/></testsuite><failure message="two"/></testsuite></testsuites>`
+    expect(await totalsOf(nested)).toEqual([5, 1, 2, 2, 0, 0])
+    expect(await failuresIn(nested)).toEqual([
+      ['inner', 'inner', undefined, 'fail', 'one'],
+      ['inner', 'inner', 2, 'error', undefined],
+      ['outer', 'outer', undefined, 'fail', 'two'],
+      ['all', 'all', undefined, 'error', 'root'],
+    ])
+  })
+
+  it('has the name of its file, or of the suite around it, if it has none', async () => {
+    const nameless = `<testsuite name="outer"><testsuite file="a.js"><error/></testsuite><testsuite><error/></testsuite></testsuite>`
+    expect((await failuresIn(nameless)).map(([, name]) => name)).toEqual(['a.js', 'outer'])
+    expect((await failuresIn('<testsuites><failure/></testsuites>')).map(([, name]) => name)).toEqual(['test suite'])
+  })
+
+  it('is not made of what it prints, or of what is within other elements', async () => {
+    const text = `<testsuite name="s" errors="0"><properties><property name="failure"/><error/></properties><skipped/>
+      <system-out><failure/></system-out><system-err>an error</system-err><testcase name="a"/></testsuite>`
+    expect(await totalsOf(text)).toEqual([1, 1, 0, 0, 0, 0])
+  })
+
+  it('does not change which of its cases are runs of one test', async () => {
+    const withError = pytestTeardown.replace(
+      '</testsuite>',
+      '<error message="session"/><error message="again"/></testsuite>',
+    )
+    expect(await totalsOf(withError)).toEqual([4, 1, 1, 2, 0, 0])
+    const two = '<testsuite name="s" tests="2"><testcase name="a"/><testcase name="a"/><error/></testsuite>'
+    expect(await totalsOf(two)).toEqual([3, 2, 0, 1, 0, 0])
+  })
+
+  it('says so if it declares more failures and errors than it has', async () => {
+    const faultOf = async (text: string) => (await read(text)).report.fault
+    const suiteOf = (declared: string, cases: string) =>
+      `<testsuites ${declared}><testsuite name="s">${cases}</testsuite></testsuites>`
+    const failed = '<testcase name="a"><failure/></testcase>'
+    expect(await faultOf(suiteOf('failures="1" errors="1"', failed))).toEqual({
+      reason: 'mismatch',
+      detail: expect.stringMatching(
+        /^A suite of the report declares 2 failures and errors, and has 1 of them\. Look into/,
+      ) as string,
+    })
+    expect((await faultOf(`<testsuite failures="1"><testcase name="a"/></testsuite>`))?.reason).toBe('mismatch')
+    const inner = `<testsuites failures="1"><testsuite failures="0">${failed}</testsuite><testsuite errors="1"><testcase name="b"/></testsuite></testsuites>`
+    expect((await faultOf(inner))?.reason).toBe('mismatch')
+    // What is called a failure may be an error elsewhere, and some count each run or each assertion.
+    const again = '<testcase name="b"><error/><rerunError/><rerunError/></testcase>'
+    for (const fine of [
+      suiteOf('failures="0" errors="1"', failed),
+      suiteOf('errors="3" failures="1"', failed + again),
+      suiteOf('failures="x"', ''),
+      suiteOf('', failed),
+    ])
+      expect(await faultOf(fine)).toBeUndefined()
+    for (const sample of [pytest, surefire, jest, phpunit, googletest, pytestTeardown, repeated])
+      expect((await read(sample)).report.fault?.reason).toBeUndefined()
+    expect((await faultOf('<testsuite errors="2"><testcase name="a"/>'))?.reason).toBe('truncated')
   })
 })
 
