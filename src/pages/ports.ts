@@ -34,7 +34,7 @@ export interface PagesSources {
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
-  readonly tests: Pick<TestMemory, 'figures' | 'flakyDays'>
+  readonly tests: Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'>
   readonly deployments: Pick<Deployments, 'list' | 'current'>
   readonly incidents: Pick<Incidents, 'opened' | 'open'>
   readonly changes: Pick<Changes, 'list' | 'states'>

@@ -73,13 +73,14 @@ async function deploy(all: readonly (readonly [Project, string, number])[]): Pro
   )
 }
 
+/** Two flaky tests, which failed in the same job. */
 async function makeFlaky({ id, path: project = '' }: Project, minutes: number): Promise<void> {
   for (const hasFailed of [true, false])
     await house.daemon.store.tests.record({
       ...{ instance, projectId: id, project, job: 'unit', jobId: id * 2 + Number(hasFailed), pipelineId: id },
       ...{ revision: 'abc', flaky: new Map(), endedAt: Date.now(), lostMs: minutes * 60_000, slowest: [] },
-      failed: hasFailed ? new Map([[7, { suite: '', name: 'adds up' }]]) : new Map(),
-      passed: new Set(hasFailed ? [] : [7]),
+      failed: new Map(hasFailed ? [7, 8].map(hash => [hash, { suite: '', name: `adds up ${hash}` }]) : []),
+      passed: new Set(hasFailed ? [] : [7, 8]),
     })
 }
 
@@ -126,24 +127,24 @@ describe('the flaky tests of a group and of an own attribute', () => {
     groups?: object
   }
 
-  it('are added up with the time lost, also those that are not listed', async () => {
+  it('are added up with the time lost, in which each job counts once, also those that are not listed', async () => {
     const minute = 60_000
     const { flaky, total, subgroups, groups } = await json<Flaky>('/tests?project=acme/&limit=1')
     expect(flaky.map(({ project }) => project)).toEqual(['acme/data/etl'])
-    expect(total).toEqual({ tests: 4, lostMs: 18 * minute })
+    expect(total).toEqual({ tests: 8, jobs: 4, lostMs: 18 * minute })
     expect(subgroups).toEqual([
-      { name: 'acme/data/', tests: 1, lostMs: 10 * minute },
-      { name: 'acme/shop/', tests: 2, lostMs: 7 * minute },
+      { name: 'acme/data/', tests: 2, jobs: 1, lostMs: 10 * minute },
+      { name: 'acme/shop/', tests: 4, jobs: 2, lostMs: 7 * minute },
     ])
     expect(groups).toEqual({
       by: 'team',
       lines: [
-        { name: 'data', tests: 1, lostMs: 10 * minute },
-        { name: 'payments', tests: 2, lostMs: 7 * minute },
-        { name: '', tests: 1, lostMs: minute },
+        { name: 'data', tests: 2, jobs: 1, lostMs: 10 * minute },
+        { name: 'payments', tests: 4, jobs: 2, lostMs: 7 * minute },
+        { name: '', tests: 2, jobs: 1, lostMs: minute },
       ],
     })
-    expect(await json('/tests?own=payments')).toMatchObject({ total: { tests: 2, lostMs: 7 * minute } })
+    expect(await json('/tests?own=payments')).toMatchObject({ total: { tests: 4, jobs: 2, lostMs: 7 * minute } })
   })
 
   it('are tables of the page, whose lines lead to the page of the group or value', async () => {
@@ -151,6 +152,7 @@ describe('the flaky tests of a group and of an own attribute', () => {
     expect(page).toContain('aria-label="By team"')
     expect(page).toContain('href="/tests?span=30d&amp;project=acme%2Fshop%2F"')
     expect(page).toContain('href="/tests?span=30d&amp;project=acme%2F&amp;own=data"')
+    expect(page).toMatch(/<strong>8 flaky tests<\/strong>; the jobs\s+that\s+failed with them took\s+<strong>18 m 00 s/)
     expect(page).not.toContain('vault')
   })
 })

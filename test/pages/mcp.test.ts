@@ -181,6 +181,7 @@ describe('the tools', () => {
   it('list flaky tests', async () => {
     const { answer } = await mcp.call('flaky_tests', { span: '7d' })
     expect(answer.flaky).toMatchObject([{ name: 'adds <b>up</b>', costMs: 90_000 }])
+    expect(answer.total).toEqual({ tests: 1, jobs: 1, lostMs: 90_000 })
   })
 
   it.each([

@@ -139,6 +139,11 @@ describe('tests that cost time', () => {
     expect(await read('/tests?sort=-last')).not.toContain('Most time lost first')
   })
 
+  it('count in sums without those of hidden projects', async () => {
+    expect(await ask('/tests')).toMatchObject({ total: { tests: 1, jobs: 1, lostMs: 90_000 } })
+    expect(await ask('/tests?project=acme/vault/')).toMatchObject({ total: { tests: 0, jobs: 0, lostMs: 0 } })
+  })
+
   it('are listed as failing and slow', async () => {
     const page = await read('/tests/costly?span=7d')
     expect(page).toContain('walks all the way')

@@ -10,6 +10,7 @@ import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import type { RememberedReport, TestQuestion } from '../../src/store/ports/test-memory.ts'
 import { instance, t0 } from '../flow/world.ts'
+import { runs } from '../full.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 interface Reported {
@@ -159,6 +160,71 @@ describe.each([
     expect(await store.tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
   })
 
+  it('counts each job that failed with flaky tests once, however many of its tests are flaky', async () => {
+    const project = `acme/shop-${projectId}`
+    const time = async (more: object = {}) => store.tests.flakyTime({ project, since: 0, ...more })
+    await record({ failed: [1, 2, 3] }, { lostMs: 40_000 })
+    expect(await time()).toEqual([])
+    await record({ passed: [1, 2], failed: [3] }, { lostMs: 7_000 })
+    expect(await time()).toEqual([{ project, jobs: 1, lostMs: 40_000 }])
+    await record({ passed: [3] })
+    expect(await time()).toEqual([{ project, jobs: 2, lostMs: 47_000 }])
+    const figures = await store.tests.figures('flaky', { project, since: 0, limit: 10 })
+    expect(figures.map(({ costMs }) => costMs)).toEqual([47_000, 40_000, 40_000])
+    // A job of another revision, and one that failed for another reason.
+    await record({ failed: [1] }, { lostMs: 500, revision: 'def' })
+    await record({ passed: [1], flaky: [4] }, { lostMs: 900, revision: 'def' })
+    expect(await time()).toEqual([{ project, jobs: 3, lostMs: 47_500 }])
+    expect(await time({ project: 'acme/none' })).toEqual([])
+    expect(await time({ since: now + 1 })).toEqual([])
+  })
+
+  it('adds each further job that fails with a flaky test, once', async () => {
+    const of = { project: `acme/shop-${projectId}`, since: 0 }
+    await record({ passed: [1] })
+    await record({ failed: [1, 2] }, { lostMs: 1_000 })
+    const again = report({ failed: [1, 2] }, { lostMs: 30_000 })
+    await store.tests.record(again)
+    await store.tests.record(again)
+    expect(await store.tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
+    expect(await store.tests.figures('flaky', { ...of, limit: 9 })).toMatchObject([{ name: 'test 1', costMs: 31_000 }])
+    await record({ passed: [2] })
+    expect(await store.tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
+    expect((await store.tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([
+      31_000, 31_000,
+    ])
+  })
+
+  it('adds up to the time of the jobs that failed with flaky tests, whatever fails and passes when', async () => {
+    const outcome = fc.record({
+      failed: fc.subarray([1, 2, 3, 4]),
+      revision: fc.constantFrom('abc', 'def'),
+      job: fc.constantFrom('unit', 'e2e'),
+      lostMs: fc.integer({ min: 1, max: 1_000 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(outcome, { maxLength: 12 }), async all => {
+        projectId += 1
+        const path = `acme/shop-${projectId}`
+        for (const { failed, ...more } of all) {
+          const passed = [1, 2, 3, 4].filter(test => !failed.includes(test))
+          await record({ failed, passed }, { ...more, project: path, lostMs: failed.length > 0 ? more.lostMs : 0 })
+        }
+        const hasPassed = (test: number, one: (typeof all)[number]): boolean =>
+          all.some(
+            ({ failed, revision, job }) => revision === one.revision && job === one.job && !failed.includes(test),
+          )
+        const lost = all.filter(one => one.failed.some(test => hasPassed(test, one)))
+        const [time] = await store.tests.flakyTime({ project: path, since: 0 })
+        expect([time?.jobs ?? 0, time?.lostMs ?? 0]).toEqual([
+          lost.length,
+          lost.reduce((sum, { lostMs }) => sum + lostMs, 0),
+        ])
+      }),
+      runs(100),
+    )
+  })
+
   it('dates tests by the end of their job, however late its report is read', async () => {
     const endedAt = now - 5 * 24 * 3_600_000
     await record({ failed: [1] }, { endedAt: endedAt - 60_000 })
@@ -179,7 +245,9 @@ describe.each([
     await record({ passed: [1] })
     now += 1_000
     await record({ failed: [2] })
+    expect(await store.tests.flakyTime({ project: `acme/shop-${projectId}`, since: 0 })).toHaveLength(1)
     while ((await store.tests.prune(now, 2)) > 0);
+    expect(await store.tests.flakyTime({ project: `acme/shop-${projectId}`, since: 0 })).toEqual([])
     const of = { project: `acme/shop-${projectId}`, since: 0, limit: 10 }
     expect(await store.tests.figures('flaky', of)).toEqual([])
     expect((await store.tests.figures('failed', of)).map(({ name }) => name)).toEqual(['test 2'])
@@ -189,6 +257,8 @@ describe.each([
     const kept = projectId
     await record({ failed: [7] })
     projectId += 100
+    await record({ failed: [5_001] })
+    await record({ passed: [5_001] })
     const large = Array.from({ length: 1_000 }, (_, n) => n * 5)
     let forgotten = 0
     for (let n = 0; n < 12; n += 1) {
@@ -201,6 +271,9 @@ describe.each([
     expect(left.map(({ name }) => name)).not.toContain('test 0')
     expect(left.map(({ name }) => name)).toContain('test 11')
     expect(await store.tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
+    // What flaky tests cost is still known: test 5001, and 0, 5 and 10, which also passed.
+    expect(left.map(({ name }) => name)).not.toContain('test 5001')
+    expect(await store.tests.flakyTime({ since: 0, project: `acme/shop-${projectId}` })).toMatchObject([{ jobs: 4 }])
   })
 })
 

@@ -156,6 +156,7 @@ export function withoutHidden(
     runs: { get: async key => one(await runs.get(key)) },
     tests: {
       figures: async (question, of) => filled(async limit => tests.figures(question, { ...of, limit }), of.limit, line),
+      flakyTime: async of => (await tests.flakyTime(of)).filter(line),
       flakyDays: async of => tests.flakyDays(of.project === undefined && !isBound ? of : { ...of, isCounted }),
     },
     incidents: {

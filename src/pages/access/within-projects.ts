@@ -36,6 +36,7 @@ export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>)
     },
     tests: {
       figures: async (question, of) => tests.figures(question, inProject(of)),
+      flakyTime: async of => tests.flakyTime(inProject(of)),
       flakyDays: async of => tests.flakyDays(inProject(of)),
     },
     deployments: {

@@ -130,7 +130,7 @@ export const tools: readonly Tool[] = [
     name: 'flaky_tests',
     title: 'Flaky tests',
     description:
-      'Tests that failed and passed on the same revision, those that cost most time first. `costMs`: the duration of the jobs that failed with them, in milliseconds.',
+      'Tests that failed and passed on the same revision, those that cost most time first. `costMs`: the duration of the jobs that failed with them, in milliseconds. Do not add it up: `total` and the groups count a job that failed with several tests once.',
     path: '/tests',
     answer: flakyTestsShape,
   },

@@ -39,14 +39,20 @@ const figuresShape = z.array(
 )
 const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional(), own: ownShape }
 
-const flakyLineShape = z.object({ name: z.string(), tests: z.number().describe('Flaky tests.'), lostMs: ms })
+const flakySums = {
+  tests: z.number().describe(`Flaky tests, up to ${maxSummed} of them all.`),
+  jobs: z.number().describe('Jobs that failed with any of them.'),
+  lostMs: ms.describe('The duration of these jobs, in ms. Each counts once, however many of its tests are flaky.'),
+}
+const flakyLineShape = z.object({ name: z.string(), ...flakySums })
 type FlakyLine = Shaped<typeof flakyLineShape>
+type FlakySum = Omit<FlakyLine, 'name'>
 
 /** Most expensive first. */
 export const flakyTestsShape = z.object({
   ...ofShape,
   flaky: figuresShape,
-  total: z.object({ tests: z.number(), lostMs: ms }).describe(`Of all flaky tests, up to ${maxSummed}.`),
+  total: z.object(flakySums),
   ...groupsShape(flakyLineShape),
   days: z
     .array(
@@ -72,21 +78,35 @@ export async function flakyTests(
   now: Millis,
 ): Promise<FlakyTests> {
   const { of, figures } = questions(parts, { ...asked, limit: maxSummed }, now)
-  const [flaky, days] = await Promise.all([
+  const [flaky, times, days] = await Promise.all([
     figures('flaky'),
+    parts.tests.flakyTime({ project: of.project, since: of.since }),
     parts.tests.flakyDays({ project: of.project, since: chartDays(asked.span, now).since }),
   ])
+  // The times of the tests must not be added up: one job may have failed with several of them.
+  const summed: readonly FlakyPart[] = [
+    ...flaky.map(({ project }) => ({ project, tests: 1, jobs: 0, lostMs: 0 })),
+    ...times.map(time => ({ ...time, tests: 0 })),
+  ]
   return {
-    ...{ ...of, days, total: flakySum(flaky) },
+    ...{ ...of, days, total: flakySum(summed) },
     flaky: flaky.slice(0, asked.limit),
-    ...groupsOf(flaky, { scope: of.project, groupBy, pathOf: ({ project }) => project }, all =>
-      all.map(({ name, items }) => ({ name, ...flakySum(items) })).sort(costliest),
+    ...groupsOf(summed, { scope: of.project, groupBy, pathOf: ({ project }) => project }, all =>
+      all
+        .map(({ name, items }) => ({ name, ...flakySum(items) }))
+        .filter(({ tests }) => tests > 0)
+        .sort(costliest),
     ),
   }
 }
 
-function flakySum(flaky: readonly TestFigures[]): Omit<FlakyLine, 'name'> {
-  return { tests: flaky.length, lostMs: flaky.reduce((sum, { costMs }) => sum + costMs, 0) }
+interface FlakyPart extends FlakySum {
+  readonly project: string
+}
+
+function flakySum(all: readonly FlakySum[]): FlakySum {
+  const sum = (of: keyof FlakySum): number => all.reduce((total, one) => total + one[of], 0)
+  return { tests: sum('tests'), jobs: sum('jobs'), lostMs: sum('lostMs') }
 }
 
 function costliest(a: FlakyLine, b: FlakyLine): number {

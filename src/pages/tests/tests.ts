@@ -54,7 +54,8 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, context
     )}
     ${howCounted(
       html`A test is flaky when it failed and passed on the same revision, or was repeated within one report until it
-      passed. Time lost is the duration of the jobs that failed with it.`,
+      passed. Time lost is the duration of the jobs that failed with it. In sums, a job counts once, however many of its
+      tests are flaky.`,
     )}`,
   }
 }

@@ -38,6 +38,15 @@ export interface TestFigures extends TestName {
   readonly costMs: number
 }
 
+/** The jobs of one project that failed with flaky tests. Each job counts once, however many of its tests are flaky. */
+export interface FlakyTime {
+  /** Full path. */
+  readonly project: string
+  readonly jobs: number
+  /** How long they took, ms. */
+  readonly lostMs: number
+}
+
 /** Findings of one day. */
 export interface FlakyDay {
   /** Its beginning. */
@@ -67,6 +76,8 @@ export interface TestMemory {
       readonly limit: number
     },
   ): Promise<readonly TestFigures[]>
+  /** What flaky tests cost: the jobs that failed with those that were found since then. The most expensive project first. */
+  flakyTime(of: { readonly project?: ProjectScope | undefined; readonly since: Millis }): Promise<readonly FlakyTime[]>
   /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
   flakyDays(of: {
     readonly project?: ProjectScope | undefined
@@ -74,7 +85,7 @@ export interface TestMemory {
     readonly isCounted?: ((project: string) => boolean) | undefined
     readonly since: Millis
   }): Promise<readonly FlakyDay[]>
-  /** Deletes rows of jobs that ended before; returns how many, at most twice `limit`. */
+  /** Deletes rows of jobs that ended before; returns how many, at most three times `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }
 

@@ -1,6 +1,7 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../lib/fault.ts'
+import { flakyJobs } from '../sql/test-schema.ts'
 import { leaveOldSchema, namesOfTotals, schemaOf } from '../sql/schema.ts'
 import type pg from 'pg'
 
@@ -27,6 +28,7 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
   `,
   namesOfTotals,
+  flakyJobs,
 ]
 
 /** An arbitrary number, the same in every version. */

@@ -1,13 +1,11 @@
-// Stores test reports and finds flaky tests, as steps of a transaction; ranks tests for pages.
+// Stores test reports and finds flaky tests, as steps of a transaction.
 import { bytes, number, record, text, word } from './columns.ts'
 import { hasHash, packHashes } from './hash-set.ts'
-import { inScope } from './project-scope.ts'
-import { places, type Statements, type Value } from './statements.ts'
+import { places, type Statements } from './statements.ts'
+import { testReads } from './test-reads.ts'
 import { testMemoryBytes } from '../ports/test-memory.ts'
-import type { FlakyDay, RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
-import type { ProjectScope } from '../ports/project-scope.ts'
+import type { RememberedReport, TestMemory } from '../ports/test-memory.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
-import type { Row } from './columns.ts'
 import { each, forRows, lockNames, type Steps, type Within } from './steps.ts'
 import type { TestName } from '../../model/test-report.ts'
 
@@ -18,9 +16,6 @@ export interface Recorded {
 
 /** The maximum of earlier reports of its revision that a report is compared with, the latest. */
 const maxReports = 20
-/** The maximum of results that a ranking reads, the newest: some 50 ms, however many are stored. */
-const lookedAt = 20_000
-const day = 24 * 3_600_000
 /** Bytes of a row besides its texts. */
 const bytesOfRow = 100
 
@@ -44,6 +39,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
         ]).map(failureRow)
   const found = new Set((yield [selectFound, code]).map(row => row.test))
   const flaky = compared(report, earlier, failures).filter(({ hash }) => !found.has(hash))
+  const again = [...report.failed.keys()].filter(hash => found.has(hash))
   const rows = [...rowsOf(report)]
   const passed = packHashes(report.passed)
   const size = rows.reduce((sum, row) => sum + bytesOfRow + 2 * (row.suite.length + row.name.length), passed.length)
@@ -58,17 +54,37 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
   )
   yield each(
     insertFlaky,
-    flaky.map(({ hash, suite, name, within, lost }) => [
+    flaky.map(({ hash, suite, name, within, jobs }) => [
       ...code,
-      ...[hash, project, suite, name, within, jobId, pipelineId, endedAt, lost],
+      ...[hash, project, suite, name, within, jobId, pipelineId, endedAt, lostOf(jobs)],
     ]),
+  )
+  // A test that is known to be flaky costs more with each further job that fails with it.
+  if (lostMs > 0 && again.length > 0) {
+    yield each(
+      addLost,
+      again.map(hash => [...code, hash, lostMs]),
+    )
+  }
+  const failedJobs = new Map(
+    [...flaky.flatMap(({ jobs }) => jobs), ...(again.length > 0 ? [report] : [])].map(one => [one.jobId, one]),
+  )
+  yield each(
+    insertFlakyJobs,
+    [...failedJobs.values()]
+      .filter(one => one.lostMs > 0)
+      .map(one => [instance, one.jobId, project, endedAt, one.lostMs]),
   )
   return { flaky: flaky.map(shown), forgotten: yield* forgetBeyond(instance, projectId, limit) }
 }
 
-interface Earlier {
-  readonly id: number
+interface FailedJob {
+  readonly jobId: number
+  /** How long it took if it failed, else 0. */
   readonly lostMs: number
+}
+interface Earlier extends FailedJob {
+  readonly id: number
   readonly passed: Uint8Array
 }
 interface FailureRow extends TestName {
@@ -77,24 +93,31 @@ interface FailureRow extends TestName {
 }
 interface Found extends FlakyTest {
   readonly hash: number
-  /** Time of the jobs that failed with it, ms. */
-  readonly lost: number
+  /** The jobs that failed with it. */
+  readonly jobs: readonly FailedJob[]
 }
 
 /** The tests that failed and passed, in this report and the earlier ones together. */
 function compared(report: RememberedReport, earlier: readonly Earlier[], failures: readonly FailureRow[]): Found[] {
   const flaky = new Map<number, Found>()
-  for (const [hash, test] of report.flaky) flaky.set(hash, { hash, ...test, within: 'report', lost: 0 })
+  for (const [hash, test] of report.flaky) {
+    flaky.set(hash, { hash, ...test, within: 'report', jobs: report.failed.has(hash) ? [report] : [] })
+  }
   for (const [hash, test] of report.failed) {
     if (!earlier.some(({ passed }) => hasHash(passed, hash))) continue
-    flaky.set(hash, { hash, ...test, within: 'revision', lost: report.lostMs })
+    flaky.set(hash, { hash, ...test, within: 'revision', jobs: [report] })
   }
+  const byId = new Map(earlier.map(one => [one.id, one]))
   for (const { hash, reportId, suite, name } of failures) {
     if (!report.passed.has(hash)) continue
-    const lost = (flaky.get(hash)?.lost ?? 0) + (earlier.find(({ id }) => id === reportId)?.lostMs ?? 0)
-    flaky.set(hash, { hash, suite, name, within: 'revision', lost })
+    const jobs = [...(flaky.get(hash)?.jobs ?? []), byId.get(reportId) ?? []].flat()
+    flaky.set(hash, { hash, suite, name, within: 'revision', jobs })
   }
   return [...flaky.values()]
+}
+
+function lostOf(jobs: readonly FailedJob[]): number {
+  return jobs.reduce((sum, { lostMs }) => sum + lostMs, 0)
 }
 
 function* foundBy({ instance, projectId, jobId }: RememberedReport): Steps<FlakyTest[]> {
@@ -135,7 +158,7 @@ function shown({ suite, name, within }: Found): FlakyTest {
   return { suite, name, within }
 }
 
-const selectEarlier = `SELECT id, lost_ms, passed FROM test_reports
+const selectEarlier = `SELECT id, job_id, lost_ms, passed FROM test_reports
   WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4 ORDER BY id DESC LIMIT ?5`
 const selectFound =
   'SELECT test FROM flaky_tests WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4'
@@ -155,10 +178,32 @@ const insertFlaky = forRows(
   INSERT INTO flaky_tests (instance, project_id, job, revision, test, project, suite, name, within_what, job_id, pipeline_id, found_at, lost_ms)
   ${rows}`,
 )
+const addLost = forRows(
+  ['text', 'bigint', 'text', 'text', 'bigint', 'bigint'],
+  ({ rows }) => `
+  WITH v (instance, project_id, job, revision, test, lost) AS (${rows})
+  UPDATE flaky_tests SET lost_ms = lost_ms + v.lost FROM v
+  WHERE flaky_tests.instance = v.instance AND flaky_tests.project_id = v.project_id AND flaky_tests.job = v.job
+    AND flaky_tests.revision = v.revision AND flaky_tests.test = v.test`,
+  `UPDATE flaky_tests SET lost_ms = lost_ms + ?6
+   WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4 AND test = ?5`,
+)
+const insertFlakyJobs = forRows(
+  ['text', 'bigint', 'text', 'bigint', 'bigint'],
+  ({ rows }) => `
+  INSERT INTO flaky_jobs (instance, job_id, project, found_at, lost_ms) ${rows}
+  ON CONFLICT (instance, job_id) DO UPDATE SET
+    found_at = CASE WHEN excluded.found_at > flaky_jobs.found_at THEN excluded.found_at ELSE flaky_jobs.found_at END`,
+)
 
 const reportKey = record({ id: number('id') })
 const sizeRow = record({ size: number('size') })
-const earlierReport = record({ id: number('id'), lostMs: number('lost_ms'), passed: bytes('passed') })
+const earlierReport = record({
+  id: number('id'),
+  jobId: number('job_id'),
+  lostMs: number('lost_ms'),
+  passed: bytes('passed'),
+})
 const failureRow = record({
   reportId: number('report_id'),
   hash: number('test'),
@@ -180,22 +225,7 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),
-    figures: async (question, { project, since, until = Number.MAX_SAFE_INTEGER, limit }) => {
-      const values: Value[] = [since, limit, until]
-      return (await sql.all(figuresSql(question, scopeOf(project, values)), values)).map(figuresRow)
-    },
-    flakyDays: async ({ project, isCounted, since }) => {
-      const values: Value[] = [since]
-      const rows = await sql.all(daysSql(scopeOf(project, values)), values)
-      const days = new Map<number, FlakyDay>()
-      for (const row of rows) {
-        if (isCounted?.(projectOf(row)) === false) continue
-        const { at, retried, repeated } = dayRow(row)
-        const day = days.get(at)
-        days.set(at, { at, retried: (day?.retried ?? 0) + retried, repeated: (day?.repeated ?? 0) + repeated })
-      }
-      return [...days.values()]
-    },
+    ...testReads(sql),
     prune: async (before, limit) => {
       const reports = await sql.change(
         `DELETE FROM test_reports WHERE id IN
@@ -207,60 +237,12 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
            (SELECT instance, project_id, job, revision, test FROM flaky_tests WHERE found_at < ?1 ORDER BY found_at LIMIT ?2)`,
         [before, limit],
       )
-      return reports + found
+      const jobs = await sql.change(
+        `DELETE FROM flaky_jobs WHERE (instance, job_id) IN
+           (SELECT instance, job_id FROM flaky_jobs WHERE found_at < ?1 ORDER BY found_at LIMIT ?2)`,
+        [before, limit],
+      )
+      return reports + found + jobs
     },
   }
 }
-
-/** A further condition, whose values are added to `values`. */
-function scopeOf(project: ProjectScope | undefined, values: Value[]): string {
-  return project === undefined ? '' : `AND ${inScope('project', project, path => `?${values.push(path)}`)}`
-}
-
-/** Values: since when, the limit, until when, and those of `of`, a further condition. */
-function figuresSql(question: TestQuestion, of: string): string {
-  const grouped = (rows: string, cost: string) => `
-    SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
-           max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
-    FROM (${rows}) AS found GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
-  if (question === 'flaky') {
-    const rows = `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms
-      FROM flaky_tests WHERE found_at >= ?1 AND found_at < ?3 ${of} ORDER BY found_at DESC LIMIT ${lookedAt}`
-    return grouped(rows, 'sum(ms)')
-  }
-  const rows = `SELECT r.instance, r.project_id, r.project, r.job, c.test, c.suite, c.name, r.job_id, r.pipeline_id, r.reported_at AS at,
-      ${question === 'slow' ? 'c.ms' : 'r.lost_ms AS ms'}
-    FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 AND r.reported_at < ?3 ${of}
-    ORDER BY r.reported_at DESC LIMIT ${lookedAt}`
-  return grouped(rows, 'sum(ms)')
-}
-
-/** Values: since when, and those of `of`, a further condition. */
-function daysSql(of: string): string {
-  return `SELECT found_at / ${day} * ${day} AS at, project, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
-      CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated
-    FROM (SELECT found_at, project, within_what FROM flaky_tests WHERE found_at >= ?1 ${of}
-      ORDER BY found_at DESC LIMIT ${lookedAt}) AS found
-    GROUP BY 1, 2 ORDER BY 1`
-}
-
-const projectOf = text('project')
-const dayRow: (row: Row) => FlakyDay = record({
-  at: number('at'),
-  retried: number('retried'),
-  repeated: number('repeated'),
-})
-
-const figuresRow: (row: Row) => TestFigures = record({
-  instance: text('instance'),
-  projectId: number('project_id'),
-  project: text('project'),
-  job: text('job'),
-  suite: text('suite'),
-  name: text('name'),
-  times: number('times'),
-  lastAt: number('last_at'),
-  jobId: number('job_id'),
-  pipelineId: number('pipeline_id'),
-  costMs: number('cost_ms'),
-})

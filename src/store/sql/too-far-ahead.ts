@@ -49,6 +49,7 @@ const broughtBack: readonly string[] = [
   `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.usual}`,
   `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${maxLease}`,
   `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${future}`,
+  `UPDATE flaky_jobs SET found_at = ${now} WHERE found_at > ${future}`,
 ]
 
 /** Returns the number of repaired rows. */

@@ -1,6 +1,7 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
 // Migrates a file to it, and refuses files that this version cannot read.
 import { StoreError } from '../../lib/fault.ts'
+import { flakyJobs } from '../sql/test-schema.ts'
 import { leaveOldSchema, namesOfTotals, schemaOf } from '../sql/schema.ts'
 import type { DatabaseSync } from 'node:sqlite'
 
@@ -48,6 +49,7 @@ export const sqliteMigrations: readonly string[] = [
   );
   `,
   namesOfTotals,
+  flakyJobs,
 ]
 
 /** All missing steps in one transaction. Throws StoreError for a file that is more than one version newer. `steps`: other ones, for tests. */
