@@ -143,7 +143,7 @@ export const observedMetrics = [
   { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
     description: 'Requests to the platform for incidents that have changed.', points: ({ incidentPoller }) => one(incidentPoller?.counters.requests) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
-    description: 'Test reports read: complete (`none`), or the reason why reading stopped.',
+    description: 'Test reports read: complete (`none`), or the reason why they are not.',
     points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.counters.reports, attributes: { fault: 'none' } },
       ...[...jobTests.counters.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
   { name: 'pipespan.test.cases', type: 'counter', unit: '{case}', attributes: ['kept'],

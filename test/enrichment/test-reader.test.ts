@@ -305,6 +305,25 @@ describe('the tests of jobs', () => {
     },
   )
 
+  it("say so if the platform's own report declares more failures than it has", async () => {
+    const suite = (failed_count: number) => ({
+      ...{ name: 'unit', total_time: 1, failed_count, error_count: 1 },
+      test_cases: [
+        { status: 'failed', name: 'a' },
+        { status: 'success', name: 'b' },
+      ],
+    })
+    offersOnly({ test_suites: [suite(1)] }, 400)
+    await finish([tested(1)])
+    offersOnly({ test_suites: [suite(0)] }, 400)
+    await finish([tested(2)], 8)
+    const reports = (await records()).filter(({ eventName }) => eventName === 'platform.test.report')
+    const faults = reports.map(
+      ({ attributes: { 'cicd.pipeline.task.run.id': id, 'platform.test.report.fault': fault } }) => [id, fault],
+    )
+    expect(Object.fromEntries(faults)).toEqual({ 1: 'mismatch', 2: undefined })
+  })
+
   it("have no time of more than ten times their job's; such times are counted", async () => {
     const suites = [
       '<testsuite name="a day" time="86400"><testcase name="p" time="2"/><testcase name="q" time="1"/></testsuite>',

@@ -84,7 +84,10 @@ async function* linesOf({
     cleanNames.set(name, shown)
     return shown
   }
-  const note = (number: number, text: string): LogLine => ({ number, at: last.at, estimated: true, text })
+  const note = (number: number, text: string): LogLine => {
+    last = { number, at: last.at }
+    return { ...last, estimated: true, text }
+  }
 
   for (const line of head) yield await exportedLine(line)
   if (missing !== undefined) {
