@@ -35,6 +35,13 @@ interface Component {
   readonly byName: Map<string, Rule>
 }
 
+interface Overridden {
+  /** By invocation, component and id. */
+  readonly levels: ReadonlyMap<string, string>
+  /** The only invocation with overrides, which counts for results that do not name theirs. */
+  readonly only: number | undefined
+}
+
 export interface SarifRules {
   /** `name`: the name or the guid of a component. */
   name(key: ComponentKey, name: string | undefined): void
@@ -45,7 +52,7 @@ export interface SarifRules {
 }
 
 /** Maximum numbers that are kept of one run. Further ones are ignored. */
-const limits = { rules: 20_000, components: 1_000, overrides: 200 } as const
+const limits = { rules: 20_000, components: 1_000, overrides: 10_000 } as const
 /** The level of a result if neither it nor its rule has one. */
 const defaultLevel = 'warning'
 
@@ -53,13 +60,14 @@ export function createSarifRules(): SarifRules {
   const components = new Map<ComponentKey, Component>()
   const names = new Map<string, ComponentKey>()
   const overrides: { readonly reference: RuleReference; readonly level: string }[] = []
-  /** The levels of overrides by the invocation, component and id that they are for. Undefined until needed: a descriptor may need all rules. */
-  let overridden: ReadonlyMap<string, string> | undefined
+  /** Undefined until needed, because a descriptor may name a rule that comes later. */
+  let overridden: Overridden | undefined
   let rules = 0
 
   function componentOf(reference: ComponentReference | undefined): ComponentKey | undefined {
-    const { index, guid = '', name = '' } = reference ?? {}
-    return reference === undefined ? 'driver' : (index ?? names.get(guid) ?? names.get(name))
+    const { index, guid, name } = reference ?? {}
+    if (index === undefined && guid === undefined && name === undefined) return 'driver'
+    return index ?? names.get(guid ?? '') ?? names.get(name ?? '')
   }
 
   function ruleOf({ id, index, guid, component }: RuleReference): Rule | undefined {
@@ -68,22 +76,21 @@ export function createSarifRules(): SarifRules {
     return byNumber ?? [guid ?? '', ...idsOf(id)].flatMap(name => known?.byName.get(name) ?? [])[0]
   }
 
-  /** The only invocation with overrides counts for results that do not name theirs. */
+  function allOverridden(): Overridden {
+    const invocations = new Set(overrides.map(({ reference }) => reference.invocation))
+    const levels = overrides.map(({ reference, level }) => {
+      const id = reference.id ?? ruleOf(reference)?.id
+      return [keyOf(reference.invocation, componentOf(reference.component), id), level] as const
+    })
+    return { levels: new Map(levels), only: invocations.size === 1 ? [...invocations][0] : undefined }
+  }
+
   function overriddenLevel({ id, component, invocation }: RuleReference, rule: Rule | undefined): string | undefined {
-    const [first, ...others] = new Set(overrides.map(({ reference }) => reference.invocation))
-    const nth = invocation ?? (others.length === 0 ? first : undefined)
-    if (nth === undefined) return undefined
-    overridden ??= new Map(
-      overrides.map(({ reference, level }) => [
-        keyOf(reference.invocation, componentOf(reference.component), reference.id ?? ruleOf(reference)?.id),
-        level,
-      ]),
-    )
-    for (const name of [...idsOf(id), rule?.id]) {
-      const level = name === undefined ? undefined : overridden.get(keyOf(nth, componentOf(component), name))
-      if (level !== undefined) return level
-    }
-    return undefined
+    if (overrides.length === 0) return undefined
+    overridden ??= allOverridden()
+    const { levels, only } = overridden
+    const key = (name: string) => keyOf(invocation ?? only, componentOf(component), name)
+    return [...idsOf(id), rule?.id].flatMap(name => (name === undefined ? [] : (levels.get(key(name)) ?? [])))[0]
   }
 
   return {

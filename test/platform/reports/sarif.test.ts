@@ -82,6 +82,7 @@ describe('a SARIF result', () => {
     expect(await of({ ruleId: 'a', rule: { toolComponent: { name: 'scanner' } } })).toEqual({ error: 1 })
     // Without a component it is a rule of the driver.
     expect(await of({ ruleId: 'x' }, { ruleId: 'a' })).toEqual({ warning: 1, error: 1 })
+    expect(await of({ ruleId: 'a', rule: { toolComponent: { index: -1 } } })).toEqual({ error: 1 })
     expect(await of({ ruleId: 'a', rule: { toolComponent: { index: 9 } } })).toEqual({ warning: 1 })
   })
 
