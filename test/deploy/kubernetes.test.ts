@@ -11,6 +11,7 @@ import {
   expectDaemon,
   expectHardened,
   expectKnownSettings,
+  expectNumberedPorts,
   expectOwnPodsSelected,
 } from './pod-promises.ts'
 import { connectionsPerDaemon } from '../../src/store/postgres/connection-room.ts'
@@ -94,6 +95,10 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     if (deployment !== undefined) expectDaemon(deployment)
   })
 
+  it('names no port of a pod, which Kubernetes before 1.32 does not find in a native sidecar', () => {
+    expectNumberedPorts(manifests)
+  })
+
   it('selects the pods of the daemon, and no others of the namespace', () => {
     expectOwnPodsSelected(manifests)
   })
@@ -136,8 +141,8 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
       ['pipespan', 'Always'],
     ])
     expect(pod?.containers.map(({ name }) => name)).toEqual(['collector'])
-    const text = readFileSync(path.join(repository, 'deploy/kubernetes/overlays/sidecar/pipespan.yaml'), 'utf8')
-    expect((parse(text) as { otlp: { endpoint: string } }).otlp.endpoint).toBe('http://127.0.0.1:4318')
+    const { settings } = configurationIn(built('sidecar'), 'Deployment', 'generic')
+    expect(settings.find(({ value }) => value === 'http://127.0.0.1:4318')).toBeDefined()
   })
 
   it('token-rotation may only get and patch one Secret', () => {
@@ -187,15 +192,18 @@ describe.skipIf(!hasKubectl)('the components', () => {
     ['single', 'ingress'],
     ['scaled', 'http-route'],
     ['single', 'token-rotation'],
-    ['sidecar', 'token-rotation-sidecar'],
-    ['runner', 'token-rotation-sidecar'],
     ['single', 'grafana'],
+    ['sidecar', 'token-rotation'],
+    ['runner', 'service-monitor'],
+    ['sidecar', 'ingress'],
+    ['runner', 'http-route'],
   ])('are valid on %s: %s', async (overlay, component) => {
     const manifests = withComponents(overlay, component)
     expect(await schemaFaults(manifests)).toEqual([])
     expectHardened(manifests)
     expectComplete(manifests)
     expectOwnPodsSelected(manifests)
+    expectNumberedPorts(manifests)
     const [deployment] = ofKind(manifests, 'Deployment')
     if (deployment !== undefined) expectDaemon(deployment)
     const { config } = configurationIn(manifests, 'Deployment', 'generic')

@@ -27,13 +27,18 @@ export interface PodSpec {
   readonly securityContext?: Record<string, unknown>
 }
 
+interface KeyOf {
+  readonly name: string
+  readonly key: string
+}
+
 export interface Container {
   readonly name: string
   readonly image: string
   readonly env?: readonly {
     name: string
     value?: string
-    valueFrom?: { secretKeyRef?: { name: string; key: string } }
+    valueFrom?: { secretKeyRef?: KeyOf; configMapKeyRef?: KeyOf }
   }[]
   readonly restartPolicy?: string
   readonly securityContext?: Record<string, unknown>

@@ -81,8 +81,11 @@ function environmentOf(
     volumeMounts.some(({ mountPath }) => text.startsWith(`${mountPath}/`)) ? path.join(root, text) : text
   return Object.fromEntries(
     env.map(({ name, value, valueFrom }) => {
-      const { name: secret = '', key = '' } = valueFrom?.secretKeyRef ?? {}
-      return [name, value === undefined ? (secrets[secret]?.[key] ?? 'a-namespace') : inRoot(value)]
+      if (value !== undefined) return [name, inRoot(value)]
+      const { secretKeyRef, configMapKeyRef } = valueFrom ?? {}
+      if (secretKeyRef !== undefined) return [name, secrets[secretKeyRef.name]?.[secretKeyRef.key] ?? '']
+      if (configMapKeyRef === undefined) return [name, 'a-namespace']
+      return [name, configMap(manifests, configMapKeyRef.name)?.[configMapKeyRef.key] ?? '']
     }),
   )
 }

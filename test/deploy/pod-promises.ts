@@ -92,6 +92,20 @@ export function expectOwnPodsSelected(manifests: readonly Manifest[]): void {
   }
 }
 
+/** Services and NetworkPolicies number the ports of pods: named ports of native sidecars are resolved from Kubernetes 1.32 on only. */
+export function expectNumberedPorts(manifests: readonly Manifest[]): void {
+  const services = ofKind(manifests, 'Service').flatMap(({ spec }) => spec?.ports as { targetPort: unknown }[])
+  const policies = ofKind(manifests, 'NetworkPolicy').flatMap(({ spec }) =>
+    ['ingress', 'egress'].flatMap(way => (spec?.[way] ?? []) as { ports?: { port: unknown }[] }[]),
+  )
+  const ports = [
+    ...services.map(one => one.targetPort),
+    ...policies.flatMap(one => one.ports ?? []).map(one => one.port),
+  ]
+  expect(ports.length).toBeGreaterThan(1)
+  for (const port of ports) expect(port).toBeTypeOf('number')
+}
+
 function labelsIn(selector: unknown): Record<string, string> {
   const { matchLabels = {} } = (selector ?? {}) as { matchLabels?: Record<string, string> }
   return matchLabels

@@ -1,0 +1,84 @@
+// The README's steps for kustomize, taken: no overlay and no component still has an image or an address that we made up.
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
+import { manifestsIn, podOf } from './manifest.ts'
+import { hasTool, repository, runTool } from './tool.ts'
+
+const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'the steps of deploy/kubernetes/README.md')
+
+/** A copy of deploy/ in which an operator has followed the first two steps of its README. */
+function afterTheSteps(): string {
+  const folder = path.join(temporaryFolder(), 'deploy')
+  cpSync(path.join(repository, 'deploy'), folder, { recursive: true })
+  const edit = (file: string, change: (text: string) => string): void => {
+    const at = path.join(folder, 'kubernetes', file)
+    const before = readFileSync(at, 'utf8')
+    const after = change(before)
+    expect(after, `the step changes ${file}`).not.toBe(before)
+    writeFileSync(at, after)
+  }
+  edit('image/kustomization.yaml', text => text.replace(/newName: .*/, 'newName: registry.corp.test/ci/pipespan'))
+  edit('image/kustomization.yaml', text => text.replace(/newTag: .*/, 'newTag: 7.8.9'))
+  edit('base/addresses.env', text => text.replaceAll(/^(\w+=(?:https:\/\/)?[\w-]+)\.example\.com/gm, '$1.corp.test'))
+  edit('overlays/runner/kustomization.yaml', text =>
+    text.replace(/newName: .*/, 'newName: registry.corp.test/ci/runner'),
+  )
+  return folder
+}
+
+const cases = [
+  ['single'],
+  ['scaled'],
+  ['sidecar'],
+  ['runner'],
+  ['token-rotation'],
+  ['single', 'token-rotation', 'ingress'],
+  ['scaled', 'token-rotation', 'http-route', 'service-monitor'],
+  ['sidecar', 'token-rotation', 'admin'],
+  ['runner', 'token-rotation', 'ingress'],
+] as const
+
+describe.skipIf(!hasKubectl)('after the steps of deploy/kubernetes/README.md', () => {
+  it.each(cases.map(one => [one.join(' with '), one] as const))('nothing made up is left in %s', (_, chosen) => {
+    const [overlay, ...components] = chosen
+    const folder = afterTheSteps()
+    const mine = path.join(folder, 'mine')
+    cpSync(path.join(folder, 'kubernetes/components/admin'), mine, { recursive: true })
+    writeFileSync(
+      path.join(mine, 'kustomization.yaml'),
+      `resources: [../kubernetes/overlays/${overlay}]\n` +
+        `components: [${components.map(name => `../kubernetes/components/${name}`).join(', ')}]\n`,
+    )
+    const text = runTool('kubectl', ['kustomize', mine])
+    expect(text).not.toMatch(/example\.(com|org|net)/)
+    const pods = manifestsIn(text).flatMap(manifest => podOf(manifest) ?? [])
+    const images = pods.flatMap(pod => [...(pod.initContainers ?? []), ...pod.containers].map(({ image }) => image))
+    // An image without a registry of the operator's is one that anybody could publish.
+    const others = images.filter(image => image !== 'registry.corp.test/ci/pipespan:7.8.9')
+    expect(images).toContain('registry.corp.test/ci/pipespan:7.8.9')
+    expect(
+      others.filter(image => !/^(registry\.corp\.test\/ci\/runner|otel\/opentelemetry-collector-contrib):/.test(image)),
+    ).toEqual([])
+    if (components.some(name => name.startsWith('token-rotation')))
+      expect(images.filter(image => image.includes('/pipespan:'))).toHaveLength(2)
+  })
+
+  it('every place that has to be edited is named there', () => {
+    const readme = readFileSync(path.join(repository, 'deploy/kubernetes/README.md'), 'utf8')
+    for (const file of ['image/kustomization.yaml', 'base/addresses.env', 'collector.yaml'])
+      expect(readme).toContain(file)
+  })
+})
+
+describe.skipIf(!hasKubectl)('as shipped', () => {
+  it.each(['single', 'scaled', 'sidecar', 'runner', 'token-rotation'])(
+    'overlay %s has no image that anybody could publish under its name',
+    overlay => {
+      const text = runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`])
+      for (const [, image = ''] of text.matchAll(/image: (\S+)/g))
+        expect(image).toMatch(/^(registry\.example\.com\/|otel\/opentelemetry-collector-contrib:)/)
+    },
+  )
+})
