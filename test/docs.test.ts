@@ -1,10 +1,13 @@
 // Pages and schemas that are made from tables in the code: `npm run docs` writes them, a drift fails here.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/pages/api/api.ts'
 import { attributesReference } from '../scripts/docs/attributes.ts'
 import { collectors } from '../src/platform/inventory/collectors.ts'
 import { operatorReference } from '../src/pages/access/operator-event.ts'
 import { regressionReference } from '../src/regressions/regression-event.ts'
+import { chartReadme, chartSchema, chartSecrets } from '../scripts/docs/chart.ts'
 import { eventsReference } from '../scripts/docs/events.ts'
 import { hookMetrics } from '../src/discovery/hook-gauges.ts'
 import { ingestMetrics } from '../src/tokens/ingest-gauges.ts'
@@ -20,6 +23,9 @@ import type { PagesParts } from '../src/pages/ports.ts'
 
 /** The description of the routes asks nothing of them. */
 const noParts = {} as PagesParts
+
+const ofChart = (file: string): string =>
+  readFileSync(path.join(import.meta.dirname, '../deploy/helm/pipespan', file), 'utf8')
 
 const gauges = [
   ...collectors.map(({ kind, metrics }) => ({ switch: `inventory.${kind}`, metrics })),
@@ -38,6 +44,9 @@ const generated: readonly [file: string, content: () => string][] = [
   ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
   ['docs/INVENTORY.md', () => inventoryReference()],
   ['docs/METRICS.md', () => metricsReference(ownMetrics, gauges)],
+  ['deploy/helm/pipespan/files/secrets.yaml', () => chartSecrets(profiles)],
+  ['deploy/helm/pipespan/values.schema.json', () => chartSchema(ofChart('values.schema.json'), profiles)],
+  ['deploy/helm/pipespan/README.md', () => chartReadme(ofChart('values.yaml'))],
 ]
 
 it.each(generated)('%s agrees with the code', async (file, content) => {

@@ -4,12 +4,13 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { hasTool, repository, runTool } from './tool.ts'
-import { manifestsIn, ofKind, podOf, schemaFaults, type Manifest } from './manifest.ts'
+import { manifestsIn, ofKind, podLabelsOf, podOf, schemaFaults, type Manifest } from './manifest.ts'
 import {
   expectComplete,
   expectDaemon,
   expectHardened,
   expectKnownSettings,
+  expectNumberedPorts,
   expectOwnPodsSelected,
 } from './pod-promises.ts'
 import { configurationIn } from './pod-environment.ts'
@@ -50,6 +51,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     const [deployment] = ofKind(manifests, 'Deployment')
     if (deployment !== undefined) expectDaemon(deployment)
     expectOwnPodsSelected(manifests)
+    expectNumberedPorts(manifests)
     configurationIn(manifests, 'Deployment', 'generic')
     if (!args.includes(besides)) expectHardened(manifests)
     for (const job of ofKind(manifests, 'CronJob')) podOf(job)?.containers.forEach(expectKnownSettings)
@@ -110,7 +112,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
       ports: [{ name: 'http' }, { name: 'admin', port: 8081 }],
     })
     expect(ofKind(manifests, 'NetworkPolicy')[0]?.spec).toMatchObject({
-      ingress: [{ ports: [{ port: 'http' }, { port: 'admin' }] }],
+      ingress: [{ ports: [{ port: 8080 }, { port: 8081 }] }],
     })
   })
 
@@ -170,6 +172,112 @@ describe.skipIf(!hasHelm)('the chart', () => {
       containers: [{ envFrom: [{ secretRef: { name: 'more' } }] }],
     })
     expect(JSON.stringify(deployment)).toContain('"claimName":"data"')
+  })
+
+  it('gives the job of the rotation what the pods of the daemon have: proxy, certificates, place and labels', async () => {
+    const manifests = rendered(
+      ...rotation,
+      '--set=priorityClassName=high,nodeSelector.pool=ci,podLabels.team=platform,podAnnotations.audit=yes',
+      '--set-json=env=[{"name":"HTTPS_PROXY","value":"http://proxy:3128"},{"name":"PIPESPAN_OBSERVABILITY_URL","value":"https://x.test"}]',
+      '--set-json=envFrom=[{"secretRef":{"name":"more"}}]',
+      '--set-json=tolerations=[{"key":"ci","operator":"Exists"}]',
+      '--set-json=affinity={"nodeAffinity":{}}',
+      '--set-json=extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
+      '--set-json=extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca","readOnly":true}]',
+    )
+    expect(await schemaFaults(manifests)).toEqual([])
+    expectOwnPodsSelected(manifests)
+    const [job] = ofKind(manifests, 'CronJob')
+    const pod = job && podOf(job)
+    expect(pod).toMatchObject({
+      priorityClassName: 'high',
+      nodeSelector: { pool: 'ci' },
+      tolerations: [{ key: 'ci' }],
+      affinity: { nodeAffinity: {} },
+      containers: [{ envFrom: [{ secretRef: { name: 'more' } }] }],
+    })
+    expect(pod?.volumes).toContainEqual({ name: 'ca', configMap: { name: 'ca' } })
+    const { env = [], volumeMounts } = pod?.containers[0] ?? {}
+    expect(volumeMounts).toContainEqual({ name: 'ca', mountPath: '/etc/ca', readOnly: true })
+    expect(env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy:3128' })
+    // What the job sets itself stands there once.
+    expect(env.map(({ name }) => name)).toEqual([...new Set(env.map(({ name }) => name))])
+    for (const manifest of ofKind(manifests, 'Deployment').concat(job ?? []))
+      expect(podLabelsOf(manifest)).toMatchObject({ team: 'platform', 'app.kubernetes.io/instance': 'ci' })
+    expect(job?.metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm' })
+  })
+
+  it('probes by HTTPS a daemon that serves HTTPS', () => {
+    const tls = ['--set=config.tls.cert_file=/etc/tls/tls.crt', '--set=config.tls.key_file=/etc/tls/tls.key']
+    const probes = (args: readonly string[]): unknown[] => {
+      const [deployment] = ofKind(rendered(...args), 'Deployment')
+      const daemon = deployment && podOf(deployment)?.containers[0]
+      return [daemon?.startupProbe, daemon?.livenessProbe, daemon?.readinessProbe]
+    }
+    for (const probe of probes(tls)) expect(probe).toMatchObject({ httpGet: { scheme: 'HTTPS' } })
+    for (const probe of probes([])) expect(JSON.stringify(probe)).not.toContain('scheme')
+    expect(() => rendered(tls[0] ?? '')).toThrow('both cert_file and key_file')
+  })
+
+  it('leads to the paths under which the daemon is published', () => {
+    const manifests = rendered(
+      ...outside,
+      '--set=config.base_path=/ci/pipespan/',
+      '--set=httpRoute.admin.enabled=false',
+    )
+    const paths = ofKind(manifests, 'Ingress').map(({ spec }) => JSON.stringify(spec?.rules))
+    expect(paths).toEqual([
+      expect.stringContaining('"path":"/ci/pipespan"'),
+      expect.stringContaining('"path":"/ci/pipespan/webhooks"'),
+    ])
+    expect(JSON.stringify(ofKind(manifests, 'HTTPRoute')[0]?.spec)).toContain('"value":"/ci/pipespan/webhooks"')
+    expect(JSON.stringify(ofKind(manifests, 'ServiceMonitor')[0]?.spec)).toContain('"path":"/ci/pipespan/metrics"')
+  })
+
+  it('checks `config` by the schema of the configuration', () => {
+    expect(() => rendered('--set=config.pol.interval=1m')).toThrow('pol')
+    expect(() => rendered('--set=config.poll.interval=soon')).toThrow('interval')
+    expect(() => rendered('--set-json=config.destinations=[{"name":"default","endpoint":"https://x.test"}]')).toThrow(
+      'name',
+    )
+    rendered('--set=config.poll.interval=1m', '--set-json=config.poll.projects=["team/shop"]')
+  })
+
+  it.each([
+    ['webhook.token', 'webhook.existingSecret'],
+    ['webhook.signing_token', 'webhook.signingKey'],
+    ['platform.token', 'platform.existingSecret'],
+    ['admin.token', 'admin.existingSecret'],
+    ['observability.token', 'tokenRotation.existingSecret'],
+    ['observability.api_key', 'tokenRotation.apiKeySecret'],
+  ])('refuses the secret %s in `config`, and names the value that takes it: %s', (path, value) => {
+    expect(() => rendered(`--set=config.${path}=clear`)).toThrow(value)
+  })
+
+  it('refuses secrets in the lists of `config`', () => {
+    const platforms = [{ name: 'a', url: 'https://a.test', tokens: [{ groups: ['x'], token: 'clear' }] }]
+    expect(() => rendered(`--set-json=config.platforms=${JSON.stringify(platforms)}`)).toThrow('token_file')
+    const destinations = [{ name: 'a', endpoint: 'https://a.test', headers: { authorization: 'clear' } }]
+    expect(() => rendered(`--set-json=config.destinations=${JSON.stringify(destinations)}`)).toThrow('headers_file')
+  })
+
+  it.each([
+    [['--set=config.store.url=sqlite:/x.db'], 'store.kind'],
+    [['--set=config.listen=127.0.0.1:1'], 'service.port'],
+    [['--set=config.admin.listen=127.0.0.1:1'], 'admin.enabled'],
+    [['--set=config.platform.profile=gitlab,platform.profile=generic'], 'config.platform.profile is ignored'],
+    [['--set=config.trust_proxy=false,ingress.enabled=true,ingress.host=a.test'], 'config.trust_proxy is ignored'],
+    [['--set-json=env=[{"name":"PIPESPAN_STORE_URL","value":"sqlite:x"}]'], 'PIPESPAN_STORE_URL'],
+    [['--set-json=podLabels={"app.kubernetes.io/name":"x"}'], 'podLabels'],
+  ])('refuses what the chart would ignore: %s', (args, said) => {
+    expect(() => rendered(...args)).toThrow(said)
+  })
+
+  it('says in its notes that the volume claim is kept', () => {
+    const notes = (...args: string[]): string =>
+      runTool('helm', ['install', 'ci', 'deploy/helm/pipespan', '--dry-run=client', ...args]).split('NOTES:')[1] ?? ''
+    expect(notes()).toContain('ci-pipespan-data is kept')
+    expect(notes('--set=store.kind=postgres')).not.toContain('is kept')
   })
 
   it('refuses unknown values, and values that contradict each other', () => {

@@ -22,27 +22,41 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.admin.existingSecret | default .Values.webhook.existingSecret }}
 {{- end }}
 
-{{/* Values that contradict each other. */}}
-{{- define "pipespan.checks" -}}
-{{- if and .Values.sidecar.containers (ne .Values.store.kind "sqlite") }}
-{{- fail "sidecar.containers need store.kind sqlite: as a sidecar Pipespan has one replica." }}
+{{/* The path under which a proxy publishes the daemon, without a slash at its end. */}}
+{{- define "pipespan.basePath" -}}
+{{ dig "base_path" "" .Values.config | trimSuffix "/" }}
 {{- end }}
-{{- if and .Values.platform.existingSecret (not .Values.platform.url) (not (dig "platform" "url" "" .Values.config)) }}
-{{- fail "platform.existingSecret needs platform.url: the token is sent there." }}
+
+{{/* What every pod of ours has, wherever it runs. */}}
+{{- define "pipespan.placement" -}}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
 {{- end }}
-{{- $fromOutside := or .Values.ingress.admin.enabled .Values.httpRoute.admin.enabled }}
-{{- if and (or $fromOutside .Values.serviceMonitor.enabled) (not .Values.admin.enabled) }}
-{{- fail "The admin Ingress, the admin HTTPRoute and the ServiceMonitor need admin.enabled: they lead to the admin port." }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.store.postgres.maxConnections }}
-{{- $needed := mul 16 (add1 $.Values.autoscaling.maxReplicas) }}
-{{- if and (eq $.Values.store.kind "postgres") (gt $needed (sub . 3)) }}
-{{- fail (printf "autoscaling.maxReplicas %d needs up to %d connections in a rollout (16 for each replica, and one replica more), and store.postgres.maxConnections leaves %d. Lower the one, or raise max_connections of the server and the other." (int $.Values.autoscaling.maxReplicas) $needed (sub . 3)) }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
-{{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
-{{- fail "autoscaling.minReplicas is above autoscaling.maxReplicas." }}
-{{- end }}
+
+{{- define "pipespan.probe" -}}
+httpGet:
+  path: {{ . | first }}
+  port: http
+  {{- if dig "tls" "cert_file" "" (last .).Values.config }}
+  scheme: HTTPS
+  {{- end }}
 {{- end }}
 
 {{- define "pipespan.podSecurity" -}}
@@ -163,21 +177,15 @@ securityContext:
 resources:
   {{- toYaml .Values.resources | nindent 2 }}
 startupProbe:
-  httpGet:
-    path: /healthz
-    port: http
+  {{- include "pipespan.probe" (list "/healthz" .) | nindent 2 }}
   periodSeconds: 2
   failureThreshold: 60
 livenessProbe:
-  httpGet:
-    path: /healthz
-    port: http
+  {{- include "pipespan.probe" (list "/healthz" .) | nindent 2 }}
   periodSeconds: 10
   timeoutSeconds: 5
 readinessProbe:
-  httpGet:
-    path: /readyz
-    port: http
+  {{- include "pipespan.probe" (list "/readyz" .) | nindent 2 }}
   periodSeconds: 5
   timeoutSeconds: 5
 {{- end }}

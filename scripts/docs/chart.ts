@@ -1,0 +1,82 @@
+// What the Helm chart takes from the table of options and from its own values: the schema of `config`, where its secrets belong, and the README.
+import { isMap, isScalar, parseDocument, stringify, type Pair, type Scalar, type YAMLMap } from 'yaml'
+import { allOptions } from '../../src/config/options.ts'
+import { rowsOf, type Profiles } from '../../src/config/option.ts'
+import { jsonSchema } from './json-schema.ts'
+
+/** values.schema.json of the chart: `schema` with the configuration's own schema as that of `config`. */
+export function chartSchema(schema: string, profiles: Profiles): string {
+  const parsed = JSON.parse(schema) as { properties: Record<string, unknown> }
+  const { $schema: _, title: __, ...config } = jsonSchema(profiles)
+  return `${JSON.stringify({ ...parsed, properties: { ...parsed.properties, config } }, null, 2)}\n`
+}
+
+/** The values that take a secret of the configuration; other secrets are mounted. */
+const values: Readonly<Record<string, string>> = {
+  'webhook.token': 'webhook.existingSecret and webhook.key',
+  'webhook.signing_token': 'webhook.existingSecret and webhook.signingKey',
+  'platform.token': 'platform.existingSecret and platform.key',
+  'admin.token': 'admin.existingSecret and admin.key',
+  'observability.token': 'tokenRotation.existingSecret',
+  'observability.api_key': 'tokenRotation.apiKeySecret and tokenRotation.apiKeySecretKey',
+}
+
+/** files/secrets.yaml of the chart: each path of a secret in `config`, and what to do instead. */
+export function chartSecrets(profiles: Profiles): string {
+  const rows = rowsOf(allOptions(profiles)).filter(({ option }) => option.kind.secret)
+  const remedies = rows.map(({ path }) => {
+    const value = values[path]
+    const key = path.slice(path.lastIndexOf('.') + 1)
+    const remedy =
+      value === undefined
+        ? `Mount a Secret by extraVolumes and extraVolumeMounts, and name its file as ${key}_file.`
+        : `Put it into a Secret, and name that by ${value}.`
+    return [path, remedy] as const
+  })
+  return `# Generated: the secrets of the configuration, and where each belongs.\n${stringify(Object.fromEntries(remedies), { lineWidth: 0 })}`
+}
+
+/** README.md of the chart, from the comments of its values.yaml. */
+export function chartReadme(valuesYaml: string): string {
+  const { contents } = parseDocument(valuesYaml)
+  if (!isMap(contents)) throw new TypeError('values.yaml is a mapping')
+  return `# Helm chart
+
+Generated from the comments of values.yaml; change it there. It has the shapes of the [kustomize overlays](../../kubernetes/README.md): one replica with SQLite on a volume,
+replicas that share a PostgreSQL database, and a native sidecar.
+
+<!-- tested: test/deploy/helm.test.ts -->
+\`\`\`sh
+helm template pipespan deploy/helm/pipespan --set image.repository=registry.example.com/pipespan
+\`\`\`
+
+\`config\` is the YAML file of [the configuration reference](../../../config/REFERENCE.md), and is checked against its schema. A secret in it is refused with the name of the value that takes it.
+Webhooks from outside of the cluster arrive at \`config.base_path\` and \`/webhooks\`. With \`config.tls\` the daemon serves HTTPS, and so are its probes; mount the certificate by \`extraVolumes\`, and
+configure HTTPS to the backend in the annotations of your Ingress.
+
+A command runs in a container of the daemon:
+
+<!-- outside: a cluster -->
+\`\`\`sh
+kubectl exec deploy/pipespan -c pipespan -- pipespan doctor
+\`\`\`
+
+| value | default | meaning |
+|---|---|---|
+${rowsIn(contents, '').join('\n')}
+`
+}
+
+function rowsIn(map: YAMLMap, prefix: string): string[] {
+  return map.items.flatMap((pair, index): string[] => {
+    const { key, value } = pair as Pair<Scalar<string>>
+    const path = `${prefix}${key.value}`
+    // The YAML library keeps the comment above the first key of a mapping with the mapping.
+    const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? ''
+    const text = comment.replaceAll(/\s*\n\s*/g, ' ').trim()
+    if (isMap(value) && value.items.length > 0)
+      return [...(text === '' ? [] : [`| \`${path}\` | | ${text} |`]), ...rowsIn(value, `${path}.`)]
+    const plain: unknown = isScalar(value) ? value.value : (value as { toJSON(): unknown } | null)?.toJSON()
+    return [`| \`${path}\` | \`${JSON.stringify(plain)}\` | ${text.replaceAll('|', '\\|')} |`]
+  })
+}
