@@ -42,7 +42,7 @@ export function addCiCommands({ program, terminal, file, answer }: CommandLine):
         webAddress,
       )
       .option('--service-account <group>', 'create a read-only service account: in this group, or `instance`')
-      .option('--kubernetes <namespace>', 'also write a Kubernetes Secret manifest')
+      .option('--kubernetes <namespace>', 'also write the manifests of the Kubernetes Secrets')
       .option('--folder <path>', 'output folder', './pipespan')
       .option('--dry-run', 'show the plan; change nothing', false)
       .option('--yes', 'do not ask for confirmation', false)

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream'
 import { spawn } from 'node:child_process'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { parse } from 'yaml'
+import { parseAllDocuments } from 'yaml'
 import { compiled, shipped } from '../shipped.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -93,13 +93,17 @@ describe('pipespan setup', () => {
       pipeline_events: true,
       token: read('webhook-token'),
     })
-    expect(parse(read('secret.yaml'))).toMatchObject({
+    const [secret, ingest] = parseAllDocuments(read('secret.yaml')).map(document => document.toJS() as unknown)
+    expect(secret).toMatchObject({
       metadata: { name: 'pipespan', namespace: 'ci' },
       stringData: {
         'webhook-token': read('webhook-token'),
         'platform-token': 'pat-of-the-account',
-        'ingest-token': read('ingest-token'),
       },
+    })
+    expect(ingest).toMatchObject({
+      metadata: { name: 'pipespan-ingest', namespace: 'ci' },
+      stringData: { token: read('ingest-token') },
     })
     for (const name of ['webhook-token', 'ingest-token', 'secret.yaml', 'setup-journal.json']) {
       expect(statSync(file(name)).mode & 0o777).toBe(0o600)
@@ -183,7 +187,8 @@ describe('pipespan setup', () => {
         ])
         expect(platform.hooks['groups/team']?.[0]?.token).toBe(read('webhook-token'))
         expect(instance.tokens[0]?.value).toBe(read('ingest-token'))
-        expect(parse(read('secret.yaml'))).toMatchObject({ stringData: { 'ingest-token': read('ingest-token') } })
+        const [, ingest] = parseAllDocuments(read('secret.yaml')).map(document => document.toJS() as unknown)
+        expect(ingest).toMatchObject({ stringData: { token: read('ingest-token') } })
         expect(loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })).toMatchObject({ ok: true, warnings: [] })
       }
       expect(kills).toBeGreaterThanOrEqual(some.length)

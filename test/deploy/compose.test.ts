@@ -89,6 +89,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
         PIPESPAN_PLATFORM_URL: 'https://git.example.com',
         PIPESPAN_PLATFORM_TOKEN: 'an-api-token',
         PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token',
+        PIPESPAN_ADMIN_TOKEN: 'a-token-for-the-pages',
         PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0',
         POSTGRES_PASSWORD: 'a-password',
         OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
@@ -106,6 +107,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
       if (!loaded.ok) return
       expect(loaded.config.platform.token.current()?.reveal()).toBe('an-api-token')
       expect(loaded.config.webhook.signingToken.current()).toHaveLength(1)
+      expect(loaded.config.admin.token.current()?.reveal()).toBe('a-token-for-the-pages')
     },
   )
 
@@ -120,6 +122,12 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
   it('exposes only webhooks to other machines', () => {
     const open = services.flatMap(([, { ports = [] }]) => ports).filter(port => !port.startsWith('127.0.0.1:'))
     expect(open).toEqual(['8080:8080'])
+  })
+
+  it('serves the pages on this machine', () => {
+    const ports = services.flatMap(([, service]) => service.ports ?? [])
+    expect(ports).toContain('127.0.0.1:8081:8081')
+    expect(compose.services.pipespan?.environment?.PIPESPAN_ADMIN_LISTEN).toBe('[::]:8081')
   })
 })
 

@@ -13,7 +13,8 @@ import {
   expectNumberedPorts,
   expectOwnPodsSelected,
 } from './pod-promises.ts'
-import { configurationIn } from './pod-environment.ts'
+import { configurationIn, secretsOf } from './pod-environment.ts'
+import { manifestOf } from '../../src/cli/setup/files.ts'
 import { profiles, type ProfileName } from '../../src/app/profile.ts'
 
 const hasHelm = hasTool('helm', ['version'], 'rendering deploy/helm')
@@ -205,6 +206,16 @@ describe.skipIf(!hasHelm)('the chart', () => {
     for (const manifest of ofKind(manifests, 'Deployment').concat(job ?? []))
       expect(podLabelsOf(manifest)).toMatchObject({ team: 'platform', 'app.kubernetes.io/instance': 'ci' })
     expect(job?.metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm' })
+  })
+
+  it('starts with the Secrets that `pipespan setup` writes', () => {
+    const secrets = secretsOf(
+      manifestOf('ci', { webhook: 'a-webhook-token', platform: 'an-api-token', ingest: 'a-token' }),
+    )
+    const { config } = configurationIn(rendered(...platform.slice(0, 2), ...rotation), 'Deployment', 'generic', secrets)
+    expect(config.webhook.token.current()?.[0]?.reveal()).toBe('a-webhook-token')
+    expect(config.platform.token.current()?.reveal()).toBe('an-api-token')
+    expect(config.observability.token.current()?.reveal()).toBe('a-token')
   })
 
   it('probes by HTTPS a daemon that serves HTTPS', () => {

@@ -16,8 +16,8 @@ import {
 } from './pod-promises.ts'
 import { connectionsPerDaemon } from '../../src/store/postgres/connection-room.ts'
 import { knownVariables } from './known-variables.ts'
-import { fileNames } from '../../src/cli/setup/files.ts'
-import { configurationIn } from './pod-environment.ts'
+import { manifestOf } from '../../src/cli/setup/files.ts'
+import { configurationIn, secretsOf } from './pod-environment.ts'
 import { profiles, type ProfileName } from '../../src/app/profile.ts'
 
 const overlays = ['single', 'scaled', 'sidecar', 'token-rotation', 'runner']
@@ -127,11 +127,17 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(spec('scaled', 'HorizontalPodAutoscaler')).toMatchObject({ minReplicas: 3 })
   })
 
-  it('single starts with the Secret that `pipespan setup` writes', () => {
-    const { webhook, platform } = fileNames
-    const secret = { [webhook]: 'a-webhook-token', [platform]: 'an-api-token' }
-    const { config } = configurationIn(built('single'), 'Deployment', 'generic', { pipespan: secret })
+  it('starts with the Secrets that `pipespan setup` writes', () => {
+    const secrets = secretsOf(
+      manifestOf('ci', { webhook: 'a-webhook-token', platform: 'an-api-token', ingest: 'a-token' }),
+    )
+    const store = { url: 'postgres://pipespan:x@postgres/pipespan' }
+    const { config } = configurationIn(built('token-rotation'), 'Deployment', 'generic', {
+      ...secrets,
+      'pipespan-store': store,
+    })
     expect(config.platform.token.current()?.reveal()).toBe('an-api-token')
+    expect(config.observability.token.current()?.reveal()).toBe('a-token')
   })
 
   it('sidecar runs Pipespan as a native sidecar that exports to localhost', () => {

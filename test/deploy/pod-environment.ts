@@ -12,6 +12,13 @@ import { repository } from './tool.ts'
 /** Their keys and values, by their names. */
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>
 
+/** The Secrets in these manifests (YAML). */
+export function secretsOf(text: string): Secrets {
+  return Object.fromEntries(
+    manifestsIn(text).map(({ metadata, stringData = {} }) => [metadata.name, stringData as Record<string, string>]),
+  )
+}
+
 /** The Secrets that the operator makes, with the keys of their example, and the one that the rotation fills. */
 const exampleSecrets: Secrets = {
   ...Object.fromEntries(

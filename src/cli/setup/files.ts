@@ -40,8 +40,19 @@ export function configurationOf(answers: SetupAnswers): string {
   return `# Written by \`pipespan setup\`. Every other setting has a default: config/REFERENCE.md.\n${stringify(configuration)}`
 }
 
-/** The Secret that the manifests in deploy/kubernetes expect. */
-export function manifestOf(namespace: string, secrets: Readonly<Record<string, string>>): string {
-  const metadata = { name: 'pipespan', namespace }
-  return stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: secrets })
+/**
+ * The Secrets (YAML) that the chart and the manifests in deploy/kubernetes expect, with the secrets that are known: the ingest token has a Secret of its
+ * own, which the job of the token rotation may change.
+ */
+export function manifestOf(namespace: string, secrets: Partial<Record<keyof typeof fileNames, string>>): string {
+  const { webhook, platform, ingest } = secrets
+  const manifests = [
+    secretOf('pipespan', namespace, { [fileNames.webhook]: webhook, [fileNames.platform]: platform }),
+    ...(ingest === undefined ? [] : [secretOf('pipespan-ingest', namespace, { token: ingest })]),
+  ]
+  return manifests.map(manifest => stringify(manifest)).join('---\n')
+}
+
+function secretOf(name: string, namespace: string, stringData: Readonly<Record<string, string | undefined>>): object {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData }
 }

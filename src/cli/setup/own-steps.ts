@@ -77,16 +77,17 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
   const file = pathIn(answers, 'manifest')
   return {
     name: 'manifest',
-    does: `Writes a Kubernetes Secret manifest for the namespace ${namespace} to ${fileNames.manifest}.`,
+    does: `Writes the manifests of the Kubernetes Secrets for the namespace ${namespace} to ${fileNames.manifest}.`,
     undo: 'Remove the file.',
     run: async context => {
       const names = ['webhook', 'platform', 'ingest'] as const
-      const found = await Promise.all(
-        names.map(async name => [fileNames[name], await secretIn(answers, name)] as const),
-      )
-      const secrets = Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-      const content = manifestOf(namespace, secrets)
-      const written = await writeOwnFile(context, 'manifest', { path: file, content, what: 'The Secret manifest' })
+      const found = await Promise.all(names.map(async name => [name, await secretIn(answers, name)] as const))
+      const content = manifestOf(namespace, Object.fromEntries(found))
+      const written = await writeOwnFile(context, 'manifest', {
+        path: file,
+        content,
+        what: 'The manifest of the Secrets',
+      })
       if (written.is !== 'done') return written
       return { is: 'done', said: `${written.said} Apply it, then delete it.` }
     },
