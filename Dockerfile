@@ -7,7 +7,6 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY scripts/no-grpc ./scripts/no-grpc
 # `prepare` needs the sources, which come later: building is a step of its own.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./

@@ -35,6 +35,7 @@ async function bundle(file, output) {
     input: path.join(source, file),
     platform: 'node',
     external: neverLoaded,
+    resolve: { alias: { '@grpc/grpc-js': path.join(root, 'scripts', 'no-grpc.cjs') } },
     transform: { target: 'node22.19' },
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false },

@@ -129,6 +129,7 @@ async function bundledFiles(): Promise<string[]> {
       /^node:/,
       ...['pg-native', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
     ],
+    resolve: { alias: { '@grpc/grpc-js': path.join(repository, 'scripts/no-grpc.cjs') } },
     transform: { target: 'node22.19' },
     logLevel: 'silent',
   })

@@ -1,5 +1,5 @@
 // Instead of gRPC's client, which `@opentelemetry/sdk-node` has among its dependencies: Pipespan gives it exporters by HTTP, so
-// nothing of this is ever asked for. Whoever does so all the same learns why it fails. `overrides` in package.json puts it there.
+// nothing of this is ever asked for. Whoever does so all the same learns why it fails. `build.js` puts it there.
 module.exports = new Proxy(
   {},
   {
