@@ -31,6 +31,8 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/dist ./dist
 COPY config ./config
 COPY LICENSE README.md ./
+# `pipespan doctor` in a shell of the container, and the scripts of CI jobs.
+RUN ln -s /app/dist/main.js /usr/local/bin/pipespan
 # Everything but /data may be read-only.
 RUN mkdir -m 0700 /data && chown 65532:65532 /data
 VOLUME /data

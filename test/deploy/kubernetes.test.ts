@@ -242,6 +242,7 @@ it('the job of a scheduled pipeline runs the command with known settings', () =>
   const { 'rotate ingest token': job } = parse(text) as {
     'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }
   }
+  // test/release/container.test.ts runs it in the image.
   expect(job.script).toEqual([expect.stringMatching(/^pipespan tokens rotate --name=\S+ --target=kubernetes:\S+/)])
   expect(job.allow_failure).toEqual({ exit_codes: [3] })
   const known = knownVariables()

@@ -1,13 +1,17 @@
 // The image that `.ci/image` has built, started as a container is: its root read-only, a small tmpfs as its volume, its own user. A
-// webhook goes in and its trace comes out.
-import { spawn, spawnSync } from 'node:child_process'
+// webhook goes in and its trace comes out; the script of deploy/ci runs in it.
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { repository } from './install.ts'
+import { startInstance } from '../tokens/stand-ins/observability-instance.ts'
+import { startKubernetes } from '../tokens/stand-ins/kubernetes-secrets.ts'
 
 interface ImageConfig {
   readonly User: string
@@ -20,41 +24,97 @@ interface ImageConfig {
 
 const { PIPESPAN_TEST_IMAGE_ROOT: root = '', PIPESPAN_TEST_IMAGE_CONFIG: config } = process.env
 
-/** Runs `"$@"` in the image at `$1` as the user `$2`: nothing of it can be written but 16 MiB at /data. */
+/**
+ * Runs `"$@"` in the image at `$1` as the user `$2`: nothing of it can be written but 16 MiB at /data. The folder `$3`, if it is not empty, is the
+ * service account of a pod.
+ */
 const asContainer = `
-  root=$1 user=$2; shift 2
+  root=$1 user=$2 account=$3; shift 3
   mount --make-rprivate /
   mount --bind "$root" "$root"
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
   mount -t tmpfs -o "size=16m,mode=0700,uid=\${user%:*},gid=\${user#*:}" tmpfs "$root/data"
+  if [ -n "$account" ]; then
+    mkdir -p "$root/run/secrets/kubernetes.io/serviceaccount"
+    mount --bind "$account" "$root/run/secrets/kubernetes.io/serviceaccount"
+  fi
   mount -o remount,bind,ro "$root"
   exec chroot --userspec="$user" "$root" "$@"
 `
 
+function imageConfig(): ImageConfig {
+  return (JSON.parse(readFileSync(config ?? '', 'utf8')) as { OCIv1: { config: ImageConfig } }).OCIv1.config
+}
+
+/** A process in the image, with the image's environment and `env`, and nothing of this process's own. */
+function inContainer(
+  command: readonly string[],
+  env: Record<string, string>,
+  account = '',
+): ChildProcessByStdio<null, Readable, Readable> {
+  const image = imageConfig()
+  const own = Object.fromEntries(image.Env.map(pair => pair.split(/=(.*)/s, 2) as [string, string]))
+  const inside = ['--mount', 'sh', '-eu', '-c', asContainer, 'sh', root, image.User, account]
+  return spawn('/usr/bin/unshare', [...inside, ...command], {
+    // The image's PATH finds node.
+    env: { ...own, ...env, PATH: `${own.PATH ?? '/usr/local/bin'}:/usr/sbin:/usr/bin:/sbin:/bin` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+it.skipIf(config === undefined)(
+  'the job of deploy/ci runs in the image, and replaces the token in the Secret',
+  async () => {
+    const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
+    const { 'rotate ingest token': job } = parse(text) as {
+      'rotate ingest token': { script: string[]; variables: Record<string, string> }
+    }
+    const instance = await startInstance()
+    const kubernetes = await startKubernetes('observability/pipespan-ingest')
+    chmodSync(kubernetes.accountFolder, 0o755)
+    try {
+      const container = inContainer(
+        ['sh', '-e', '-c', job.script.join('\n')],
+        {
+          ...job.variables,
+          ...kubernetes.env,
+          PIPESPAN_OBSERVABILITY_URL: instance.url,
+          PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
+          OTEL_EXPORTER_OTLP_ENDPOINT: instance.url,
+        },
+        kubernetes.accountFolder,
+      )
+      let said = ''
+      for (const stream of [container.stdout, container.stderr])
+        stream.setEncoding('utf8').on('data', (piece: string) => (said += piece))
+      const [code] = (await once(container, 'close')) as [number | null]
+      expect(code, said).toBe(0)
+      expect(instance.tokens.map(({ value }) => value)).toContain(kubernetes.value('token'))
+    } finally {
+      await kubernetes.close()
+      await instance.close()
+    }
+  },
+)
+
 it.skipIf(config === undefined)(
   'the image runs as its own user on a read-only root, and exports the trace of a webhook',
   async () => {
-    const { OCIv1 } = JSON.parse(readFileSync(config ?? '', 'utf8')) as { OCIv1: { config: ImageConfig } }
-    const image = OCIv1.config
+    const image = imageConfig()
     expect(image).toMatchObject({ User: '65532:65532', WorkingDir: '/app', Volumes: { '/data': {} } })
     const receiver = await OtlpReceiver.start({ keep: false })
     const [port = 0, adminPort = 0] = await freePorts(2)
     const token = 'a-token-for-this-test'
     const env: Record<string, string> = {
-      ...Object.fromEntries(image.Env.map(pair => pair.split(/=(.*)/s, 2) as [string, string])),
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
       PIPESPAN_WEBHOOK_TOKEN: token,
       PIPESPAN_SETTLE: '100ms',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     }
-    const inside = ['--mount', 'sh', '-eu', '-c', asContainer, 'sh', root, image.User]
-    // The image's own environment alone; its PATH finds node.
-    const container = spawn('/usr/bin/unshare', [...inside, ...image.Entrypoint, ...image.Cmd], {
-      env: { ...env, PATH: `${env.PATH ?? '/usr/local/bin'}:/usr/sbin:/usr/bin:/sbin:/bin` },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
+    const container = inContainer([...image.Entrypoint, ...image.Cmd], env)
+    container.stdout.resume()
     let said = ''
     container.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
     try {

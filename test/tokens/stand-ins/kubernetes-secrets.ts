@@ -26,7 +26,7 @@ export interface KubernetesSecrets {
   accountToken: string
   /** The verbs that the service account's Role allows. */
   verbs: readonly ('get' | 'patch')[]
-  /** The Secret pipespan/ingest; undefined if it does not exist. */
+  /** The Secret; undefined if it does not exist. */
   secret: SecretBody | undefined
   /** The decoded value of a key. */
   value(key: string): string
@@ -39,9 +39,9 @@ export interface KubernetesSecrets {
   close(): Promise<void>
 }
 
-const place = '/api/v1/namespaces/pipespan/secrets/ingest'
-
-export async function startKubernetes(): Promise<KubernetesSecrets> {
+/** `name`: of the Secret, with its namespace. */
+export async function startKubernetes(name = 'pipespan/ingest'): Promise<KubernetesSecrets> {
+  const place = `/api/v1/namespaces/${name.replace('/', '/secrets/')}`
   const tls = path.join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
   const cert = await readFile(path.join(tls, 'localhost.crt'), 'utf8')
   const key = await readFile(path.join(tls, 'localhost.key'), 'utf8')
