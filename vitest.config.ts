@@ -91,7 +91,7 @@ const shippedThread: Plugin = {
   name: 'shipped-ingress-thread',
   transform: (code, id) =>
     id.endsWith('/src/app/ingress-thread-handle.ts')
-      ? code.replace(/new URL\(`\.\/ingress-thread[^)]*\)/, `'${path.join(shippedModules, 'ingress-thread.js')}'`)
+      ? code.replace(/new URL\(`\.\/ingress-thread[^)]*\)/, JSON.stringify(path.join(shippedModules, 'ingress-thread.js')))
       : undefined,
 }
 

@@ -2,11 +2,12 @@
 // without the bundler (production) keeps the dist it came with.
 import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { licencesOf } from './licences.js'
 import { packagesOf } from './bundled-packages.js'
 import { sbomOf } from './sbom.js'
 
-const root = path.dirname(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname))
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const [source, dist] = [path.join(root, 'src'), path.join(root, 'dist')]
 let rolldown
 try {

@@ -25,7 +25,8 @@ function nameOf(what: string, reserved: string, reservedFor: string): Kind<strin
   return scalar({
     noun: `the name of a ${what}`,
     remedy: `Write letters, digits, dots, dashes and underscores, at most 64; ${reserved} is reserved for ${reservedFor}.`,
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', not: { const: reserved } },
+    // Without the reserved name: RE2, by which Helm checks patterns, has no look-ahead.
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
     read: given => (/^[\w.-]{1,64}$/.test(given) && given !== reserved ? given : undefined),
   })
 }

@@ -248,7 +248,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
   it('checks `config` by the schema of the configuration', () => {
     expect(() => rendered('--set=config.pol.interval=1m')).toThrow('pol')
     expect(() => rendered('--set=config.poll.interval=soon')).toThrow('interval')
-    expect(() => rendered('--set-json=config.destinations=[{"name":"default","endpoint":"https://x.test"}]')).toThrow(
+    expect(() => rendered('--set-json=config.destinations=[{"name":"two words","endpoint":"https://x.test"}]')).toThrow(
       'name',
     )
     rendered('--set=config.poll.interval=1m', '--set-json=config.poll.projects=["team/shop"]')
