@@ -1,7 +1,6 @@
 // Builds the files of a release that need no npm where they run, into --out FOLDER: for each --arch (x64, arm64) a tarball of Node, the
-// bundle and the systemd unit, and a Debian package of the same tree; and SHA256SUMS. The same commit gives the same bytes: names are
+// package and the systemd unit, and a Debian package of the same tree; and SHA256SUMS. `--package`: the packed file, else it is packed. The same commit gives the same bytes: names are
 // sorted, and all times are the commit's. Node's binaries are those of the npm registry, in the version that package.json pins.
-import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -17,9 +16,14 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { writeSums } from './check-sums.js'
 
-const options = { out: { type: 'string' }, arch: { type: 'string', multiple: true, default: ['x64', 'arm64'] } }
-const { out, arch: architectures } = parseArgs({ options }).values
+const options = {
+  out: { type: 'string' },
+  package: { type: 'string' },
+  arch: { type: 'string', multiple: true, default: ['x64', 'arm64'] },
+}
+const { out, package: given, arch: architectures } = parseArgs({ options }).values
 const debianNames = { x64: 'amd64', arm64: 'arm64' }
 if (out === undefined || architectures.some(arch => !(arch in debianNames))) {
   console.error('Give --out FOLDER, and --arch x64 or arm64 to build only one.')
@@ -27,28 +31,31 @@ if (out === undefined || architectures.some(arch => !(arch in debianNames))) {
 }
 
 const root = path.join(import.meta.dirname, '..')
-const { version, description, devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
-const shipped = ['package.json', 'dist', 'config', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+const { version, description, devDependencies } = manifest
 const committedAt = String(run(root, ['git', 'log', '-1', '--format=%ct'])).trim()
 const work = mkdtempSync(path.join(tmpdir(), 'pipespan-artifacts-'))
 process.on('exit', () => rmSync(work, { recursive: true, force: true }))
 mkdirSync(out, { recursive: true })
+// What ships is the same everywhere: the content of the packed file.
+const shipped = path.join(work, 'shipped')
+mkdirSync(shipped)
+const packedFile =
+  given ?? path.join(work, String(run(root, ['npm', 'pack', '--silent', '--pack-destination', work])).trim())
+run(shipped, ['tar', 'xzf', path.resolve(packedFile), '--strip-components=1'])
 
-const sums = architectures.flatMap(arch => {
+for (const arch of architectures) {
   const tree = treeOf(arch)
-  const files = [tarball(arch, tree), debianPackage(arch, tree)]
-  return files.map(([name, bytes]) => {
+  for (const [name, bytes] of [tarball(arch, tree), debianPackage(arch, tree)])
     writeFileSync(path.join(out, name), bytes)
-    return `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`
-  })
-})
-writeFileSync(path.join(out, 'SHA256SUMS'), sums.join(''))
+}
+writeSums(out)
 
 /** What both files have in common: Node, the bundle, and a program that starts one with the other. */
 function treeOf(arch) {
   const tree = path.join(work, arch)
   mkdirSync(path.join(tree, 'bin'), { recursive: true })
-  for (const name of shipped) cpSync(path.join(root, name), path.join(tree, name), { recursive: true })
+  cpSync(shipped, tree, { recursive: true })
   const node = path.join(work, `node-${arch}`)
   mkdirSync(node)
   run(node, ['npm', 'pack', '--silent', `node-linux-${arch}@${devDependencies.node}`])

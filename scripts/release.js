@@ -1,13 +1,20 @@
 // Publishes a release: the package, the image, the chart, and the files for machines without npm (`artifacts.js`), all signed.
-// `node scripts/release.js [--dry-run] --image NAME --charts OCI-URL [--out FOLDER]`, as docs/releasing.md has it. Everything is checked
-// before anything is published; with --dry-run nothing is, and only the files for this machine's processor are built.
+//
+//   node scripts/release.js --prepare VERSION       writes the version everywhere, and dates its heading in CHANGELOG.md
+//   node scripts/release.js [--dry-run] --image NAME --charts OCI-URL [--out FOLDER]
+//
+// Everything is checked before anything is published; with --dry-run all files are built, and nothing is published.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { isDated, unreleasedIn, withHeading } from './changelog.js'
+import { writeSums } from './check-sums.js'
+import { writeVersion, writtenVersions } from './written-versions.js'
 
 const options = {
+  prepare: { type: 'string' },
   'dry-run': { type: 'boolean', default: false },
   image: { type: 'string' },
   charts: { type: 'string' },
@@ -15,28 +22,42 @@ const options = {
 }
 const { values } = parseArgs({ options })
 const { 'dry-run': isDry, image, charts, out } = values
+const fileOf = file => new URL(`../${file}`, import.meta.url)
+const read = file => readFileSync(fileOf(file), 'utf8')
+
+if (values.prepare !== undefined) {
+  if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(values.prepare)) {
+    console.error(`--prepare takes a version such as 1.2.3, not ${values.prepare}.`)
+    process.exit(2)
+  }
+  writeVersion(values.prepare)
+  const today = new Date().toISOString().slice(0, 10)
+  writeFileSync(fileOf('CHANGELOG.md'), withHeading(read('CHANGELOG.md'), values.prepare, today))
+  console.log('Run `npm run docs`, read CHANGELOG.md, commit, and tag the commit.')
+  process.exit(0)
+}
 if (image === undefined || charts?.startsWith('oci://') !== true) {
   console.error('Give --image NAME and --charts oci://….')
   process.exit(2)
 }
 
-const read = file => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const manifest = JSON.parse(read('package.json'))
 const { version } = manifest
+const changelog = read('CHANGELOG.md')
 const problems = [
-  ...[
-    ['Dockerfile', `image.version="${version}"`],
-    ['deploy/helm/pipespan/Chart.yaml', `\nversion: ${version}\nappVersion: ${version}\n`],
-    ['deploy/compose/compose.yaml', `image: pipespan:${version}\n`],
-    ['docs/releasing.md', `pipespan-${version}.tgz`],
-  ].flatMap(([file, text]) => (read(file).includes(text) ? [] : [`${file} does not have version ${version}.`])),
+  ...writtenVersions().flatMap(one =>
+    one.version === version ? [] : [`${one.file} has version ${one.version}, not ${version}: use --prepare.`],
+  ),
   // What only a release needs: a dry run names it and goes on.
   ...(manifest.repository === undefined
     ? [
         'package.json has no `repository`, which npm needs for provenance: set it to the public repository that you publish from.',
       ]
     : []),
-  ...(read('CHANGELOG.md').includes(`\n## ${version}`) ? [] : [`CHANGELOG.md has no heading ${version}.`]),
+  ...(unreleasedIn(changelog) === ''
+    ? []
+    : [`CHANGELOG.md has changes under Unreleased: --prepare moves them below the heading of the version.`]),
+  ...(isDated(changelog, version) ? [] : [`CHANGELOG.md has no heading \`## ${version} - DATE\`: use --prepare.`]),
   ...(said('git', 'status', '--porcelain') === '' ? [] : ['The checkout is not clean.']),
   ...(said('git', 'tag', '--points-at', 'HEAD').split('\n').includes(`v${version}`)
     ? []
@@ -47,16 +68,30 @@ if (problems.length > 0 && !isDry) process.exit(1)
 
 const charted = mkdtempSync(path.join(tmpdir(), 'pipespan-chart-'))
 process.on('exit', () => rmSync(charted, { recursive: true, force: true }))
+mkdirSync(out, { recursive: true })
 const [metadata, sums] = [path.join(charted, 'image.json'), path.join(out, 'SHA256SUMS')]
+const packed = path.join(out, `pipespan-${version}.tgz`)
+const chart = path.join(out, `pipespan-chart-${version}.tgz`)
+// A dry run does this, too: it changes nothing elsewhere.
+run('npm', ['run', '-s', 'build'])
+run('npm', ['pack', '--silent', '--pack-destination', out])
+run('node', ['scripts/artifacts.js', '--package', packed, '--out', out])
+const hasHelm = spawnSync('helm', ['version'], { stdio: 'ignore' }).error === undefined
+if (hasHelm) {
+  run('helm', ['package', 'deploy/helm/pipespan', '--destination', charted])
+  copyFileSync(path.join(charted, `pipespan-${version}.tgz`), chart)
+} else if (isDry) {
+  console.log(`would run: helm package deploy/helm/pipespan, into ${chart}`)
+}
+copyFileSync(fileOf('dist/sbom.cdx.json'), path.join(out, 'sbom.cdx.json'))
+writeSums(out)
+
 const steps = [
-  ['npm', 'run', '-s', 'build'],
-  ['node', 'scripts/artifacts.js', '--out', out],
-  ['npm', 'publish', '--provenance', '--access', 'public'],
+  ['npm', 'publish', packed, '--provenance', '--access', 'public'],
   // prettier-ignore
   ['docker', 'buildx', 'build', '--platform', 'linux/amd64,linux/arm64', '--provenance=mode=max', '--sbom=true',
     '--metadata-file', metadata, '--tag', `${image}:${version}`, '--push', '.'],
-  ['helm', 'package', 'deploy/helm/pipespan', '--destination', charted],
-  ['helm', 'push', path.join(charted, `pipespan-${version}.tgz`), charts],
+  ['helm', 'push', chart, charts],
   // A signature is over a digest: a tag could be moved.
   ['cosign', 'sign', '--yes', `${image}@DIGEST`],
   ['cosign', 'sign', '--yes', `${charts.slice('oci://'.length)}/pipespan@DIGEST`],
@@ -64,23 +99,14 @@ const steps = [
 ]
 /** The digests of the image and the chart, once they are published. */
 const digests = {}
-/** Steps that a dry run runs too, with these options: they change nothing elsewhere. */
-const harmless = {
-  'npm publish': ['--dry-run'],
-  'helm package': [],
-  'node scripts/artifacts.js': ['--arch', process.arch],
-}
 for (const [program, ...args] of steps) {
   const name = `${program} ${args[0]}`
-  const more = harmless[name]
-  if (isDry && (more === undefined || spawnSync(program, ['--help'], { stdio: 'ignore' }).error !== undefined)) {
+  if (isDry && name !== 'npm publish') {
     console.log(`would run: ${program} ${args.join(' ')}`)
     continue
   }
-  const whole = [
-    ...args.map(arg => arg.replace(/^(.*)@DIGEST$/, (_, of) => `${of}@${digests[of]}`)),
-    ...(isDry ? more : []),
-  ]
+  const whole = args.map(arg => arg.replace(/^(.*)@DIGEST$/, (_, of) => `${of}@${digests[of]}`))
+  if (isDry) whole.push('--dry-run')
   console.log(`${program} ${whole.join(' ')}`)
   // Helm prints the digest among its messages.
   const messages = name === 'helm push' ? 'pipe' : 'inherit'
@@ -93,6 +119,15 @@ for (const [program, ...args] of steps) {
   if (name === 'docker buildx') digests[image] = JSON.parse(readFileSync(metadata, 'utf8'))['containerimage.digest']
   if (name === 'helm push')
     digests[`${charts.slice('oci://'.length)}/pipespan`] = /sha256:[0-9a-f]{64}/.exec(stderr)?.[0]
+}
+
+/** Ends the release if it fails. */
+function run(program, args) {
+  console.log(`${program} ${args.join(' ')}`)
+  const { status } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  if (status === 0) return
+  console.error(`${program} ended with ${status}: nothing after it was done.`)
+  process.exit(1)
 }
 
 function said(program, ...args) {

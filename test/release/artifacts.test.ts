@@ -1,5 +1,5 @@
 // The files of a release for machines without npm: unpacked into an empty folder, they run with nothing else. In the long form, because
-// Node's binary comes from the registry. `.ci/image` installs the Debian package in a clean Debian.
+// Node's binary comes from the registry. `.ci/release` installs the Debian package in a clean Debian.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

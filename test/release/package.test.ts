@@ -43,7 +43,7 @@ describe.runIf(isFull)('the package', () => {
   it('holds no sources, tests or secrets', () => {
     const files = readdirSync(path.join(folder.path, 'node_modules/pipespan'), { recursive: true, encoding: 'utf8' })
     const own = files.filter(file => !file.startsWith('node_modules'))
-    expect(own.filter(file => /^(src|test|scripts|deploy|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([])
+    expect(own.filter(file => /^(src|test|scripts|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([])
     for (const file of ['dist/main.js', 'dist/sbom.cdx.json', 'config/REFERENCE.md', 'LICENSE', 'CHANGELOG.md'])
       expect(own).toContain(file)
   })

@@ -1,10 +1,9 @@
-// The release as a dry run: what it would publish, and that the versions agree wherever one is written.
+// What a release refuses before it publishes anything, and how it is prepared. `.ci/release` runs it dry, and starts all that it makes.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it } from 'vitest'
-import { isFull } from '../full.ts'
-import { emptyFolder, needDist, repository, run } from './install.ts'
+import { describe, expect, it } from 'vitest'
+import { emptyFolder, repository, run } from './install.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string }
 
@@ -21,38 +20,65 @@ function cloneIn(folder: string): string {
   return clone
 }
 
-// npm asks the registry even then which versions there are.
-const isOnline = isFull && spawnSync('npm', ['ping'], { stdio: 'ignore' }).status === 0
-if (isFull && !isOnline) process.stderr.write('No registry answers: the dry run of a release is skipped.\n')
+const to = ['--image', 'registry.example.com/pipespan', '--charts', 'oci://registry.example.com/charts']
 
-it.skipIf(!isOnline)(
-  'a dry run lists what it would publish and sign, and checks that all versions agree',
-  () => {
-    needDist()
-    const to = ['--image', 'registry.example.com/pipespan', '--charts', 'oci://registry.example.com/charts']
-    using out = emptyFolder()
-    const { status, stdout, stderr } = release(
-      cloneIn(out.path),
-      '--dry-run',
-      ...to,
-      '--out',
-      path.join(out.path, 'files'),
+/** A clone in which `change` has edited a file and committed that; answers what the release refuses. */
+function refusals(file: string, change: (text: string) => string): string {
+  using folder = emptyFolder()
+  const clone = cloneIn(folder.path)
+  const at = path.join(clone, file)
+  const before = readFileSync(at, 'utf8')
+  const after = change(before)
+  expect(after).not.toBe(before)
+  writeFileSync(at, after)
+  const { status, stdout, stderr } = release(clone, ...to)
+  expect([status, stdout]).toEqual([1, ''])
+  return stderr
+}
+
+describe('a release', () => {
+  it('is refused while there are changes under Unreleased', () => {
+    const stderr = refusals('CHANGELOG.md', text =>
+      text.replace('## Unreleased\n', '## Unreleased\n\n### Fixed\n\n- One.\n'),
     )
-    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stderr).not.toContain('does not have version')
-    expect(stdout).toContain('npm publish --provenance --access public')
-    expect(stdout).toContain(`+ pipespan@${version}`)
-    expect(stdout).toMatch(
-      /would run: docker buildx build .*--provenance=mode=max --sbom=true .*pipespan:\d+\.\d+\.\d+ --push/,
+    expect(stderr).toContain('refused: CHANGELOG.md has changes under Unreleased')
+  })
+
+  it('is refused without a dated heading', () => {
+    const stderr = refusals('CHANGELOG.md', text => text.replace(/^## \d.*$/m, '## 99.0.0 - 2026-01-01'))
+    expect(stderr).toContain(`CHANGELOG.md has no heading \`## ${version} - DATE\``)
+  })
+
+  it.each([
+    ['deploy/compose/compose.yaml', 'pipespan:'],
+    ['deploy/kubernetes/image/kustomization.yaml', 'newTag: '],
+    ['deploy/ci/token-rotation.yml', 'pipespan:'],
+    ['deploy/helm/pipespan/Chart.yaml', 'appVersion: '],
+    ['docs/releasing.md', 'pipespan-'],
+    ['Dockerfile', 'image.version="'],
+  ])('is refused if %s has another version', (file, before) => {
+    expect(refusals(file, text => text.replace(before + version, `${before}99.0.0`))).toContain(
+      `${file} has version 99.0.0, not ${version}`,
     )
-    expect(stdout).toContain(`/pipespan-${version}.tgz oci://registry.example.com/charts`)
-    for (const signed of ['registry.example.com/pipespan@', 'registry.example.com/charts/pipespan@'])
-      expect(stdout).toContain(`would run: cosign sign --yes ${signed}`)
-    expect(stdout).toContain(`cosign sign-blob --yes --bundle ${out.path}/files/SHA256SUMS.sigstore.json`)
-    if (process.platform === 'linux') expect(readdirSync(path.join(out.path, 'files'))).toContain('SHA256SUMS')
-  },
-  120_000,
-)
+  })
+
+  it('is prepared by writing the version everywhere, and dating the heading of the changes', () => {
+    using folder = emptyFolder()
+    const clone = cloneIn(folder.path)
+    const changelog = path.join(clone, 'CHANGELOG.md')
+    writeFileSync(changelog, '# Changelog\n\n## Unreleased\n\n### Fixed\n\n- One.\n')
+    expect(release(clone, '--prepare', '99.0.0').status).toBe(0)
+    expect(readFileSync(changelog, 'utf8')).toMatch(
+      /^# Changelog\n\n## Unreleased\n\n## 99\.0\.0 - \d{4}-\d\d-\d\d\n\n### Fixed\n\n- One\.\n$/,
+    )
+    const { stderr } = release(clone, ...to)
+    expect(stderr).not.toMatch(/CHANGELOG|has version/)
+    expect(stderr).toContain('This commit has no tag v99.0.0.')
+    expect(readFileSync(path.join(clone, 'deploy/kubernetes/image/kustomization.yaml'), 'utf8')).toContain(
+      'newTag: 99.0.0',
+    )
+  })
+})
 
 it('refuses to run without --image and --charts', () => {
   const { status, stdout, stderr } = release(repository)

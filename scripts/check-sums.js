@@ -1,0 +1,16 @@
+// SHA256SUMS of a folder, as `sha256sum --check` reads it.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Writes the file for all others in the folder, sorted by name. */
+export function writeSums(folder) {
+  const files = readdirSync(folder).filter(name => !name.startsWith('SHA256SUMS'))
+  const lines = files.toSorted().map(name => {
+    const sum = createHash('sha256')
+      .update(readFileSync(path.join(folder, name)))
+      .digest('hex')
+    return `${sum}  ${name}\n`
+  })
+  writeFileSync(path.join(folder, 'SHA256SUMS'), lines.join(''))
+}
