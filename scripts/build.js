@@ -14,8 +14,12 @@ try {
   ;({ rolldown } = await import('rolldown'))
 } catch {
   if (existsSync(path.join(dist, 'main.js'))) process.exit(0)
+  // npm leaves out an optional package, such as the bundler's binary, whose engines exclude the Node that npm itself runs on.
+  const [, npmsNode = '20'] = /node\/v(\d+)/.exec(process.env.npm_config_user_agent ?? '') ?? []
   process.stderr.write(
-    'pipespan: dist is missing and the bundler is not installed. Run `npm ci` (with development dependencies) once to build it.\n',
+    Number(npmsNode) < 20
+      ? `pipespan: npm runs on Node.js ${npmsNode}, for which there is no bundler. Use Node.js 20 or newer.\n`
+      : 'pipespan: dist is missing and the bundler is not installed. Run `npm ci` (with development dependencies) once to build it.\n',
   )
   process.exit(1)
 }

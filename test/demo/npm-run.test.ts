@@ -1,0 +1,37 @@
+// `npm run demo` as a person ends it: by Ctrl-C, which the terminal sends to npm and to the demo, or by a signal to npm alone.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { repository } from '../deploy/tool.ts'
+import { temporaryFolder } from '../support/after-test.ts'
+
+it.each([
+  ['Ctrl-C, which npm passes on a second time', (pid: number) => process.kill(-pid, 'SIGINT')],
+  ['SIGINT to npm alone', (pid: number) => process.kill(pid, 'SIGINT')],
+  ['SIGTERM to npm alone', (pid: number) => process.kill(pid, 'SIGTERM')],
+] as const)('the demo ends by %s, says what it did and leaves nothing behind', async (_name, end) => {
+  const folder = temporaryFolder()
+  // A process group of its own, as a terminal gives it.
+  const npm = spawn('npm', ['run', 'demo'], {
+    ...{ cwd: repository, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
+    env: { ...process.env, TMPDIR: folder },
+  })
+  let said = ''
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const closed = once(npm.stdout, 'close')
+  try {
+    await expect.poll(() => said).toContain('Ctrl-C ends it')
+    end(npm.pid ?? 0)
+    // The demo and its daemon hold the other end: it closes when both are gone.
+    await closed
+    expect(said).toMatch(/\d+ pipelines with \d+ jobs drawn/)
+    expect(readdirSync(folder).filter(name => name.startsWith('pipespan-demo'))).toEqual([])
+  } finally {
+    try {
+      process.kill(-(npm.pid ?? 0), 'SIGKILL')
+    } catch {
+      // All of them are gone.
+    }
+  }
+})

@@ -1,0 +1,27 @@
+// What the build says if it cannot build: npm shows it when it installs a clone.
+import { spawnSync } from 'node:child_process'
+import { cpSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
+import { repository } from './install.ts'
+
+/** Runs the build in a folder without packages, as npm of this user agent does. */
+function build(userAgent: string): string {
+  const folder = temporaryFolder()
+  for (const name of ['package.json', 'scripts'])
+    cpSync(path.join(repository, name), path.join(folder, name), { recursive: true })
+  const env = { ...process.env, npm_config_user_agent: userAgent }
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/build.js'], { cwd: folder, env, encoding: 'utf8' })
+  expect(status).toBe(1)
+  return stderr
+}
+
+it('names the Node.js that is too old, if npm left the bundler out for it', () => {
+  expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('npm runs on Node.js 18')
+  expect(build('npm/9.2.0 node/v18.20.4 linux x64')).toContain('Use Node.js 20 or newer')
+})
+
+it('says how to get the bundler otherwise', () => {
+  expect(build('npm/11.0.0 node/v24.0.0 linux x64')).toContain('Run `npm ci`')
+})
