@@ -1,6 +1,6 @@
 // Bundles src and what it uses into dist: few files start three times as fast as a thousand. Also npm's `prepare`: an install
 // without the bundler (production) keeps the dist it came with.
-import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { licencesOf } from './licences.js'
@@ -98,3 +98,10 @@ writeFileSync(path.join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbomOf(package
 // What browsers get as it is.
 cpSync(path.join(source, 'pages', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)
+// The command of a clone, as of any installed package: npm does not link the package that it installs others for, and `npx` would install it elsewhere
+// at each call.
+const bin = path.join(root, 'node_modules', '.bin')
+if (existsSync(bin)) {
+  rmSync(path.join(bin, 'pipespan'), { force: true })
+  symlinkSync('../../dist/main.js', path.join(bin, 'pipespan'))
+}

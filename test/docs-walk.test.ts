@@ -20,7 +20,7 @@ const steps = docBlocks().filter(({ page: of, marker }) => of === page && marker
 async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.ProcessEnv): Promise<Map<string, string>> {
   const receiver = await OtlpReceiver.start({ keep: false })
   const [port = 0, adminPort = 0] = await freePorts(2)
-  const own = { ...env, PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}` }
+  const own: NodeJS.ProcessEnv = { ...env, PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}` }
   const spans = new Map<string, number>()
   receiver.on('received', received => {
     for (const { name, endNanos } of received.spans) spans.set(name, Number(endNanos / 1_000_000n))
@@ -38,7 +38,9 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
       const script = asRead
         .replaceAll('localhost:8080', `localhost:${port}`)
         .replaceAll('http://localhost:4318', receiver.url)
-      if (name === 'daemon') {
+      // Each block has a shell of its own.
+      if (name === 'command') own.PATH = [path.join(cwd, 'node_modules/.bin'), own.PATH].join(path.delimiter)
+      else if (name === 'daemon') {
         daemon = spawn('sh', ['-eu', '-c', `exec ${script}`], { cwd, env: own, stdio: 'ignore', detached: true })
       } else if (name === 'health') {
         const isReady = (): boolean => spawnSync('sh', ['-c', script], { cwd, env: own }).status === 0

@@ -42,7 +42,7 @@ export function chartReadme(valuesYaml: string): string {
   if (!isMap(contents)) throw new TypeError('values.yaml is a mapping')
   return `# Helm chart
 
-Generated from the comments of values.yaml; change it there. In a release the chart is a file of its own, `pipespan-chart-VERSION.tgz`. It has the shapes of the [kustomize overlays](../../kubernetes/README.md): one replica with SQLite on a volume,
+Generated from the comments of values.yaml; change it there. In a release the chart is a file of its own, \`pipespan-chart-VERSION.tgz\`. It has the shapes of the [kustomize overlays](../../kubernetes/README.md): one replica with SQLite on a volume,
 replicas that share a PostgreSQL database, and a native sidecar.
 
 <!-- tested: test/deploy/helm.test.ts -->

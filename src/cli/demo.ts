@@ -264,6 +264,7 @@ function introduction(
     token === undefined
       ? 'Log in with your admin token (PIPESPAN_ADMIN_TOKEN).'
       : `Log in with the admin token ${token}`,
+    `Coding assistants ask at ${pages}mcp, with the same token.`,
     `Metrics, including an inventory of the platform and two queries, are at ${pages}metrics.`,
     `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
     `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,
