@@ -7,9 +7,9 @@ import { repository } from '../deploy/tool.ts'
 import { temporaryFolder } from '../support/after-test.ts'
 
 it.each([
-  ['Ctrl-C, which npm passes on a second time', (pid: number) => process.kill(-pid, 'SIGINT')],
-  ['SIGINT to npm alone', (pid: number) => process.kill(pid, 'SIGINT')],
-  ['SIGTERM to npm alone', (pid: number) => process.kill(pid, 'SIGTERM')],
+  ['Ctrl-C, which npm passes on a second time', (pid: number): boolean => process.kill(-pid, 'SIGINT')],
+  ['SIGINT to npm alone', (pid: number): boolean => process.kill(pid, 'SIGINT')],
+  ['SIGTERM to npm alone', (pid: number): boolean => process.kill(pid, 'SIGTERM')],
 ] as const)('the demo ends by %s, says what it did and leaves nothing behind', async (_name, end) => {
   const folder = temporaryFolder()
   // A process group of its own, as a terminal gives it.
