@@ -49,7 +49,7 @@ const slowest = [
   'lib/small-heap',
   'platform/reports/reading-turns',
   'bounds/memory',
-  'platform/linear-redaction',
+  'lib/linear-redaction',
   'crash/counted',
   'pages/job-log',
   'bounds/postgres-restart',

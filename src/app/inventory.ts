@@ -4,6 +4,7 @@ import { thingsOf } from '../platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createHash } from 'node:crypto'
 import { createInventory } from '../inventory/inventory.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { defaultPlatform } from '../config/platforms.ts'
 import { startLoop, type Started } from './steps.ts'
@@ -87,6 +88,7 @@ export function startInventory(
     lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
     lease: createSingleton(leaseOf('inventory', name), leases, clock),
     errors: createErrorThrottle(log, name),
+    redactText: createTextRedaction(config.redact ?? []),
     onEvent: async ({ name: kind, severity = 'info', body, attributes }, owner, key) => {
       const about = { instance, kind, name: kind, severity, body, attributes }
       const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }

@@ -1,5 +1,5 @@
 // Job logs for the pages, read from the platform's API if the configuration allows it.
-import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createShowLog } from '../platform/job-log/show-log.ts'
 import { connectionFor, perMinuteForPeople, type Connection } from './connections.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -1,5 +1,5 @@
 // Starts the reader of job logs and reports.
-import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createCapabilities } from '../enrichment/capability.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'

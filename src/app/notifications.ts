@@ -4,7 +4,7 @@ import { contentTypeOf, encodeNotification, messageId } from '../notifications/f
 import { createNotifier, type Notifier } from '../notifications/notifier.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { createStandingWatch } from '../notifications/standing-watch.ts'
-import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
 import { instanceOf } from './enforcement.ts'
 import { notificationSubjects } from '../config/notification-options.ts'
 import { profileBy } from './connections.ts'

@@ -1,6 +1,6 @@
 // Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
 import { ciPushesOf } from './ci-pushes.ts'
-import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../processing/job-reads.ts'

@@ -1,5 +1,5 @@
 // What the configured rules for attributes want of pipelines and merge requests.
-import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createWantedFacts, type WantedFacts, type WantedNames } from '../platform/wanted-facts.ts'
 import type { Config } from '../config/options.ts'
 

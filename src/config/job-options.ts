@@ -78,6 +78,6 @@ export const reportOptions = {
 export const redact = setting(regularExpressions, {
   variable: 'PIPESPAN_REDACT',
   description:
-    'Regular expressions to redact in job logs, reports and event texts, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
+    'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
   example: 'ACME-[0-9a-f]{32}',
 })

@@ -1,6 +1,6 @@
 // Extracts a backend's message from the body of its answer, as one short line: from a google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
-import { briefly } from '../lib/redaction.ts'
+import { briefly } from '../lib/brief-text.ts'
 
 /** Longer messages are cut. */
 const longest = 300

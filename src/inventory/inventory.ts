@@ -4,6 +4,7 @@
 // 2. It reads the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
 // 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
+import { cleanCollected } from './clean-collected.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../model/inventory.ts'
@@ -12,6 +13,7 @@ import type { LookUpOwner, Thing } from '../platform/port/inventory.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { InventoryState } from '../store/ports/inventory-documents.ts'
 import type { Log } from '../lib/log.ts'
+import type { RedactText } from '../lib/text-redaction.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
@@ -25,6 +27,7 @@ export interface InventoryOptions {
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
   readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
   readonly errors: ErrorThrottle
+  readonly redactText: RedactText
   /** Writes a log record. `key` identifies it, so that it is written once. */
   readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
   readonly clock: Clock
@@ -99,7 +102,7 @@ export function createInventory(options: InventoryOptions): Inventory {
       owner = await ownerOf(thing, before, now)
       const round = { now, memory: before?.memory, signal: closing.signal }
       const collected = await thing.collect({ owner: owner.owner as Owner | undefined, ...round })
-      await store(thing, before, owner, collected)
+      await store(thing, before, owner, await cleanCollected(collected, options.redactText))
       errors.answered(nameOf(thing))
       return 'go-on'
     } catch (error) {

@@ -19,24 +19,35 @@ export function withoutSpace(bytes: string): string {
   return bytes.replace(/[\0-\x20]+/g, '')
 }
 
-const entities: Readonly<Record<string, string>> = {
+/** Of HTML; those that can stand within a secret or beside it. */
+export const entities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
   quot: '"',
   apos: "'",
   nbsp: ' ',
+  tab: '\t',
+  newline: '\n',
   sol: '/',
+  bsol: '\\',
   plus: '+',
   equals: '=',
   colon: ':',
+  semi: ';',
   comma: ',',
   period: '.',
+  commat: '@',
+  lowbar: '_',
+  hyphen: '-',
+  dash: '-',
 }
 const shorthands: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
 /** Answers the same text where there is nothing to decode. */
 type Decoder = (bytes: string) => string
+
+const entity = new RegExp(`&(?:#x([0-9a-f]{1,6})|#(\\d{1,7})|(${Object.keys(entities).join('|')}));?`, 'gi')
 
 const decoders: readonly Decoder[] = [
   bytes => bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => decoded(hex, 'hex')),
@@ -51,12 +62,10 @@ const decoders: readonly Decoder[] = [
       },
     ),
   bytes =>
-    bytes.replace(
-      /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos|nbsp|sol|plus|equals|colon|comma|period));?/gi,
-      (_, hex?: string, decimal?: string, name?: string) =>
-        hex === undefined && decimal === undefined
-          ? (entities[name?.toLowerCase() ?? ''] ?? '')
-          : character(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
+    bytes.replace(entity, (_, hex?: string, decimal?: string, name?: string) =>
+      hex === undefined && decimal === undefined
+        ? (entities[name?.toLowerCase() ?? ''] ?? '')
+        : character(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
     ),
   // From each offset, as a secret may begin at any: two characters of hex are a byte, four of base64 are three.
   ...[0, 1].map(

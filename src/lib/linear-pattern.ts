@@ -1,6 +1,7 @@
 // An operator's regular expression, which is applied to foreign texts. It runs in RE2 (re2js), which never backtracks: the time is proportional to
 // the text's length for any pattern and text. Therefore RE2 has neither backreferences nor look-around.
 import { RE2JS } from 're2js'
+import type { TextRange } from './text-range.ts'
 
 /** Instructions of RE2: together with the length of a text, they bound how long it takes. */
 const maxSize = 200
@@ -31,14 +32,9 @@ export class LinearPattern {
     }
   }
 
-  replaceAll(text: string, replacement: string): string {
+  *rangesIn(text: string): Generator<TextRange> {
     const matcher = this.#engine.matcher(text)
-    let result = ''
-    let at = 0
-    for (let count = 1; at < text.length && matcher.find(); count += 1) {
-      result += text.slice(at, matcher.start()) + replacement
-      at = count >= maxMatches ? text.length : matcher.end()
-    }
-    return result + text.slice(at)
+    for (let count = 1; count <= maxMatches && matcher.find(); count += 1)
+      yield { from: matcher.start(), to: count === maxMatches ? text.length : matcher.end() }
   }
 }

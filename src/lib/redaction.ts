@@ -1,6 +1,7 @@
 // Every text that a server or a payload provides passes here before it is logged, shown or stored: each secret that this process has ever
 // held is removed from it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
 import { decodingsOf, withoutSpace } from './decoded-views.ts'
+import { unfolded } from './unfolded-text.ts'
 
 /** Shorter values are no secrets, and may be part of many texts. */
 const minLength = 6
@@ -38,10 +39,13 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   const needles = [...known.values(), ...also.map(formsOf)].flat()
   if (needles.length === 0) return clean
   const shown = withoutPlain(clean, needles, isCut)
-  for (const decoding of decodingsOf(withoutSpace(Buffer.from(shown).toString('latin1')))) {
-    const haystack = decoding.toLowerCase()
-    if (needles.some(needle => placesOf(needle, haystack, isCut).next().done === false)) return withheld
-  }
+  const isIn = (haystack: string): boolean =>
+    needles.some(needle => placesOf(needle, haystack, isCut).next().done === false)
+  // A colour or a character of no width may stand within a secret.
+  const unescaped = unfolded(shown)?.text
+  if (unescaped !== undefined && isIn(folded(Buffer.from(unescaped)))) return withheld
+  for (const decoding of decodingsOf(withoutSpace(Buffer.from(shown).toString('latin1'))))
+    if (isIn(decoding.toLowerCase())) return withheld
   return shown
 }
 
@@ -56,17 +60,6 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
   }
   return hidden.includes(1) ? withoutHidden(bytes, hidden) : text
 }
-
-/** A foreign text as one line, redacted, at most `longest` characters of it; undefined when nothing is left. */
-export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
-  const line = text.slice(0, maxScanned).replace(/[\s\p{Cc}]+/gu, ' ')
-  const clean = redact(line, also, maxDecoded).trim()
-  if (clean === '') return undefined
-  return clean.length > longest ? `${clean.slice(0, longest)}…` : clean
-}
-
-/** Characters of a foreign text that are looked at, and characters of the line made from it that are searched in all encodings. */
-const [maxScanned, maxDecoded] = [65_536, 2_048]
 
 /** An escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i

@@ -2,9 +2,9 @@
 // and variables with certain names.
 import { Items, readItems } from './webhook/wire-items.ts'
 import { objectShape, type Shape } from './webhook/wire-shape.ts'
-import { readObject, readText } from './wire-read.ts'
+import { readLongText, readObject } from './wire-read.ts'
 import type { Variables } from './variables.ts'
-import { redactedTo, redactedValue, type RedactText } from './text-redaction.ts'
+import { redactedTo, redactedValue, type RedactText } from '../lib/text-redaction.ts'
 
 /** Limits: labels that are kept of a merge request, and UTF-16 units of a label or value. Longer ones are cut. */
 const maxLabels = 16
@@ -60,7 +60,7 @@ class Labels extends Items {
   override add(label: unknown): void {
     super.add(label)
     const { title, name } = readObject(label) ?? {}
-    const text = readText(label) ?? readText(title) ?? readText(name)
+    const text = readLongText(label) ?? readLongText(title) ?? readLongText(name)
     if (text !== undefined && this.titles.length < maxListed) this.titles.push(text)
   }
 }

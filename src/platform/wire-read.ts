@@ -1,7 +1,8 @@
 // Reads single JSON values. Each function answers undefined for null and for a value of the wrong type.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
-import { maxSecret } from './text-redaction.ts'
+import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
+import { withoutControls } from '../lib/plain-text.ts'
 import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
@@ -23,18 +24,24 @@ export const readId: Read<number> = value => {
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
 }
 
-/** A text that is not blank. Characters that databases or encoders refuse are removed. */
+/** A text that is not blank. Control sequences, and characters that databases or encoders refuse, are removed. */
 export const readText: Read<string> = value => textUpTo(maxText, value)
 
-/** A text that will be redacted before it is cut, so that `maxSecret` more units are kept. */
-export const readLongText: Read<string> = value => textUpTo(maxText + maxSecret, value)
+/**
+ * A text that will be redacted before it is cut, so that `maxSecret` more units are kept, and its control sequences: redaction removes these, because
+ * a secret begins where one ends.
+ */
+export const readLongText: Read<string> = value => rawUpTo(maxText + maxSecret, value)
 
-export const readMessage: Read<string> = value => textUpTo(maxMessage, value)
+/** What people write in sentences, such as a title, is redacted. Names are not: other things refer to them. */
+export const readTitle: Read<string> = value => redactedUpTo(maxText, value)
 
-/** An http(s) URL. URLs of other schemes are dropped, because URLs become links on pages. */
+export const readMessage: Read<string> = value => redactedUpTo(maxMessage, value)
+
+/** An http(s) URL, without a user. URLs of other schemes are dropped, because URLs become links on pages. */
 export const readUrl: Read<string> = value =>
-  typeof value === 'string' && value.length <= maxUrlLength && /^https?:\/\/[^\s"'<>]+$/i.test(value)
-    ? value
+  typeof value === 'string' && value.length <= maxUrlLength && /^https?:\/\/[^\s"'<>\p{C}]+$/iu.test(value)
+    ? value.replace(/^(https?:\/\/)[^/?#]*@/i, '$1')
     : undefined
 
 /** A status, also one that this version does not know. */
@@ -81,19 +88,29 @@ export type WireObject = Readonly<Record<string, unknown>>
 export const readObject: Read<WireObject> = value =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as WireObject) : undefined
 
+const redactText = createTextRedaction([])
+
+function redactedUpTo(length: number, value: unknown): string | undefined {
+  const text = rawUpTo(length + maxSecret, value)
+  return text === undefined ? undefined : redactedTo(length, text, redactText)
+}
+
 function textUpTo(length: number, value: unknown): string | undefined {
+  const raw = rawUpTo(length, value)
+  if (raw === undefined) return undefined
+  const text = withoutControls(raw)
+  return text === raw || hasWords(text) ? text : undefined
+}
+
+function rawUpTo(length: number, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
-  const text = value.length > length ? cutTo(length, value) : sound(value)
+  const text = value.length > length ? cutTo(length, value) : value.toWellFormed()
   return hasWords(text) ? text : undefined
 }
 
 /** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
 function cutTo(length: number, text: string): string {
-  return Buffer.from(text.slice(0, length).replaceAll('\0', '')).toString()
-}
-
-function sound(text: string): string {
-  return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
+  return Buffer.from(text.slice(0, length)).toString()
 }
 
 /** Whether a text has a character other than white space. The first comparison is a fast path: most texts begin with a letter. */

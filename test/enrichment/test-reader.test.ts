@@ -6,7 +6,7 @@ import { answer, json, startPlatform, type PlatformServer } from '../platform/re
 import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createTestReading, maxTestSpans, type TestReading } from '../../src/enrichment/read-tests.ts'
 import { createTestReports } from '../../src/platform/reports/read-tests.ts'
-import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { decodeLogs, type ReceivedLogRecord } from '../support/otlp-logs.ts'
 import { decodeTraces } from '../support/otlp-traces.ts'
 import { encodeLogs, encodeTraces } from '../../src/telemetry/encode.ts'

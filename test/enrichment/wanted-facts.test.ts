@@ -1,6 +1,6 @@
 // What rules for attributes want of a pipeline and no webhook reported: the labels of its merge request, and variables.
 import { describe, expect, it } from 'vitest'
-import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../src/platform/wanted-facts.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'

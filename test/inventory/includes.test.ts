@@ -60,6 +60,18 @@ describe('the collector of includes', () => {
       { type: 'remote', location: 'https://u:p@host.example.com/x.yml?private_token=abc' },
       { type: 'remote', name: 'https://host.example.com/x.yml', version: '' },
     ],
+    [
+      { type: 'remote', location: 'https://u:p@$HOST:$PORT/x.yml?private_token=abc#secret' },
+      { type: 'remote', name: 'https://$HOST:$PORT/x.yml', version: '' },
+    ],
+    [
+      { type: 'remote', location: '//u:p@host.example.com/x.yml?token=abc' },
+      { type: 'remote', name: '//host.example.com/x.yml', version: '' },
+    ],
+    [
+      { type: 'template', location: 'https://host.example.com/x.yml?token=abc' },
+      { type: 'template', name: 'https://host.example.com/x.yml', version: '' },
+    ],
     [{ type: 'local', location: '/x.yml' }, undefined],
     [{ type: 'later', location: 'x' }, undefined],
     [{ type: 'template' }, undefined],

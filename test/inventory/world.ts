@@ -1,4 +1,5 @@
 // Sets up the simulated platform's REST API and an inventory with a real store, under one clock that the test moves.
+import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { thingsOf } from '../../src/platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createInventory, type Inventory } from '../../src/inventory/inventory.ts'
@@ -75,6 +76,7 @@ export async function openInventoryWorld(
         lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
         lease: createSingleton('inventory', store.leases, clock),
         errors: createErrorThrottle(log),
+        redactText: createTextRedaction([]),
         onEvent: async (event, _owner, key) => void events.push({ event, key }),
       }),
     pass: async (inventory, ms) => {

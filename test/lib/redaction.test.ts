@@ -1,7 +1,8 @@
 // Secrets are taken out of what others say, however they encoded them.
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { briefly, redact } from '../../src/lib/redaction.ts'
+import { briefly } from '../../src/lib/brief-text.ts'
+import { redact } from '../../src/lib/redaction.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { runs } from '../full.ts'
 

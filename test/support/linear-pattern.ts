@@ -1,8 +1,13 @@
 // A pattern as the configuration reads it.
 import { LinearPattern } from '../../src/lib/linear-pattern.ts'
+import { withoutRanges } from '../../src/lib/text-range.ts'
 
 export function linearPattern(source: string): LinearPattern {
   const read = LinearPattern.parse(source)
   if (typeof read === 'string') throw new Error(`${source} ${read}`)
   return read
+}
+
+export function replacedBy(pattern: LinearPattern, text: string, replacement: string): string {
+  return withoutRanges(text, [...pattern.rangesIn(text)], replacement)
 }

@@ -53,10 +53,11 @@ export const includes: Collector = {
 /** Undefined for a file of the project itself, and for what is not known. `version` is empty where there is none. */
 export function readInclude({
   type: kind,
-  location = '',
+  location: given = '',
   extra,
 }: z.infer<typeof included>): { readonly type: string; readonly name: string; readonly version: string } | undefined {
-  if (location === '') return undefined
+  if (given === '') return undefined
+  const location = given.includes('://') || kind === 'remote' ? withoutSecrets(given) : given
   switch (kind) {
     case 'component': {
       // `git.example.com/group/components/sast@1.2.0`; the version may be a tag, a branch, a revision or `~latest`.
@@ -69,14 +70,13 @@ export function readInclude({
     case 'template':
       return { type: kind, name: location, version: '' }
     case 'remote':
-      return { type: kind, name: withoutSecrets(location), version: '' }
+      return { type: kind, name: location, version: '' }
     default:
       return undefined
   }
 }
 
-/** A query may hold a token. */
+/** Without user, query and fragment, which may hold a token; also an address that is not valid, such as one with variables. */
 function withoutSecrets(address: string): string {
-  const url = URL.parse(address)
-  return redact(url === null ? address : `${url.origin}${url.pathname}`)
+  return redact(address.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//'))
 }

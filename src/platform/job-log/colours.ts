@@ -1,5 +1,5 @@
 // Splits a line of a job's log into texts of one style each, by its control sequences (ECMA-48, SGR).
-import { plain } from './control-sequences.ts'
+import { withoutControls } from '../../lib/plain-text.ts'
 
 /** A text in one style. */
 export interface Run {
@@ -11,15 +11,15 @@ export interface Run {
 
 const styleSequence = /\u001b\[([\d;]*)m/
 
-/** `raw`: a line with its control sequences. The texts of all runs, joined, equal `plain(raw)`. Backgrounds and colours above 15 are ignored. */
+/** `raw`: a line with its control sequences. The texts of all runs, joined, equal `withoutControls(raw)`. Backgrounds and colours above 15 are ignored. */
 export function runsOf(raw: string): readonly Run[] {
-  const whole = plain(raw)
+  const whole = withoutControls(raw)
   if (!raw.includes('\u001b')) return [{ text: whole }]
   const runs: Run[] = []
   let style: Style = {}
   raw.split(styleSequence).forEach((part, index) => {
     if (index % 2 === 1) style = changed(style, part)
-    else if (plain(part) !== '') runs.push({ text: plain(part), ...style })
+    else if (withoutControls(part) !== '') runs.push({ text: withoutControls(part), ...style })
   })
   return runs.map(({ text }) => text).join('') === whole ? runs : [{ text: whole }]
 }

@@ -1,6 +1,6 @@
 // Turns the kept lines of a job's log into lines for export: redacted, each with a time, in groups that each fit one request. Redacting a megabyte
 // takes long, so the event loop gets its turns meanwhile.
-import { inTurns, type RedactText } from '../text-redaction.ts'
+import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
 import type { KeptLine } from './line-ring.ts'
 import type { KeptLines } from './kept-lines.ts'
 import type { LogLine, Section } from '../../model/inside.ts'
@@ -64,14 +64,15 @@ async function* linesOf({
     // A clock may go back, and streams may be written out of order, but times never decrease.
     const time = Math.max(last.at, line.at ?? estimate(line))
     const isStamped = stream !== undefined && time === line.at
+    const shown = inBytes(await clean(text), maxBody)
     last = { number, at: time }
     return {
-      ...{ number, at: time, text: inBytes(await clean(text), maxBody) },
+      ...{ number, at: time, text: shown },
       ...(!isStamped && { estimated: true }),
       ...(stream !== undefined && { stream }),
       ...(section !== undefined && spans.has(section.ordinal) && { section: section.ordinal }),
       ...(place !== undefined && { sectionName: await cleanName(place.name) }),
-      ...(text.startsWith('ERROR: Job failed') && { isError: true }),
+      ...(shown.startsWith('ERROR: Job failed') && { isError: true }),
     }
   }
   /** Without any timestamp, the lines of a stretch were written at equal distances. */

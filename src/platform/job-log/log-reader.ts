@@ -7,9 +7,10 @@
 // 3. A CR erases the text before it, too, unless it is at the end of the line.
 // 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the
 //    line of the possible marker ended with a CR and has a timestamp. Otherwise it is text.
-import { afterLastReturn, endBeforeReturns, plain } from './control-sequences.ts'
+import { afterLastReturn, endBeforeReturns } from './carriage-returns.ts'
 import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
-import { maxSecret } from '../text-redaction.ts'
+import { maxSecret } from '../../lib/text-redaction.ts'
+import { withControlsMarked, withoutControls } from '../../lib/plain-text.ts'
 import { LogText, type Piece, type Stamp } from './log-text.ts'
 
 export interface ReadMarker extends Marker {
@@ -30,7 +31,7 @@ export interface ReadLine {
 /** Receives the parts of a log in its order. A line follows the markers that it contains. */
 export interface LogSink {
   marker(marker: ReadMarker): void
-  /** `text`: the text from a start marker to the next marker or the end of the line. */
+  /** `text`: the text from a start marker to the next marker or the end of the line, with removed control sequences marked. */
   title(text: string): void
   /** `raw`: the text of the line with its control sequences. */
   line(line: ReadLine, raw: string): void
@@ -150,9 +151,9 @@ export class LogReader {
 
   #endTitle(): void {
     if (this.#title === undefined) return
-    const title = plain(afterLastReturn(withoutCutEnd(this.#title, maxTitle))).trim()
+    const title = withControlsMarked(afterLastReturn(withoutCutEnd(this.#title, maxTitle))).trim()
     this.#title = undefined
-    if (title !== '') this.#sink.title(title)
+    if (withoutControls(title).trim() !== '') this.#sink.title(title)
   }
 
   #endLine(): void {
@@ -161,7 +162,7 @@ export class LogReader {
     this.#isInLine = false
     const raw = withoutCutEnd(this.#held, maxHeld)
     this.#clear()
-    this.#sink.line({ number: this.#number, stamp: this.#stamp, text: plain(raw) }, raw)
+    this.#sink.line({ number: this.#number, stamp: this.#stamp, text: withoutControls(raw) }, raw)
   }
 
   #clear(): void {

@@ -6,7 +6,7 @@
 //   Running on NAME via HOST...                                                  NAME: `hostname` where the script runs; HOST: that of the runner
 //
 // What NAME and HOST are depends on the executor, so the machine is known only for some (`#machine`).
-import { redactedTo, type RedactText } from '../text-redaction.ts'
+import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import type { RanOn } from '../../model/inside.ts'
 
 const preparing = /^Preparing the "([\w+.-]{1,64})" executor/

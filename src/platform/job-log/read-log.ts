@@ -1,6 +1,7 @@
 // Reads the sections and lines of a job's log in one pass over a stream. Only what will be exported is kept in memory.
 import { createDebugWatch } from './debug-trace.ts'
-import { createKeyWatch, redacted, type RedactText } from '../text-redaction.ts'
+import { createKeyWatch, redacted, type RedactText } from '../../lib/text-redaction.ts'
+import { withControlsMarked } from '../../lib/plain-text.ts'
 import { KeptLines } from './kept-lines.ts'
 import { logLines } from './log-lines.ts'
 import { LogReader } from './log-reader.ts'
@@ -60,17 +61,15 @@ class OpenLog {
     this.reader = new LogReader({
       marker: marker => this.sections.marker(marker),
       title: text => this.sections.title(text),
-      line: line => {
+      line: (line, raw) => {
         if (line.text.trim() === '') return
         this.isFinished = lastLine.test(line.text)
         this.ranOn.line(line.text, this.sections.place?.name)
         if (linesMax === 0) return
         this.isTraced = isTraced(line.text)
-        this.lines.add(
-          isKey(line.text) ? { ...line, text: redacted } : line,
-          this.sections.place,
-          this.sections.stretch,
-        )
+        // What was removed stays marked until the line is redacted, because a secret may begin there.
+        const text = isKey(line.text) ? redacted : withControlsMarked(raw)
+        this.lines.add({ ...line, text }, this.sections.place, this.sections.stretch)
       },
     })
   }

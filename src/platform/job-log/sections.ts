@@ -8,7 +8,7 @@
 // before. The markers of kept sections divide the log into stretches: the lines of a stretch were written between the times of these markers.
 import { instantOf } from './marker.ts'
 import { runsScript, sectionKindOf } from './runner-sections.ts'
-import { redactedTo, type RedactText } from '../text-redaction.ts'
+import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReadMarker } from './log-reader.ts'
 import type { Section } from '../../model/inside.ts'
 
@@ -192,7 +192,7 @@ export class Sections {
     const shift = Math.round(Math.max(Math.abs(from - start), Math.abs(until - end)))
     return {
       ...{ ...facts, name: redactText(name) },
-      ...(title !== undefined && { title: shortTitle(redactedTo(2 * maxTitleLength, title, redactText)) }),
+      ...(title !== undefined && { title: shortTitle(redactedTo(2 * maxTitleLength, title, redactText).trim()) }),
       ...{ clock: isByLine ? 'line' : 'marker', start: from, end: to },
       ...(shift > second && { clockShift: shift }),
       ...(failed && { failed }),

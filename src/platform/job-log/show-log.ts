@@ -1,5 +1,5 @@
 // Fetches a job's log for a page and redacts it like exported lines. The log is not stored.
-import { createKeyWatch, inTurns, redacted, type RedactText } from '../text-redaction.ts'
+import { createKeyWatch, inTurns, redacted, type RedactText } from '../../lib/text-redaction.ts'
 import { createDebugWatch } from './debug-trace.ts'
 import { KeptLines, type Missing } from './kept-lines.ts'
 import { LogReader } from './log-reader.ts'
@@ -123,6 +123,6 @@ async function shownLine(
 ): Promise<ShownLine> {
   const runs = runsOf(raw)
   const text = runs.map(run => run.text).join('')
-  const clean = await redactText(text)
+  const clean = await redactText(raw)
   return { number, runs: clean === text ? runs : [{ text: clean }], section: place?.ordinal }
 }

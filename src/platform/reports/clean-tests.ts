@@ -1,6 +1,6 @@
 // Redacts secrets and e-mail addresses in all texts of a test report, and then cuts the texts, before any of it is stored or exported. Tests are
 // distinguished by their original names, before this. The event loop gets its turns meanwhile.
-import { inTurns, redactedTo, type RedactText } from '../text-redaction.ts'
+import { inTurns, redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import { maxTestName } from './test-name.ts'
 import { maxWords } from './junit-cases.ts'
 import type { TestsRead } from '../port/inside.ts'

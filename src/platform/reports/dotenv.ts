@@ -3,7 +3,7 @@
 import { createLineReader } from './lines.ts'
 import { faultOf } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
-import { redactedValue, type RedactText } from '../text-redaction.ts'
+import { redactedValue, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReportRead } from '../port/inside.ts'
 
 /** These are well above the platform's own limit, which is 5 KB by default. */

@@ -3,7 +3,7 @@
 import { readOrdinal, readSeconds } from './figures.ts'
 import { parseWireTime } from '../wire-time.ts'
 import { ReportFault } from './report-fault.ts'
-import { maxSecret } from '../text-redaction.ts'
+import { maxSecret } from '../../lib/text-redaction.ts'
 import type { Attributes, ElementSink } from './xml-elements.ts'
 import { isFailed } from './suite-cases.ts'
 import type { CaseSink, ReportedCase } from './test-collector.ts'

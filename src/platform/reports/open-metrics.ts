@@ -4,7 +4,7 @@ import { createLineReader } from './lines.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
-import { maxSecret, redactedTo, redactedValue, type RedactText } from '../text-redaction.ts'
+import { maxSecret, redactedTo, redactedValue, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReportedMetric } from '../../model/job-reports.ts'
 import type { ReportRead } from '../port/inside.ts'
 

@@ -7,7 +7,7 @@ import { reportCaps } from './caps.ts'
 import { ReportFault } from './report-fault.ts'
 import { PlatformError } from '../port.ts'
 import { switchOf, type ReportSwitch, type ReportType } from '../../model/job-reports.ts'
-import type { RedactText } from '../text-redaction.ts'
+import type { RedactText } from '../../lib/text-redaction.ts'
 import type { ReadReport, ReportRead } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'
 

@@ -1,7 +1,7 @@
 // Reads the spans that a job has written into artifacts, with one request for each configured path.
 import { createSpanCollector } from './own-spans.ts'
 import { PlatformError } from '../port.ts'
-import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../text-redaction.ts'
+import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../../lib/text-redaction.ts'
 import type { OwnAttributes, OwnLink, OwnSpan, OwnValue } from '../../model/own-span.ts'
 import type { ReadSpans, SpansRead } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'

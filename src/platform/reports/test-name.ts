@@ -1,6 +1,6 @@
 // Makes the name of a test, and the hash that identifies the test in all runs of its job.
 import { createHash } from 'node:crypto'
-import { maxSecret } from '../text-redaction.ts'
+import { maxSecret } from '../../lib/text-redaction.ts'
 import type { TestName } from '../../model/test-report.ts'
 
 export interface NamedCase {

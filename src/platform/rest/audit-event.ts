@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { auditAddress, auditAttributes, auditBody, auditKind, auditName } from './audit-table.ts'
 import { attributesOf, cleaned, digest, type EventWords } from '../webhook/read-event.ts'
-import { createTextRedaction } from '../text-redaction.ts'
+import { createTextRedaction } from '../../lib/text-redaction.ts'
 import { vendors } from '../vendor.ts'
 import { first } from '../webhook/event-fields.ts'
 import { knownOf } from '../../model/versioned.ts'

@@ -1,7 +1,17 @@
 // The schemas of the lists that discovery and enrichment read. They bring the items into normal form.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
-import { maybe, wireFlag, wireId, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
+import {
+  maybe,
+  wireFlag,
+  wireId,
+  wireSeconds,
+  wireStatus,
+  wireText,
+  wireTime,
+  wireTitle,
+  wireUrl,
+} from './wire-field.ts'
 import { readVariablesAlone } from '../variables.ts'
 import { projectOfPipeline } from './normalize.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
@@ -39,7 +49,7 @@ export const restListItem = (instance: string) =>
       web_url: maybe(wireUrl),
       created_at: time,
       updated_at: time,
-      merge_request: maybe(z.object({ iid: wireId, title: text, web_url: maybe(wireUrl) })),
+      merge_request: maybe(z.object({ iid: wireId, title: maybe(wireTitle), web_url: maybe(wireUrl) })),
       project: maybe(z.object(projectFields)),
     })
     .transform((item): ListedPipeline =>

@@ -14,6 +14,7 @@ import {
   wireText,
   wireTexts,
   wireTime,
+  wireTitle,
   wireUrl,
 } from './wire-field.ts'
 import { maxList } from '../wire-read.ts'
@@ -31,7 +32,7 @@ export const restPipeline = z.object({
   id: wireId,
   iid: maybe(wireId),
   project_id: wireId,
-  name: text,
+  name: maybe(wireTitle),
   status: wireStatus,
   source: text,
   ref: text,

@@ -10,6 +10,7 @@ import {
   readText,
   readTexts,
   readTime,
+  readTitle,
   readUrl,
   type Read,
 } from '../wire-read.ts'
@@ -27,6 +28,7 @@ export const wireFlag = z
 
 export const wireId = wire(readId)
 export const wireText = wire(readText)
+export const wireTitle = wire(readTitle)
 export const wireMessage = wire(readMessage)
 export const wireUrl = wire(readUrl)
 export const wireStatus = wire(readStatus)

@@ -1,5 +1,5 @@
 // Parses the merge request of a pipeline event.
-import { readFlag, readId, readText, readUrl, type Read } from '../wire-read.ts'
+import { readFlag, readId, readText, readTitle, readUrl, type Read } from '../wire-read.ts'
 import { record } from './wire-record.ts'
 import { shaped, shapeOf } from './wire-shape.ts'
 import type { MergeRequest } from '../../model/observation.ts'
@@ -13,7 +13,7 @@ interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
 const readFields = record<WireMergeRequest>(['iid'], {
   id: ['id', readId],
   iid: ['iid', readId],
-  title: ['title', readText],
+  title: ['title', readTitle],
   state: ['state', readText],
   draft: ['draft', readFlag],
   sourceBranch: ['source_branch', readText],

@@ -17,6 +17,7 @@ import {
   readStatus,
   readText,
   readTexts,
+  readTitle,
   readTime,
   readUrl,
 } from '../wire-read.ts'
@@ -36,7 +37,7 @@ export interface ReadHook {
 const pipelineFacts = fieldsOf<PipelineFacts>({
   status: ['status', readStatus],
   iid: ['iid', readId],
-  name: ['name', readText],
+  name: ['name', readTitle],
   ref: ['ref', readText],
   sha: ['sha', readText],
   beforeSha: ['before_sha', readText],

@@ -1,7 +1,7 @@
 // Where a job ran, from heads of logs as the runner's executors write them.
 import { describe, expect, it } from 'vitest'
 import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { jobStart, marker, stamp } from './read-log.ts'
 import type { JobSnapshot } from '../../../src/model/chunk.ts'
 import type { RanOn } from '../../../src/model/inside.ts'

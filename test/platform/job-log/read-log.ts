@@ -1,7 +1,7 @@
 // Reads a log like the daemon, in windows of the sizes that a test chooses.
 import { LogReader, type ReadLine } from '../../../src/platform/job-log/log-reader.ts'
 import { Sections, type JobTimes } from '../../../src/platform/job-log/sections.ts'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import type { Section } from '../../../src/model/inside.ts'
 
 export const jobStart = Date.parse('2026-01-21T09:47:20Z')

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { readLog } from './read-log.ts'
 import { report } from '../../e2e/load.ts'
 

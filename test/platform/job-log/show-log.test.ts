@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { answer, startPlatform, type PlatformServer } from '../rest/platform-server.ts'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../../src/platform/rest/client.ts'
 import type { PlatformClient } from '../../../src/platform/port.ts'

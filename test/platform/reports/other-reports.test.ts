@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
 import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
 import { readFindings } from '../../../src/platform/reports/findings.ts'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { metricLimits, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 
 /** Yields the bytes in pieces, like a connection. */

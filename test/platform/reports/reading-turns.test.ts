@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createSpanCollector } from '../../../src/platform/reports/own-spans.ts'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
 import { readDotenv } from '../../../src/platform/reports/dotenv.ts'

@@ -1,7 +1,7 @@
 // Deliveries in, observations out: every payload file of test/fixtures/webhooks to the observation that stands beside this test.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { eventFile } from '../../fixtures/event-files.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'

@@ -1,10 +1,13 @@
 // Redacts values that follow a telling name: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and the value
 // beside such a name in a list of variables. The search is for names, and only the text around a name is examined, so the time is linear in the
 // text.
+import { removed } from './plain-text.ts'
 import { isShown } from './secret-shapes.ts'
+import type { TextRange } from './text-range.ts'
 
+/** `pass`, `pwd` and the like are only names at the end of a longer one, or as a key: `DB_PASS=`, `"pass": "…"`, but neither `PASS: test 1` nor `PWD=/builds`. */
 const names =
-  /passw(?:or)?d|passphrase|secret|token|(?:api|access|account|private|auth|signing|encryption)[_-]?key|credential/gi
+  /passw(?:or)?d|passphrase|secret|token|(?:api|access|account|private|auth|signing|encryption)[_-]?key|credential|rediscli_auth|(?<=[_.?&;"'-])(?:pass|pwd|pw|creds?)(?:_?\d{1,2})?(?![\w.-])|(?<!\w)pass(?==\S)/gi
 const nameCharacter = /[\w.-]/
 /** Maximum number of characters of a name before the word that `names` matches. */
 const maxPrefix = 60
@@ -13,7 +16,7 @@ const restOfName = /[\w.-]*/y
 const equals = /(?:\\?["'])?\s{0,3}[:=]\s{0,3}/y
 /** The name of a header before its value (`api-key = x-api-key: …`), and the scheme of an authorization. */
 const header = /(?:\\?["'])?(?:\w{1,40}-[\w-]{1,40}|\w{0,40}(?:token|key|password|secret)):\s{1,3}(?=\S{6})/iy
-const scheme = /(?:\\?["'])?(?:basic|bearer|token)\s{1,3}(?=\S{6})/iy
+const scheme = /(?:\\?["'])?(?:basic|bearer|token|digest|negotiate|api-?key|key)\s{1,3}(?=\S{6})/iy
 /** A value in quotes (also in the escaped quotes of JSON within JSON), or a single word. */
 const value = /\\"[^"\n]+\\"|"[^"\n]{4,}"|'[^'\n]{4,}'|(?:\\?["'])?[^\s"',;)}\\]{6,}/y
 const valueInQuotes = /\\"[^"\n]+\\"|"[^"\n]+"|'[^'\n]+'/y
@@ -26,27 +29,21 @@ const elsewhere = /-(?:stdin|file|path|env|type|url|name)$/i
 const blank = /\s{1,3}(?:\\?["'])?/y
 const argument = /[^\s"'/.-][^\s"']{5,}/y
 
-/** Replaces each such value by `replacement` and keeps its quotes. */
-export function withoutNamedSecrets(text: string, replacement: string): string {
-  let result = ''
+/** The places of such values, without their quotes. */
+export function* namedSecretsIn(text: string): Generator<TextRange> {
   let at = 0
-  names.lastIndex = 0
-  for (let found = names.exec(text); found !== null; found = names.exec(text)) {
-    const nameEnd = endOf(restOfName, text, names.lastIndex) ?? names.lastIndex
+  // Another text may be searched before this one is.
+  const search = new RegExp(names)
+  for (let found = search.exec(text); found !== null; found = search.exec(text)) {
+    const nameEnd = endOf(restOfName, text, search.lastIndex) ?? search.lastIndex
     const place = placeOf(text, beginOf(text, found.index, at), nameEnd)
-    names.lastIndex = nameEnd
+    search.lastIndex = nameEnd
     if (place === undefined) continue
-    const { from, to } = withoutQuotes(text, place)
-    result += text.slice(at, from) + replacement
-    at = to
-    names.lastIndex = to
+    const range = withoutQuotes(text, place)
+    yield range
+    at = range.to
+    search.lastIndex = at
   }
-  return result + text.slice(at)
-}
-
-interface Place {
-  readonly from: number
-  readonly to: number
 }
 
 /** The index at which the name begins, at least `min`. */
@@ -57,7 +54,7 @@ function beginOf(text: string, index: number, min: number): number {
 }
 
 /** The place of the value that belongs to the name between `begin` and `end`; undefined if there is none. */
-function placeOf(text: string, begin: number, end: number): Place | undefined {
+function placeOf(text: string, begin: number, end: number): TextRange | undefined {
   const before = text.charAt(begin - 1)
   const from = endOf(equals, text, end)
   if (from !== undefined)
@@ -66,21 +63,23 @@ function placeOf(text: string, begin: number, end: number): Place | undefined {
   if (listed !== undefined) return place(valueInQuotes, text, listed)
   const tag = before === '<' || before === ':' ? endOf(endOfTag, text, end) : undefined
   if (tag !== undefined) return text.slice(tag, tag + 200).trim() === '' ? undefined : place(content, text, tag)
-  const isOption =
-    text.charAt(begin) === '-' && (before === '' || /\s/.test(before)) && !elsewhere.test(text.slice(end - 6, end))
-  const next = isOption ? endOf(blank, text, end) : undefined
+  const isOption = text.charAt(begin) === '-' && (before === '' || /\s/.test(before))
+  // In a Dockerfile.
+  const isVariable = text.slice(Math.max(0, begin - 4), begin) === 'ENV '
+  const isValueNext = (isOption || isVariable) && !elsewhere.test(text.slice(end - 6, end))
+  const next = isValueNext ? endOf(blank, text, end) : undefined
   return next === undefined ? undefined : place(argument, text, next)
 }
 
-function assigned(text: string, from: number): Place | undefined {
+function assigned(text: string, from: number): TextRange | undefined {
   const afterHeader = endOf(header, text, from) ?? from
   const begin = endOf(scheme, text, afterHeader) ?? afterHeader
   return place(value, text, begin)
 }
 
 /** Undefined also for a value that is hidden already. Its end is not searched, because another name may begin within it. */
-function place(pattern: RegExp, text: string, from: number): Place | undefined {
-  if (!isShown(text.slice(from, from + 16))) return undefined
+function place(pattern: RegExp, text: string, from: number): TextRange | undefined {
+  if (!isShown(text.slice(from, from + 16).replaceAll(removed, ''))) return undefined
   const to = endOf(pattern, text, from)
   return to === undefined ? undefined : { from, to }
 }
@@ -91,7 +90,7 @@ function endOf(pattern: RegExp, text: string, from: number): number | undefined 
   return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
-function withoutQuotes(text: string, { from, to }: Place): Place {
+function withoutQuotes(text: string, { from, to }: TextRange): TextRange {
   const [, quote = ''] = /^(\\?["'])/.exec(text.slice(from, from + 2)) ?? []
   const isClosed = quote !== '' && to - from > 2 * quote.length && text.endsWith(quote, to)
   return { from: from + quote.length, to: isClosed ? to - quote.length : to }

@@ -1,10 +1,13 @@
-// Redacts texts of jobs before export: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform
+// Redacts texts of others before they are stored, exported or shown: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform
 // masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is
 // cut, because half a secret is not recognised.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { secretShapes, type SecretShape } from './secret-shapes.ts'
-import { withoutNamedSecrets } from './named-secrets.ts'
-import type { LinearPattern } from '../lib/linear-pattern.ts'
+import { boundedTokens, secretShapes, type SecretShape } from './secret-shapes.ts'
+import { namedSecretsIn } from './named-secrets.ts'
+import { unfolded, type UnfoldedText } from './unfolded-text.ts'
+import { removed, withControlsMarked } from './plain-text.ts'
+import { withoutRanges, type TextRange } from './text-range.ts'
+import type { LinearPattern } from './linear-pattern.ts'
 
 /** Redacts one text. */
 export type RedactText = (text: string) => string
@@ -62,21 +65,61 @@ export function inTurns(redactText: RedactText): (text: string) => Promise<strin
   }
 }
 
-/** `more`: the configured patterns. */
+/** `more`: the configured patterns. Control sequences are removed, too, because a colour would hide a secret, and no reader needs them. */
 export function createTextRedaction(more: readonly LinearPattern[]): RedactText {
-  return text => {
-    const clean = withoutNamedSecrets(secretShapes.reduce(withoutShape, text), redacted)
-    return more.reduce((left, pattern) => pattern.replaceAll(left, redacted), clean)
+  return given => {
+    const text = withControlsMarked(given)
+    const found = secretsIn(text, more)
+    const view = unfolded(text)
+    if (view !== undefined) {
+      const at = (index: number): number => view.places[index] ?? index
+      const seen = [...secretsIn(view.text, more), ...tokensBesideFolds(view)]
+      found.push(...seen.map(({ from, to }) => ({ from: at(from), to: at(to) })))
+    }
+    return withoutRanges(text, found, redacted).replaceAll(removed, '')
   }
 }
 
-function withoutShape(text: string, { pattern, needs, within, isSecret }: SecretShape): string {
-  if (needs !== undefined && !text.includes(needs)) return text
-  if (within !== undefined) return text.replace(within, part => withoutShape(part, { pattern, isSecret }))
-  return text.replace(pattern, (whole: string, before: unknown) => {
-    const kept = typeof before === 'string' ? before : ''
-    return isSecret?.(whole.slice(kept.length)) === false ? whole : kept + redacted
-  })
+/**
+ * A token whose beginning needs a boundary may follow a letter directly once the colour between them is gone. No character is read for two tokens,
+ * so the time is linear.
+ */
+function* tokensBesideFolds({ text, places }: UnfoldedText): Generator<TextRange> {
+  for (let from = 1; from < text.length; from += 1) {
+    if (places[from] === (places[from - 1] ?? 0) + 1) continue
+    boundedTokens.lastIndex = from
+    if (!boundedTokens.test(text)) continue
+    const to = boundedTokens.lastIndex
+    yield { from, to }
+    from = to
+  }
+}
+
+function secretsIn(text: string, more: readonly LinearPattern[]): TextRange[] {
+  const found: TextRange[] = []
+  for (const shape of secretShapes) findShape(text, shape, 0, found)
+  found.push(...namedSecretsIn(text))
+  for (const pattern of more) found.push(...pattern.rangesIn(text))
+  return found
+}
+
+/** `begin`: added to each place. No iterator, which would copy each pattern: most texts are short and contain nothing. */
+function findShape(
+  text: string,
+  { pattern, needs, within, isSecret }: SecretShape,
+  begin: number,
+  found: TextRange[],
+): void {
+  if (needs !== undefined && !text.includes(needs)) return
+  const search = within ?? pattern
+  search.lastIndex = 0
+  for (let match = search.exec(text); match !== null; match = search.exec(text)) {
+    const { 0: whole, 1: before = '', index } = match
+    const from = begin + index
+    if (within !== undefined) findShape(whole, { pattern, isSecret }, from, found)
+    else if (isSecret?.(whole.slice(before.length).replaceAll(removed, '')) !== false)
+      found.push({ from: from + before.length, to: from + whole.length })
+  }
 }
 
 /** A line within a PEM block cannot be recognised without the lines around it. */

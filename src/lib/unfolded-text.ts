@@ -1,0 +1,92 @@
+// Decodes the escapes of a text, so that none of them hides a secret, and remembers where each character stands in the text: the text around a
+// secret is exported as it was.
+import { entities } from './decoded-views.ts'
+
+export interface UnfoldedText {
+  readonly text: string
+  /** The places of its characters in the original, and the original's length. */
+  readonly places: Uint32Array
+}
+
+/** How many escapes within each other are decoded: JSON in JSON in an address. */
+const maxDepth = 3
+
+/** One step. Each alternative reads a bounded number of characters, so that the time is linear. */
+const folds = new RegExp(
+  [
+    // What is left of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed.
+    String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|\[\d[\d;]{0,20}[mK]`,
+    String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
+    // Controls but for white space, and what no screen shows.
+    String.raw`[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}`,
+    String.raw`%e2%80%(?:8[b-f]|a[a-e])|%ef%bb%bf|%(?<percent>0[9ad]|1b|[2-7][0-9a-f])`,
+    String.raw`\\(?:u\{0{0,8}(?<braced>[0-9a-f]{1,6})\}|u(?<four>[0-9a-f]{4})|x(?<two>[0-9a-f]{2})|(?<octal>[01][0-7]{2})|(?<letter>[nrtbfvae"'\x60/\\]))`,
+    String.raw`&(?:#x0{0,8}(?<hex>[0-9a-f]{1,6})|#0{0,8}(?<decimal>\d{1,7})|(?<name>${Object.keys(entities).join('|')}));?`,
+  ].join('|'),
+  'giu',
+)
+
+const letters: Readonly<Record<string, string>> = { n: '\n', r: '\n', t: '\t', b: '', f: '', v: '', a: '', e: '\u001b' }
+
+/** The text with its escapes decoded, those within each other, too. Undefined if there are none. */
+export function unfolded(text: string): UnfoldedText | undefined {
+  let last: UnfoldedText | undefined
+  for (let depth = 0; depth < maxDepth; depth += 1) {
+    const next = unfoldedOnce(last ?? { text })
+    if (next === undefined) break
+    last = next
+  }
+  return last
+}
+
+function unfoldedOnce({
+  text,
+  places,
+}: {
+  readonly text: string
+  readonly places?: Uint32Array
+}): UnfoldedText | undefined {
+  folds.lastIndex = 0
+  let found = folds.exec(text)
+  if (found === null) return undefined
+  const next = new Uint32Array(text.length + 1)
+  let [result, at, length] = ['', 0, 0]
+  const keep = (end: number): void => {
+    result += text.slice(at, end)
+    for (; at < end; at += 1) next[length++] = places?.[at] ?? at
+  }
+  for (; found !== null; found = folds.exec(text)) {
+    keep(found.index)
+    const decoded = decodedFold(found.groups ?? {})
+    result += decoded
+    next.fill(places?.[at] ?? at, length, length + decoded.length)
+    length += decoded.length
+    at = folds.lastIndex
+  }
+  keep(text.length)
+  next[length] = places?.[text.length] ?? text.length
+  return { text: result, places: next }
+}
+
+function decodedFold({
+  percent,
+  braced,
+  four,
+  two,
+  octal,
+  letter,
+  hex,
+  decimal,
+  name,
+}: Readonly<Record<string, string | undefined>>): string {
+  if (letter !== undefined) return letters[letter.toLowerCase()] ?? letter
+  if (name !== undefined) return entities[name.toLowerCase()] ?? ''
+  const sixteen = percent ?? braced ?? four ?? two ?? hex
+  const code =
+    octal === undefined
+      ? sixteen === undefined
+        ? Number(decimal ?? NaN)
+        : Number.parseInt(sixteen, 16)
+      : Number.parseInt(octal, 8)
+  return code >= 0 && code <= 0x10ffff ? String.fromCodePoint(code) : ''
+}

@@ -1,0 +1,148 @@
+// Tests the redaction of jobs' texts: it removes all secrets of known forms, and leaves harmless texts unchanged.
+import { linearPattern } from '../support/linear-pattern.ts'
+import { describe, expect, it } from 'vitest'
+import { createTextRedaction, createKeyWatch } from '../../src/lib/text-redaction.ts'
+import { createDebugWatch } from '../../src/platform/job-log/debug-trace.ts'
+import { secretForms, some } from './secret-forms.ts'
+
+/** Lines of logs that contain no secret, though some look similar. */
+const harmless: readonly string[] = [
+  'Fetching changes with git depth set to 20...',
+  'Checking out 3fdeda6b1c9e4c6f8a1d5e7b2c4f6a8d0e1b3c5d as detached HEAD (ref is main)...',
+  'Using docker image sha256:b2c8f7e1a94d3c5b6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5 for node:24 with digest node@sha256:0011',
+  '$ npm ci --no-audit --token-file /run/secrets/token',
+  'added 240 packages, and audited 241 packages in 12s',
+  'PASS src/tokens/rotation.test.ts (5.2 s)',
+  '  ✓ a token is compared before the body is read (12 ms)',
+  'Tokens: 12 passed, 12 total',
+  'git clone git@git.example.com:acme/shop.git',
+  'https://git.example.com/acme/shop/-/jobs/312400012',
+  'Uploading artifacts as "archive" to coordinator... 201 Created  id=312400012 responseStatus=201 Created',
+  'password: ***',
+  'export API_TOKEN=$CI_JOB_TOKEN',
+  'WARNING: Bearer of bad news: 3 tests are slow',
+  'secret scanning found 0 leaks',
+  'mvn -Dtest=AuthorizationTest verify',
+  'Downloading from central: https://repo.example.com/org/junit/5.11.0/junit-5.11.0.pom',
+  '2026-01-21 09:47:26 INFO  [main] c.e.shop.Application - Started in 4.2 seconds',
+  'npm warn deprecated inflight@1.0.6: This module is not supported',
+  'step 7/12 : COPY --from=build /app /app',
+  ' ---> 9f1c2d3e4b5a',
+  'E   AssertionError: assert 3 == 4',
+  'Error: expected value at line 12, column 8 (src/main.rs:12:8)',
+  'real 0m12.345s',
+  'integrity sha512-9AKmjZ7mBvGQbAGWpHE8VfLkdAPcWUkzoXqrjRmjNWDbHwLj2zWDWzL8tZ9j3b7NqkZ1n2v3u0tQ==',
+  'cache-key: node-modules-3fdeda6b1c9e4c6f8a1d5e7b2c4f6a8d-protected',
+  'module github.com/acme/shop/internal/secretstore',
+  'Successfully extracted cache',
+  'docker run --rm -u 1000:1000 -v /builds:/builds node:24 npm test',
+  'Author: Ada Lovelace',
+  'cookies: 3 found, cookie banner tested',
+  'Cookie: 3 tests passed',
+  'git push -u origin main',
+  'login succeeded, password unchanged',
+  'docker login --password-stdin registry.example.com',
+  'mysql -h db -P 3306 --protocol=tcp shop',
+  'auth: oidc',
+  'PWD=/builds/acme/shop',
+  '<password/>',
+  '<password></password>',
+  '<tokens>',
+  'ports: 8080:80, 12:34:56.789',
+  'uid 123456:node',
+  'eyJhbGciOiJIUzI1NiJ9 is only a header',
+  'tar -xzf a.tar.gz -C /opt && rsync -avu host:/srv/data .',
+  'password = $DB_PASSWORD',
+  'token: ${{ secrets.TOKEN }}',
+  'SKIPPED 0123456789abcdef',
+  'https://example.com:8443/path@2x.png',
+  'postgres://db.example.com:5432/shop',
+  'test_highs_and_lows_of_every_market_day_of_the_year',
+  'task-0123456789abcdef0123456789abcdef and desk-0123456789abcdef0123456789abcdef',
+  'berlin_api_0123456789abcdef0123456789abcdef',
+  'PASS: tests/unit/lexer-test',
+  'pass 12 of 40, --pass-through enabled, http 200 OK -a b',
+  'tests: {"pass": 12, "fail": 0}, bypass=enabled',
+  'OLDPWD=/builds/acme/shop',
+  'src/main.rs:1234:12:unused-variable',
+  'fe80:1234:abcd:beef:cafe:1234:5678:9abc',
+  'The default password must be changed at the first login',
+  'Authorization: none',
+  'GET /files?path=%2Fbuilds%2Facme%2Fshop&next=%2Flogin%3Fpage%3D2 200',
+  String.raw`C:\builds\new\tools\retry\x64`,
+  String.raw`{"message":"first\nsecond\tthird","at":"\u001b[31mred\u001b[0m"}`,
+  '<failure message="&quot;a&quot; &lt; &quot;b&quot;"/>',
+  'curl -sSLo out.tgz -u1000:1000 https://example.com/a.tgz',
+]
+
+const digits = '0123456789abcdef'
+/** Ordinary names that look random. */
+const names: readonly (() => string)[] = [
+  () => some(40, digits),
+  () => `sha256:${some(64, digits)}`,
+  () => [8, 4, 4, 4, 12].map(length => some(length, digits)).join('-'),
+  () => `artifact-${Buffer.from(some(48)).toString('base64')}.zip`,
+  () => `cache_${some(43, 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')}.tar`,
+  () => `registry.example.com/acme/shop@sha256:${some(64, digits)}`,
+  () => `integrity sha512-${Buffer.from(some(64)).toString('base64')}`,
+  () => `v1.2.3-${some(8, digits)}+build.${some(12, '0123456789')}`,
+]
+
+describe('texts of jobs', () => {
+  const redactText = createTextRedaction([linearPattern('ACME-[0-9a-f]{32}')])
+
+  it(`lose all ${10 * secretForms.length} secrets of ${secretForms.length} forms`, () => {
+    const left = secretForms.flatMap(([name, make]) =>
+      Array.from({ length: 10 }, make).flatMap(([line, secret]) => {
+        const clean = redactText(line)
+        const kept = [secret, secret.slice(0, 12), secret.slice(-12)].some(part => clean.includes(part))
+        return kept ? [`${name}: ${clean}`] : []
+      }),
+    )
+    expect(left).toEqual([])
+  })
+
+  it('keep everything that is not a secret', () => {
+    expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
+  })
+
+  it('keep hashes, UUIDs, digests and names in base64', () => {
+    const lines = names.flatMap(name => Array.from({ length: 500 }, () => `Using ${name()} for /builds/${name()}/a`))
+    expect(lines.filter(line => redactText(line) !== line)).toEqual([])
+  })
+
+  it('keep the quotes and the text around a value', () => {
+    expect(redactText('export DB_PASSWORD="ket tle" # old')).toBe('export DB_PASSWORD="[REDACTED]" # old')
+    expect(redactText('api-key = x-api-key: 7c1b9e')).toBe('api-key = x-api-key: [REDACTED]')
+    expect(redactText('a.io?token=abcdef&page=2')).toBe('a.io?token=[REDACTED]&page=2')
+    expect(redactText('<password>kettle</password>')).toBe('<password>[REDACTED]</password>')
+  })
+
+  it('lose e-mail addresses and matches of configured patterns', () => {
+    expect(redactText('Author: Ada Lovelace <ada@example.com>')).toBe('Author: Ada Lovelace <[REDACTED]>')
+    expect(redactText(`licence ACME-${'0a'.repeat(16)} is valid`)).toBe('licence [REDACTED] is valid')
+  })
+
+  it('lose private keys, on one line or several, even if a key is cut off', () => {
+    const isKey = createKeyWatch()
+    const key = ['-----BEGIN OPENSSH PRIVATE KEY-----', some(64), some(64), '-----END OPENSSH PRIVATE KEY-----']
+    expect(['before', ...key, 'after'].map(isKey)).toEqual([false, true, true, true, true, false])
+    const inJson = JSON.stringify({ key: key.join('\n'), name: 'shop' })
+    expect(redactText(inJson)).toBe('{"key":"[REDACTED]","name":"shop"}')
+    expect(redactText(inJson.slice(0, 100))).toBe('{"key":"[REDACTED]')
+  })
+})
+
+describe('a log that shows the variables of its job', () => {
+  const shows = (lines: readonly string[]): boolean => {
+    const isTraced = createDebugWatch()
+    return lines.map(isTraced).at(-1) === true
+  }
+  it('is detected by variables in its first lines', () => {
+    const traced = ['CI_JOB_ID', 'CI_PIPELINE_ID', 'CI_JOB_TOKEN']
+    expect(shows(traced.map(name => `++ export ${name}=1`))).toBe(true)
+    expect(shows(traced.map(name => `declare -x ${name}="1"`))).toBe(true)
+    expect(shows(['CI_DEBUG_TRACE: "true"', 'x'])).toBe(true)
+    expect(shows(['$ echo $CI_JOB_ID', 'CI_JOB_ID is 7', '$ docker build --build-arg CI_JOB_ID=7'])).toBe(false)
+  })
+})
