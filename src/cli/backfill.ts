@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
 import { chosenPlatform, commandLog, requireConfig } from './configuration.ts'
-import { complain, print, type Terminal } from './terminal.ts'
+import { complain, print, type Terminal, printJson } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
 import {
   endedResult,
@@ -47,7 +47,8 @@ export async function backfillCommand(
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
       try {
         const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)
-        print(terminal, command.json ? JSON.stringify(json) : text)
+        if (command.json) printJson(terminal, json)
+        else print(terminal, text)
         return code
       } finally {
         await store.close()
@@ -58,7 +59,7 @@ export async function backfillCommand(
       const { code, text, json } = await run(terminal, command, view, daemon.store, log, stopping.signal)
       if (!command.json) print(terminal, text)
       const isDelivered = !command.dryRun && (await delivered(terminal, command, daemon.store, stopping.signal))
-      if (command.json) print(terminal, JSON.stringify({ ...json, delivered: isDelivered }))
+      if (command.json) printJson(terminal, { ...json, delivered: isDelivered })
       return code
     } finally {
       await daemon.stop()

@@ -1,4 +1,5 @@
 // `pipespan config check [FILE]`: everything that is wrong with the configuration, at once. No secret is printed.
+import { plainLine } from '../lib/plain-text.ts'
 import { costsOf } from './config-costs.ts'
 import { describeConfig, shown } from '../config/describe.ts'
 import { describeFault, describeSource } from '../config/config-fault.ts'
@@ -6,7 +7,7 @@ import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load
 import { platformViews } from '../config/platforms.ts'
 import { profiles } from '../app/profile.ts'
 import type { Config } from '../config/options.ts'
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, print, type Terminal, printJson } from './terminal.ts'
 import { configuredClient, runQuery } from './platform.ts'
 import { reasonOf } from '../lib/fault.ts'
 
@@ -31,7 +32,7 @@ export async function configCheck(
   const code = !loaded.ok || tried?.some(({ ok }) => !ok) === true ? exitCode.misused : exitCode.done
   if (json) {
     const document = { ...asJson(loaded, show), ...(tried !== undefined && { queries: tried }) }
-    print(terminal, JSON.stringify(document, null, 2))
+    printJson(terminal, document, 2)
     return code
   }
   for (const warning of loaded.warnings) complain(terminal, `warning: ${warning}`)
@@ -43,7 +44,7 @@ export async function configCheck(
   }
   print(terminal, show ? describeConfig(loaded) : 'The configuration is valid.')
   for (const cost of costsOf(loaded.config)) print(terminal, cost)
-  for (const { ok, what } of tried ?? []) print(terminal, `${ok ? '✓' : '✗'} ${what}`)
+  for (const { ok, what } of tried ?? []) print(terminal, `${ok ? '✓' : '✗'} ${plainLine(what)}`)
   return code
 }
 

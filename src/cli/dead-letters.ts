@@ -1,7 +1,8 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
-import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import { complain, exitCode, print, table, type Terminal, printJson } from './terminal.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { logsAsJson, tracesAsJson } from '../telemetry/encode.ts'
+import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { notificationAsJson } from '../notifications/formats.ts'
 import { telemetryOf } from '../app/export.ts'
 import type { Config } from '../config/options.ts'
@@ -16,7 +17,7 @@ export async function deadLettersList(
 ): Promise<number> {
   const letters = await exports.deadLetters(shown)
   if (options.json) {
-    print(terminal, JSON.stringify(letters.map(asJson)))
+    printJson(terminal, letters.map(asJson))
     return exitCode.done
   }
   if (letters.length === 0) {
@@ -53,7 +54,7 @@ export async function deadLettersShow(
     terminal,
     [
       `Dead letter ${letter.id}: ${letter.signal} of ${letter.event === undefined ? 'pipeline ' : ''}${subjectOf(letter)} for ${letter.destination}`,
-      `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${letter.error}`,
+      `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${plainLine(letter.error)}`,
       '',
       chunk === undefined ? 'Its stored chunk is damaged and cannot be shown.' : contentOf(letter, chunk, config),
     ].join('\n'),
@@ -63,8 +64,10 @@ export async function deadLettersShow(
 
 /** What would be sent. */
 function contentOf({ signal }: DeadLetter, chunk: AnyChunk, config: Config): string {
-  if (signal === 'notifications') return notificationAsJson(chunk)
-  return isEvent(chunk) ? logsAsJson([chunk], telemetryOf(config)) : tracesAsJson([chunk], telemetryOf(config))
+  if (signal === 'notifications') return plainJson(notificationAsJson(chunk))
+  return plainJson(
+    isEvent(chunk) ? logsAsJson([chunk], telemetryOf(config)) : tracesAsJson([chunk], telemetryOf(config)),
+  )
 }
 
 /** All of them or none. */

@@ -1,4 +1,5 @@
 // `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
+import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
 import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
 import { configuredClient } from './platform.ts'
@@ -17,7 +18,7 @@ import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
 import { notificationDestinations } from '../app/notifications.ts'
 import { loadConfig } from '../config/load.ts'
-import { print, type Terminal } from './terminal.ts'
+import { print, type Terminal, printJson } from './terminal.ts'
 import { platformViews, type PlatformView } from '../config/platforms.ts'
 import { profiles, type ProfileName } from '../app/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
@@ -47,7 +48,7 @@ export async function doctor(
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
-  if (options.json) print(terminal, JSON.stringify({ failures, warnings, findings }, null, 2))
+  if (options.json) printJson(terminal, { failures, warnings, findings }, 2)
   else print(terminal, `\n${summary(failures, warnings)}`)
   if (failures > 0) return doctorExit.failures
   return warnings > 0 ? doctorExit.warnings : doctorExit.fine
@@ -132,7 +133,7 @@ function destinationsOf(config: Config): Destination[] {
 }
 
 function lineOf({ check, level, what, remedy }: Finding): string {
-  return `${marks[level]} ${check}: ${what}${remedy === undefined ? '' : ` ${remedy}`}`
+  return `${marks[level]} ${plainLine(`${check}: ${what} ${remedy ?? ''}`)}`
 }
 
 function summary(failures: number, warnings: number): string {

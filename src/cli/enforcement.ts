@@ -1,7 +1,7 @@
 // `pipespan enforcement status | on | off`: whether the observability instance drops telemetry without a valid token.
 import type { Proof } from '../tokens/otlp-proof.ts'
-import { print, type Terminal } from './terminal.ts'
-import { printJson, refuse, tokensExit } from './tokens-output.ts'
+import { print, type Terminal, printJson } from './terminal.ts'
+import { refuse, tokensExit } from './tokens-output.ts'
 import type { TokensSetup } from './tokens-configuration.ts'
 
 type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
@@ -30,7 +30,7 @@ export async function enforcementCommand(
 
 function show(enabled: boolean, json: boolean, terminal: Terminal): number {
   const meaning = enabled ? 'on: telemetry without a valid token is dropped' : 'off: telemetry needs no token'
-  if (json) printJson(terminal, { enabled })
+  if (json) printJson(terminal, { enabled }, 2)
   else print(terminal, `Enforcement is ${meaning}.`)
   return tokensExit.done
 }

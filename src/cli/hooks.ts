@@ -1,7 +1,8 @@
 // `pipespan hooks ensure`: makes the platform's webhooks what the daemon needs, for a project, a group or all projects.
 //
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { plainLine } from '../lib/plain-text.ts'
+import { complain, exitCode, print, type Terminal, printJson } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import { resourceIdOf } from './platform.ts'
 import type { HookEvents } from '../platform/port/webhook.ts'
@@ -56,7 +57,8 @@ export async function hooksEnsure(
 ): Promise<number> {
   const counts: Record<Outcome, number> = { created: 0, repaired: 0, fine: 0, failed: 0 }
   const hooks: EnsuredHook[] = []
-  for await (const [owner, name] of ownersOf(client, options)) {
+  for await (const [owner, path] of ownersOf(client, options)) {
+    const name = plainLine(path)
     const ensured = { owner: name, ...(await ensureOne(client, owner, name, options, terminal)) }
     counts[ensured.outcome] += 1
     if (options.json) hooks.push(ensured)
@@ -64,7 +66,7 @@ export async function hooksEnsure(
   }
   const would = options.dryRun ? 'would be ' : ''
   const { created, repaired, fine, failed } = counts
-  if (options.json) print(terminal, JSON.stringify({ dryRun: options.dryRun, ...counts, hooks }, null, 2))
+  if (options.json) printJson(terminal, { dryRun: options.dryRun, ...counts, hooks }, 2)
   else print(terminal, `${would}created ${created}, ${would}repaired ${repaired}, fine ${fine}, failed ${failed}`)
   return failed === 0 ? exitCode.done : exitCode.failed
 }

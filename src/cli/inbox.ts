@@ -1,5 +1,6 @@
 // `pipespan inbox list|show|retry`: deliveries that could not be decoded.
-import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import { plainJson, plainLine } from '../lib/plain-text.ts'
+import { complain, exitCode, print, table, type Terminal, printJson } from './terminal.ts'
 import type { SharedInbox } from '../store/ports/inbox.ts'
 
 const shown = 200
@@ -8,10 +9,7 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
   const quarantined = await inbox.listQuarantined(shown)
   const { waiting } = await inbox.state()
   if (options.json) {
-    print(
-      terminal,
-      JSON.stringify({ waiting, quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) }),
-    )
+    printJson(terminal, { waiting, quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) })
     return exitCode.done
   }
   print(terminal, `${waiting} waiting to be processed, ${quarantined.length} could not be decoded.`)
@@ -36,9 +34,9 @@ export async function inboxShow(inbox: SharedInbox, terminal: Terminal, id: numb
   print(
     terminal,
     [
-      `Delivery ${delivery.id}, received ${iso(delivery.receivedAt)} from ${delivery.instance ?? 'an unnamed instance'}`,
-      `Event: ${delivery.event === '' ? '(no event header)' : delivery.event}`,
-      `Not decodable by version ${delivery.version}: ${delivery.reason}`,
+      `Delivery ${delivery.id}, received ${iso(delivery.receivedAt)} from ${plainLine(delivery.instance ?? 'an unnamed instance')}`,
+      `Event: ${delivery.event === '' ? '(no event header)' : plainLine(delivery.event)}`,
+      `Not decodable by version ${delivery.version}: ${plainLine(delivery.reason)}`,
       '',
       readable(body),
     ].join('\n'),
@@ -68,7 +66,7 @@ function unknown(terminal: Terminal, id: number): number {
 function readable(body: Uint8Array): string {
   const text = Buffer.from(body).toString('utf8')
   try {
-    return JSON.stringify(JSON.parse(text), undefined, 2)
+    return plainJson(JSON.stringify(JSON.parse(text), undefined, 2))
   } catch {
     return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd')
   }

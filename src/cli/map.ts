@@ -3,9 +3,10 @@ import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createPriceTable } from '../processing/price-table.ts'
-import { complain, exitCode, isColored, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, isColored, print, printPicture, type Terminal, printJson } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { jobsOf } from '../model/attempt.ts'
+import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type AnyChunk, type EventChunk } from '../model/event.ts'
 import { isTerminal } from '../model/status.ts'
@@ -66,7 +67,7 @@ export async function mapFile(
   }
   if (parsed.outcome === 'event') {
     const chunk = eventChunk(parsed.event, Date.now(), config.platform.profile)
-    print(terminal, json ? logsAsJson([chunk], telemetry) : shownEvent(chunk, telemetry))
+    print(terminal, json ? plainJson(logsAsJson([chunk], telemetry)) : shownEvent(chunk, telemetry))
     const routes = shownRoutes(chunk, config, ['logs'])
     if (!json && routes !== '') print(terminal, routes)
     if (!json && !config.events.includes(parsed.event.kind)) {
@@ -77,21 +78,21 @@ export async function mapFile(
   const run = observedRun(parsed.observation)
   if (run.pipeline === undefined) {
     const jobs = [...run.jobs.values()].map(
-      ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
+      ({ id, record }) => `job ${id} ${plainLine(record.facts.name ?? '')} ${record.facts.status}`,
     )
     const said = `${name}: update of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`
     return nothing(terminal, json, `${said}\nIt is exported with its pipeline, once a pipeline event arrives.`)
   }
   const chunk = snapshot(run, config)
   if (json) {
-    print(terminal, tracesAsJson([chunk], telemetry))
+    print(terminal, plainJson(tracesAsJson([chunk], telemetry)))
     if (explain) complain(terminal, explanationOf(chunk))
     if (parsed.dropped > 0) complain(terminal, leftOut(parsed.dropped))
     return exitCode.done
   }
   const color = isColored(terminal)
   const width = terminal.stdout.columns ?? 100
-  print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
+  printPicture(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
   const custom = shownCustom(chunk, telemetry)
   if (custom.length > 0) print(terminal, `\n${custom.join('\n')}`)
   const routes = shownRoutes(chunk, config)
@@ -107,7 +108,7 @@ export async function mapFile(
 function nothing(terminal: Terminal, json: boolean, said: string): number {
   if (!json) print(terminal, said)
   else {
-    print(terminal, '{"resourceSpans":[]}')
+    printJson(terminal, { resourceSpans: [] })
     complain(terminal, said)
   }
   return exitCode.done
@@ -116,7 +117,7 @@ function nothing(terminal: Terminal, json: boolean, said: string): number {
 function explanationOf({ pipeline }: Chunk): string {
   const { verdict, facts } = pipeline
   if (verdict === undefined) return `No verdict: a pipeline with status ${facts.status} has not ended or never ran.`
-  return `Verdict: ${verdict}.`
+  return plainLine(`Verdict: ${verdict}.`)
 }
 
 function leftOut(jobs: number): string {
@@ -140,12 +141,13 @@ function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   const { own, points, ofJob } = custom(chunk)
   const ofPipeline = plainAttributes(own)
   const lines = Object.entries(ofPipeline).map(
-    ([name, value]) => `  ${name} = ${String(value)}${Object.hasOwn(points ?? {}, name) ? ' (also on metrics)' : ''}`,
+    ([name, value]) =>
+      `  ${name} = ${plainLine(String(value))}${Object.hasOwn(points ?? {}, name) ? ' (also on metrics)' : ''}`,
   )
   const ofJobs = chunk.jobs.flatMap(({ id, name }) =>
     Object.entries(plainAttributes(ofJob(name)))
       .filter(([key, value]) => ofPipeline[key] !== value)
-      .map(([key, value]) => `  ${name ?? id}: ${key} = ${String(value)}`),
+      .map(([key, value]) => `  ${plainLine(`${name ?? id}: ${key} = ${String(value)}`)}`),
   )
   return ['attributes.rules', ...(lines.length + ofJobs.length === 0 ? ['  nothing'] : [...lines, ...ofJobs])]
 }
@@ -168,9 +170,9 @@ function shownEvent(chunk: EventChunk, telemetry: TelemetrySettings): string {
   const { eventName, body, timeUnixNano, attributes } = toEventRecord(chunk, telemetry)
   const own = plainAttributes(attributes)
   const resource = plainAttributes(signalResourceOf(chunk, telemetry))
-  const line = ([name, value]: [string, unknown]): string => `  ${name} = ${String(value)}`
+  const line = ([name, value]: [string, unknown]): string => `  ${plainLine(`${name} = ${String(value)}`)}`
   return [
-    `${eventName ?? ''}  ${String(body)}`,
+    `${eventName ?? ''}  ${plainLine(String(body))}`,
     `${new Date(timeUnixNano).toISOString()}${chunk.at === chunk.observedAt ? ' (when it was received)' : ''}`,
     ...Object.entries(own).map(line),
     'resource',

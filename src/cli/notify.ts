@@ -9,11 +9,12 @@ import { notificationDestinations } from '../app/notifications.ts'
 import { ownInstance } from '../notifications/conditions.ts'
 import { sentenceOf, verdictOf } from '../export/verdict.ts'
 import type { Config } from '../config/options.ts'
-import type { Terminal } from './terminal.ts'
+import { complain, print, type Terminal } from './terminal.ts'
+import { plainLine } from '../lib/plain-text.ts'
 
 const signal = 'notifications'
 
-export async function notify(name: string, config: Config, { stdout, stderr }: Terminal): Promise<number> {
+export async function notify(name: string, config: Config, terminal: Terminal): Promise<number> {
   const destination = notificationDestinations(config).find(one => one.name === name)
   const endpoint = destination?.signals.notifications
   if (destination?.encode === undefined || endpoint === undefined) {
@@ -27,10 +28,13 @@ export async function notify(name: string, config: Config, { stdout, stderr }: T
     const answer = await http.post(destination.encode([chunk]), undefined, new AbortController().signal, values)
     const verdict = verdictOf(answer, signal, Date.now())
     if (verdict.as === 'delivered') {
-      stdout.write(`${name} has accepted a test message.\n`)
+      print(terminal, `${name} has accepted a test message.`)
       return exitCode.done
     }
-    stderr.write(`${name} did not accept a test message: ${sentenceOf(verdict)}.\nCheck its url, format and headers.\n`)
+    complain(
+      terminal,
+      `${name} did not accept a test message: ${plainLine(sentenceOf(verdict))}.\nCheck its url, format and headers.`,
+    )
     return exitCode.failed
   } finally {
     await http.close()

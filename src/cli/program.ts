@@ -1,4 +1,5 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
+import { plainLine } from '../lib/plain-text.ts'
 import { Argument, Command, CommanderError, Help, Option } from 'commander'
 import { shells, type Shell } from './completion.ts'
 import { addBackfillCommand } from './commands-backfill.ts'
@@ -40,7 +41,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal = p
     if (error instanceof CommanderError && error.code === misuseCode) complain(terminal, error.message)
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.misused
     if (!(error instanceof Fault)) throw error
-    complain(terminal, error.message)
+    complain(terminal, error instanceof Misconfigured ? error.message : plainLine(error.message))
     return error instanceof Misconfigured ? error.exitCode : exitCode.failed
   }
 }

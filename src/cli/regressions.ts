@@ -1,6 +1,6 @@
 // `pipespan regressions`: what became slower or less reliable, from the store.
 import { bodyOf } from '../regressions/regression-event.ts'
-import { exitCode, print, table, type Terminal } from './terminal.ts'
+import { exitCode, print, table, type Terminal, printJson } from './terminal.ts'
 import type { Readable, Repositories } from '../store/ports/repository.ts'
 
 export interface RegressionOptions {
@@ -20,7 +20,7 @@ export async function regressions(
     .map(({ span: _, announced: __, ...one }) => one)
     .sort((a, b) => Number(a.resolved !== undefined) - Number(b.resolved !== undefined) || b.first.at - a.first.at)
   if (json) {
-    print(terminal, JSON.stringify({ regressions: found }))
+    printJson(terminal, { regressions: found })
     return exitCode.done
   }
   if (found.length === 0) {

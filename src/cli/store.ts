@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { backupSqlite } from '../store/sqlite/backup.ts'
 import { openOwnStore, openStore } from '../store/open-store.ts'
 import { copyStore } from '../store/maintenance/copy.ts'
-import { exitCode, print, table, type Terminal } from './terminal.ts'
+import { exitCode, print, table, type Terminal, printJson } from './terminal.ts'
 import { StoreError } from '../lib/fault.ts'
 import { quoted } from '../config/config-fault.ts'
 import { storeUrl } from '../config/address-kinds.ts'
@@ -53,7 +53,7 @@ export async function storeCopy(
       onTable: (name, rows) => terminal.stderr.write(`${name}: ${rows} rows\n`),
     })
     if (json) {
-      print(terminal, JSON.stringify({ to: storeUrl.show(to), rows: Object.fromEntries(counts) }, null, 2))
+      printJson(terminal, { to: storeUrl.show(to), rows: Object.fromEntries(counts) }, 2)
       return exitCode.done
     }
     print(terminal, table([['TABLE', 'ROWS'], ...[...counts].map(([name, rows]) => [name, String(rows)])]))

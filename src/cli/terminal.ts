@@ -1,4 +1,5 @@
 // The streams and the environment of a command, passed in so that tests can replace them; exit codes, and printing.
+import { plainJson, plainLine, plainLines } from '../lib/plain-text.ts'
 
 export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream & {
@@ -18,12 +19,26 @@ export interface Terminal {
 /** The exit codes of every command, listed in the README. */
 export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
+/**
+ * Prints lines. Whatever is in them, nothing controls the terminal or hides; a text of others that belongs within a line must go through `plainLine`
+ * before, so that it begins no line of its own.
+ */
 export function print(terminal: Terminal, text: string): void {
-  terminal.stdout.write(`${text}\n`)
+  terminal.stdout.write(`${plainLines(text)}\n`)
 }
 
 export function complain(terminal: Terminal, text: string): void {
-  terminal.stderr.write(`${text}\n`)
+  terminal.stderr.write(`${plainLines(text)}\n`)
+}
+
+/** What is not seen is escaped. */
+export function printJson(terminal: Terminal, value: unknown, indent?: number): void {
+  print(terminal, plainJson(JSON.stringify(value, null, indent)))
+}
+
+/** Prints a picture with our colours. Its names must have been drawn by `terminal/`, which makes them plain. */
+export function printPicture(terminal: Terminal, picture: string): void {
+  terminal.stdout.write(`${picture}\n`)
 }
 
 /** Whether to print colours: in a terminal, unless NO_COLOR has a value. */
@@ -32,7 +47,8 @@ export function isColored({ stdout, env }: Terminal): boolean {
 }
 
 /** Columns padded to their widest cell, two spaces between. The first row is the heading. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function table(given: readonly (readonly string[])[]): string {
+  const rows = given.map(row => row.map(plainLine))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
   return rows
     .map(row =>

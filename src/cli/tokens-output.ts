@@ -1,5 +1,5 @@
 // What only the token commands print and answer: their exit codes, refusals, JSON.
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, type Terminal } from './terminal.ts'
 
 /** Documented in docs/token-rotation.md. */
 export const tokensExit = {
@@ -15,8 +15,4 @@ export const tokensExit = {
 export function refuse(terminal: Terminal, reason: string): number {
   complain(terminal, reason)
   return tokensExit.refused
-}
-
-export function printJson(terminal: Terminal, value: unknown): void {
-  print(terminal, JSON.stringify(value, null, 2))
 }

@@ -1,10 +1,11 @@
 // `pipespan tokens rotate`: runs a rotation, and turns its outcome into a sentence and an exit code.
+import { plainLine } from '../lib/plain-text.ts'
 import { openTarget } from '../tokens/open-target.ts'
 import { rotateToken } from '../tokens/rotation.ts'
 import { planRotation } from '../tokens/rotation-plan.ts'
 import type { RotationOptions, RotationOutcome, RotationParts } from '../tokens/rotation-session.ts'
-import { complain, print, type Terminal } from './terminal.ts'
-import { printJson, tokensExit } from './tokens-output.ts'
+import { complain, print, type Terminal, printJson } from './terminal.ts'
+import { tokensExit } from './tokens-output.ts'
 import type { TokensSetup } from './tokens-configuration.ts'
 
 export interface RotateAction extends RotationOptions {
@@ -22,19 +23,19 @@ export async function rotateCommand(action: RotateAction, setup: TokensSetup, te
     ...setup,
     target: openTarget(action.target, { clock, env: terminal.env, timeoutMs }),
     progress: (point, text) => {
-      complain(terminal, point === 'warning' ? `Warning: ${text}` : text)
+      complain(terminal, plainLine(point === 'warning' ? `Warning: ${text}` : text))
     },
   }
   if (action.dryRun) {
     const plan = await planRotation(parts, action)
-    if (action.json) printJson(terminal, { outcome: 'planned', plan })
-    else for (const line of plan) print(terminal, line)
+    if (action.json) printJson(terminal, { outcome: 'planned', plan }, 2)
+    else for (const line of plan) print(terminal, plainLine(line))
     return tokensExit.done
   }
   const outcome = await rotateToken(parts, action)
   const { kind, ...facts } = outcome
-  if (action.json) printJson(terminal, { outcome: kind, ...facts })
-  else print(terminal, sentenceOf(outcome))
+  if (action.json) printJson(terminal, { outcome: kind, ...facts }, 2)
+  else print(terminal, plainLine(sentenceOf(outcome)))
   return codeOf(outcome)
 }
 

@@ -1,11 +1,12 @@
 // `pipespan tokens list | create | revoke`: manages the observability instance's ingest tokens by hand.
+import { plainLine } from '../lib/plain-text.ts'
 import { createFileTarget } from '../tokens/file-target.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import type { ListedToken } from '../tokens/listed-token.ts'
 import { useOf, type UseEvidence } from '../tokens/token-use.ts'
-import { complain, print, table, type Terminal } from './terminal.ts'
+import { complain, print, table, type Terminal, printJson } from './terminal.ts'
 import { rotateCommand, type RotateAction } from './tokens-rotate.ts'
-import { printJson, refuse, tokensExit } from './tokens-output.ts'
+import { refuse, tokensExit } from './tokens-output.ts'
 import type { TokensSetup } from './tokens-configuration.ts'
 
 export type TokensAction =
@@ -39,7 +40,7 @@ async function list(json: boolean, setup: TokensSetup, terminal: Terminal): Prom
   const evidence = await evidenceOf(setup)
   const rows = tokens.map(token => ({ ...token, use: token.valid ? useOf(token.id, evidence) : 'not in use' }))
   if (json) {
-    printJson(terminal, rows.map(jsonOf))
+    printJson(terminal, rows.map(jsonOf), 2)
     return tokensExit.done
   }
   if (rows.length === 0) complain(terminal, 'There are no ingest tokens; `pipespan tokens create` makes one.')
@@ -76,9 +77,9 @@ async function create(
     return await rotateCommand({ ...rotate, keepOlder: true }, setup, terminal)
   }
   const { value, id } = await setup.instance.create(name)
-  if (json) printJson(terminal, { id: id ?? null, name, token: value.reveal() })
+  if (json) printJson(terminal, { id: id ?? null, name, token: value.reveal() }, 2)
   else print(terminal, value.reveal())
-  complain(terminal, `Created${id === undefined ? '' : ` as ${id}`}. This value is not shown again.`)
+  complain(terminal, `Created${id === undefined ? '' : ` as ${plainLine(id)}`}. This value is not shown again.`)
   return tokensExit.done
 }
 
@@ -93,10 +94,10 @@ async function revoke(
     return tokensExit.failed
   }
   const reason = await reasonToKeep(id, valid, force, setup)
-  if (reason !== undefined) return refuse(terminal, `Token ${id} is not revoked: ${reason}`)
+  if (reason !== undefined) return refuse(terminal, plainLine(`Token ${id} is not revoked: ${reason}`))
   const revocation = await setup.instance.revoke(id)
   if (revocation === 'last') return refuse(terminal, `Token ${id} is not revoked: ${lastUnderEnforcement}`)
-  if (json) printJson(terminal, { id, revoked: true })
+  if (json) printJson(terminal, { id, revoked: true }, 2)
   else print(terminal, `Token ${id} is revoked.`)
   return tokensExit.done
 }

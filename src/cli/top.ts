@@ -4,7 +4,7 @@ import { emitKeypressEvents } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDispatcher, overviewAt, Unanswered } from './overview-client.ts'
 import { cut, plain } from '../terminal/fitted-text.ts'
-import { exitCode, isColored, print, type Terminal } from './terminal.ts'
+import { exitCode, isColored, print, type Terminal, printJson } from './terminal.ts'
 import { firstScreen, pressed, type Key } from '../terminal/live-screen.ts'
 import { keyOf, type LivePipeline, type LiveState } from '../terminal/live-state.ts'
 import { listedPipelines, liveView, waterfallView } from '../terminal/live-view.ts'
@@ -30,7 +30,7 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
   const ask = async (): Promise<LiveState> => overviewAt(from, headers, dispatcher)
   try {
     if (options.json) {
-      print(terminal, JSON.stringify(await ask()))
+      printJson(terminal, await ask())
       return exitCode.done
     }
     const { stdout, env } = terminal

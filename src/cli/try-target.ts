@@ -1,4 +1,5 @@
 // What `pipespan try` is pointed at: the platform's address with a project or a group, as people write or paste them; and what the token may read there.
+import { plainLine } from '../lib/plain-text.ts'
 import { ConfigError } from '../lib/fault.ts'
 import { misuse } from './command-line.ts'
 import { resourceIdOf } from './platform.ts'
@@ -58,7 +59,8 @@ function pathOf(text: string): string {
     .replace(/^\/?groups\//, '')
     .replace(/^\/+|\/+$/g, '')
     .replace(/\.git$/, '')
-  if (path !== '') return path
+  // An address that somebody sent may hide characters, which would be in the commands that a person copies.
+  if (path !== '' && path === plainLine(path)) return path
   throw misuse('Give a project or group: its ID, its full path such as team/shop, or its URL.')
 }
 
@@ -74,7 +76,11 @@ function decoded(text: string): string {
 export async function findTarget(client: PlatformClient, { url, name }: TryTarget): Promise<FoundTarget> {
   const id = resourceIdOf(name)
   const project = await ifThere(async () => client.project(id, call))
-  if (project !== undefined) return { is: 'project', name: project.path ?? name, projects: [project] }
+  if (project !== undefined) {
+    // A name that is no path is not printed as one, nor in commands to copy: the ID leads to the same project.
+    const isPath = /^[\w./-]+$/.test(project.path ?? '')
+    return { is: 'project', name: (isPath ? project.path : undefined) ?? String(project.id), projects: [project] }
+  }
   const first = await ifThere(async () => {
     for await (const page of client.projects({ group: id }, {}, call)) return page
     return { items: [], next: undefined }

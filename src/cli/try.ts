@@ -14,6 +14,7 @@ import { ConfigError } from '../lib/fault.ts'
 import { configurationToKeep, hasEndpoint, platformSettings, trySettings } from './try-settings.ts'
 import { configuredClient } from './platform.ts'
 import { DaemonProcess, freePort, freePorts } from '../demo/daemon-process.ts'
+import { plainLine } from '../lib/plain-text.ts'
 import { misuse } from './command-line.ts'
 import { noticeShape } from '../pages/overview/notices.ts'
 import { openBrowser } from './open-browser.ts'
@@ -98,7 +99,7 @@ async function ask(
     const found = await findTarget(client, target)
     print(terminal, `✓ ${described(found)} at ${target.url}.`)
     const refusal = await askJobs(client, found)
-    if (refusal !== undefined) print(terminal, `! ${refusal.message}`)
+    if (refusal !== undefined) print(terminal, `! ${plainLine(refusal.message)}`)
     return found
   } finally {
     await client.close()
@@ -106,10 +107,11 @@ async function ask(
 }
 
 function described(found: FoundTarget): string {
-  if (found.is === 'project') return `The project ${found.name}`
+  const name = plainLine(found.name)
+  if (found.is === 'project') return `The project ${name}`
   const { length } = found.projects
   const projects = length === 1 ? 'project' : 'projects'
-  return `The group ${found.name} with ${found.isWhole ? length : `more than ${length}`} ${projects}, those of its subgroups included,`
+  return `The group ${name} with ${found.isWhole ? length : `more than ${length}`} ${projects}, those of its subgroups included,`
 }
 
 async function storeFolder(keep: string | undefined): Promise<string> {
@@ -171,7 +173,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
     for (const { level, what, remedy } of overview?.notices ?? []) {
       if (level !== 'problem' || printed.has(what)) continue
       printed.add(what)
-      print(terminal, `${stdout.isTTY === true && words !== '' ? '\n' : ''}! ${what} ${remedy}`)
+      print(terminal, `${stdout.isTTY === true && words !== '' ? '\n' : ''}! ${plainLine(`${what} ${remedy}`)}`)
       words = ''
     }
     if (list !== undefined && overview !== undefined) {

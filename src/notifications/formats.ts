@@ -1,10 +1,11 @@
 // The bodies of notifications: CloudEvents 1.0 (structured mode), messages of Slack and what is compatible with it, and the JSON of e-mail gateways.
 //
-// Titles and texts come from projects, so they may try to mention people or to set links. Slack's control characters are escaped. Mattermost and
-// others also act on `@channel`, on Markdown links and on bare addresses: an invisible space takes those apart.
+// Titles and texts come from projects, so they may try to mention people or to set links. Slack's control characters are escaped. Mattermost, mail
+// programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space takes those apart.
 import { durationText } from '../model/duration-text.ts'
 import { isEvent, type AnyChunk, type EventChunk, type EventValue } from '../model/event.ts'
 import { messageAttributes } from '../model/condition.ts'
+import { plainLine } from '../lib/plain-text.ts'
 
 export const notificationFormats = ['cloudevents', 'slack', 'email'] as const
 export type NotificationFormat = (typeof notificationFormats)[number]
@@ -49,8 +50,8 @@ const formats: Readonly<Record<NotificationFormat, Format>> = {
     contentType: 'application/json',
     body: ({ title, text, url, chunk }) => ({
       text: [
-        `${chunk.event.severity === 'info' ? ':white_check_mark:' : ':x:'} *${plain(title)}*`,
-        ...(text === undefined ? [] : [plain(text)]),
+        `${chunk.event.severity === 'info' ? ':white_check_mark:' : ':x:'} *${escaped(unlinked(title))}*`,
+        ...(text === undefined ? [] : [escaped(unlinked(text))]),
         ...(url === undefined ? [] : [`<${linkTarget(url)}|Show it>`]),
       ].join('\n'),
       ...{ unfurl_links: false, unfurl_media: false },
@@ -59,8 +60,11 @@ const formats: Readonly<Record<NotificationFormat, Format>> = {
   email: {
     contentType: 'application/json',
     body: ({ id, incident, title, text, url }, { from, to }) => ({
-      ...{ from, to, subject: title },
-      text: [title, text, url].filter(part => part !== undefined).join('\n\n'),
+      ...{ from, to, subject: unlinked(title) },
+      text: [
+        ...[title, text].filter(part => part !== undefined).map(unlinked),
+        ...(url === undefined ? [] : [url]),
+      ].join('\n\n'),
       // Mail programs show the messages of an incident as one thread, and a repeated one once.
       headers: { 'Message-ID': `<${id}@pipespan>`, References: `<${incident}@pipespan>` },
     }),
@@ -104,8 +108,8 @@ function messageOf(chunk: AnyChunk): Message | undefined {
   const sentences = [text?.toString() ?? '', lasted].filter(part => part !== '').join(' ')
   return {
     ...{ id, incident: String(incident), chunk, details },
-    title: oneLine(chunk.event.body).slice(0, maxTitle).toWellFormed(),
-    text: sentences === '' ? undefined : oneLine(sentences),
+    title: plainLine(chunk.event.body).slice(0, maxTitle).toWellFormed(),
+    text: sentences === '' ? undefined : plainLine(sentences),
     url: ownUrl(url, chunk.key.instance),
   }
 }
@@ -129,18 +133,17 @@ function ownUrl(url: EventValue | undefined, instance: string): string | undefin
     : undefined
 }
 
-function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ').trim()
-}
-
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 const space = '\u200b'
 
 /** A text that mentions nobody and links to nothing. */
-function plain(text: string): string {
-  return text
-    .replace(/@(?=\S)|:(?=\/\/)|\](?=\()|\bwww(?=\.)/gi, `$&${space}`)
-    .replace(/[&<>]/g, sign => escapes[sign] ?? '')
+function unlinked(text: string): string {
+  return text.replace(/@(?=\S)|:(?=\/\/)|\](?=\()|(?<=[\p{L}\p{N}-])(?=[.\u3002\uff0e\uff61]\p{L})/gu, `$&${space}`)
+}
+
+/** For Slack. */
+function escaped(text: string): string {
+  return text.replace(/[&<>]/g, sign => escapes[sign] ?? '')
 }
 
 function linkTarget(url: string): string {

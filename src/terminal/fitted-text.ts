@@ -1,11 +1,12 @@
 // Texts in the columns of a terminal. Wide characters (東) and emoji take two columns, combining ones none.
 import stringWidth from 'string-width'
+import { withoutControls } from '../lib/plain-text.ts'
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Control characters, escape sequences among them, become spaces: names come from outside. So do characters that turn the direction of text. */
+/** Without escape sequences; other control characters become spaces: names come from outside. So do characters that turn the direction of text. */
 export function plain(text: string): string {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+  return withoutControls(text).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 /** The text without its last character. */

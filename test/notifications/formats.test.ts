@@ -82,6 +82,26 @@ describe('a notification', () => {
     expect(String(body('slack', odd!).text)).toContain('<https://git.example.com/a%7Cb%3Ec|Show it>')
   })
 
+  it.each([
+    'https://evil.example/x',
+    'evil.example',
+    'WWW.evil.example',
+    'user@evil.example',
+    '[x](http://evil.example)',
+    'evil\u3002example',
+  ])('links to nothing but the platform in a mail or a chat, if a branch is named %s', branch => {
+    const named = `acme/shop: \u202e\u001b[31m${branch}\u200b is broken`
+    const [chunk] = messages({ title: named, text: `Pipeline 8 of ${named} failed.` })
+    const mail = body('email', chunk!)
+    for (const written of [String(mail.subject), String(mail.text), String(body('slack', chunk!).text)]) {
+      const foreign = written.replace(/<?https:\/\/git\.example\.com\/acme\/shop\/-\/pipelines\/8(?:\|Show it>)?/, '')
+      expect(foreign).not.toMatch(/:\/\/|evil[.\u3002]example|www\.|@evil|\]\(/i)
+      expect(foreign).not.toMatch(/[\u001b\u202e]/)
+      expect(foreign.replaceAll('\u200b', '')).toContain(branch)
+    }
+    expect(mail.text).toMatch(/https:\/\/git\.example\.com\/acme\/shop\/-\/pipelines\/8$/)
+  })
+
   it('has the same id in every try, by which receivers know it again', () => {
     const ids = [messages(), messages()].map(both => both.map(messageId))
     expect(ids[0]).toEqual(ids[1])

@@ -1,5 +1,6 @@
 // `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, the
 // configuration. It may be interrupted at any point and run again; at the end it lists what only a person can do.
+import { plainLine } from '../../lib/plain-text.ts'
 import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
@@ -88,8 +89,8 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   try {
     for (const step of steps) {
       const outcome = await outcomeOf(step, context)
-      if (outcome.is === 'done') print(terminal, `✓ ${outcome.said}`)
-      else left.push(outcome.said)
+      if (outcome.is === 'done') print(terminal, `✓ ${plainLine(outcome.said)}`)
+      else left.push(plainLine(outcome.said))
     }
   } finally {
     await Promise.all(clients.map(client => client.close()))

@@ -1,0 +1,142 @@
+// What commands print of others: nothing in it controls the terminal, turns the direction of text, hides, or begins a line of its own.
+import { execFileSync } from 'node:child_process'
+import { createServer, type RequestListener } from 'node:http'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.ts'
+import { commandClient } from '../../src/cli/platform.ts'
+import { configurationToKeep } from '../../src/cli/try-settings.ts'
+import { delivery } from '../store/exercise.ts'
+import { findTarget, targetOf } from '../../src/cli/try-target.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
+import { complain, print, printJson, table } from '../../src/cli/terminal.ts'
+import { runCommand } from '../e2e/run-command.ts'
+
+/** Colours, a link, a cleared screen, other ends of lines, turned and invisible text, a command for a shell. */
+const hostile =
+  'a\u001b[31mb\u001b]8;;https://evil.example\u0007c\u001b]8;;\u0007\u001b[2J\u009b1Ad\r\n✓ all: is fine\u2028\u202ecod\u2066\u200b\ufeff\u00ad$(touch x)\'"`id`'
+const controls = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/u
+const forged = /^\s*✓ all/m
+
+function expectPlain(printed: string): void {
+  expect(printed).not.toMatch(controls)
+  expect(printed).not.toMatch(forged)
+}
+
+async function server(answer: RequestListener): Promise<string> {
+  return `http://127.0.0.1:${await listen(createServer(answer))}`
+}
+
+describe('a command prints of others only what is seen:', () => {
+  it('in lines, errors, tables and JSON', async () => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    const terminal = { stdout, stderr, env: {} }
+    print(terminal, `x ${hostile.replace('✓', 'o')}`)
+    complain(terminal, `x ${hostile.replace('✓', 'o')}`)
+    print(terminal, table([['NAME'], [hostile]]))
+    printJson(terminal, { name: hostile })
+    stdout.end()
+    stderr.end()
+    const [out, err] = [await text(stdout), await text(stderr)]
+    expectPlain(out + err)
+    expect(out).toContain('abcd ✓ all: is fine cod$(touch x)')
+    expect(JSON.parse(out.trim().split('\n').at(-1) ?? '')).toEqual({ name: hostile })
+  })
+
+  it.each(['pipeline-failed.json', 'job-failed.json'])('the payload %s, mapped', async name => {
+    const folder = temporaryFolder()
+    const given = readFileSync(path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', name), 'utf8')
+    const spoilt = JSON.stringify(JSON.parse(given), (key, value: unknown) =>
+      typeof value === 'string' && /name|title|message|ref|stage|description|path|environment/.test(key)
+        ? `${value}${hostile}`
+        : value,
+    )
+    const file = path.join(folder, 'payload.json')
+    writeFileSync(file, spoilt)
+    for (const more of [['--explain'], ['--json']]) {
+      const { stdout, stderr, code } = await runCommand(['map', file, ...more], { PIPESPAN_WEBHOOK_TOKEN: 'x' })
+      expect(code).toBe(0)
+      expectPlain(stdout + stderr)
+    }
+  })
+
+  it('the refusal of a platform, as the doctor shows it', async () => {
+    const url = await server((_, answer) =>
+      answer.writeHead(403, { 'content-type': 'application/json' }).end(JSON.stringify({ message: hostile })),
+    )
+    const env = {
+      PIPESPAN_WEBHOOK_TOKEN: 'x',
+      PIPESPAN_PLATFORM_URL: url,
+      PIPESPAN_PLATFORM_TOKEN: 'a-token',
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    }
+    for (const more of [[], ['--json']]) {
+      const { stdout } = await runCommand(['doctor', ...more], env)
+      expect(stdout).toContain('cod')
+      expectPlain(stdout)
+    }
+  })
+
+  it('what could not be decoded', async () => {
+    const file = path.join(temporaryFolder(), 'pipespan.db')
+    const options = { now: () => Date.now(), maxSize: 2 ** 30 }
+    const positions = deliveryPositions()
+    const store = openSqlite(file, options, positions)
+    const writer = openSqliteInboxWriter(file, options, positions)
+    await writer.put([{ ...delivery('a'), event: hostile }])
+    const { token, items } = await store.inbox.lease(1, 1e6, 600_000)
+    const [item] = items
+    await store.inbox.quarantine(token, item!.id, {
+      reason: hostile,
+      body: Buffer.from(JSON.stringify({ a: hostile })),
+      version: '1',
+    })
+    await writer.close()
+    await store.close()
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_STORE_URL: `sqlite:${file}` }
+    for (const args of [['list'], ['list', '--json'], ['show', String(item!.id)]]) {
+      const { stdout, code } = await runCommand(['inbox', ...args], env)
+      expect(code).toBe(0)
+      expectPlain(stdout)
+    }
+  })
+})
+
+describe('what `pipespan try` prints to be copied', () => {
+  it('names a project by its ID if its path is none, and does only what it says', async () => {
+    const url = await server((_, answer) =>
+      answer
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ id: 7, path_with_namespace: `team/${hostile}` })),
+    )
+    const client = closeAfterTest(commandClient(300, { url, token: () => 'x', tokenType: 'private', concurrency: 1 }))
+    const found = await findTarget(client, { url, name: 'team/shop' })
+    expect(found.name).toBe('7')
+    for (const hidden of ['%1b[31m', '%0aexport X=1', '%e2%80%ae', '\u200b'])
+      expect(() => targetOf(`${url}/team${hidden}`, undefined)).toThrow('Give a project or group')
+  })
+
+  it.each(['team/$(touch x)', "team/'; touch x; '", 'team/`touch x`', 'team/!!x', '-rf'])(
+    'is safe in a shell for a group that is given as %j',
+    name => {
+      const [stdout, folder] = [new PassThrough(), temporaryFolder()]
+      mkdirSync(path.join(folder, 'store'))
+      const block = configurationToKeep(
+        {},
+        { url: 'https://git.example.com', found: { is: 'group', name }, kept: path.join(folder, 'store') },
+      )
+      print({ stdout, stderr: stdout, env: {} }, block)
+      const printed = String(stdout.read())
+      expectPlain(printed)
+      const lines = printed.split('\n').filter(line => /^ {2}export (?!PIPESPAN_PLATFORM_TOKEN)/.test(line))
+      const script = `${lines.join('\n')}\nprintf %s "$PIPESPAN_POLL_GROUPS"; ls -A`
+      expect(execFileSync('sh', ['-c', script], { cwd: folder, encoding: 'utf8' })).toMatch(/store\n$/)
+      expect(execFileSync('sh', ['-c', 'ls -A'], { cwd: folder, encoding: 'utf8' })).toBe('store\n')
+    },
+  )
+})
