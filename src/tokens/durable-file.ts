@@ -1,6 +1,7 @@
 // Writes files atomically, and durably even if the machine loses power.
 import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { ConfigError } from '../lib/fault.ts'
 
 /**
  * Replaces the file's content atomically, with mode 600: it writes a new file, syncs it, renames it over the old one and syncs the folder. It keeps
@@ -8,6 +9,8 @@ import { dirname } from 'node:path'
  * the file of a killed process. The caller's lock prevents two concurrent writers.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
+  if ((await stat(path).catch(ifMissing))?.isFile() === false)
+    throw new ConfigError(`${path} is not a regular file.`, 'Use a file in a folder of its own.')
   const beside = `${path}.new`
   await rm(beside, { force: true })
   const file = await open(beside, 'wx', 0o600)

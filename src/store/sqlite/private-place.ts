@@ -1,7 +1,8 @@
 // Creates files and folders that no other user can read, from the first moment: a process that opens a file before its mode is changed can
 // continue to read it. Folders survive a power failure: a folder's name is an entry of its parent, so the parent is synced, too.
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { StoreError } from '../../lib/fault.ts'
 
 /** Creates an empty file (0600), or sets the mode of an existing one. Throws what the file system throws. */
 export function makePrivateFile(file: string): void {
@@ -10,8 +11,15 @@ export function makePrivateFile(file: string): void {
   } catch (error) {
     // An existing file must not be opened: closing it would release all POSIX locks that this process has on it.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    refuseSpecialFile(file)
   }
   chmodSync(file, 0o600)
+}
+
+/** Throws StoreError for a device, a FIFO, a socket or a folder: a mode set by root would take it from everybody else. */
+export function refuseSpecialFile(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) return
+  throw new StoreError(`${file} is not a regular file.`, 'Set PIPESPAN_STORE_URL to a file in a folder of its own.')
 }
 
 /** The same for a folder (0700). Throws if it belongs to another user. */

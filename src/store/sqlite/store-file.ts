@@ -3,10 +3,12 @@
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { StoreError } from '../../lib/fault.ts'
+import { refuseSpecialFile } from './private-place.ts'
 
 /** The path without symbolic links. Throws StoreError if the file has hard links or is a mount point itself. */
 export function storeFile(file: string): string {
   const real = withoutLinks(path.resolve(file))
+  refuseSpecialFile(real)
   const names = statSync(real, { throwIfNoEntry: false })?.nlink ?? 1
   if (names > 1) {
     throw new StoreError(
