@@ -14,6 +14,8 @@ import { createScrapedMetrics } from '../export/scraped-metrics.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
 import { elapsed } from '../lib/clock.ts'
 import { proveRoom } from '../store/maintenance/writable.ts'
+import { wholeMetrics } from '../web/exposition.ts'
+import { createTurns, type Turns } from '../web/turns.ts'
 import { withoutPages } from '../web/without-pages.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
@@ -39,9 +41,10 @@ export async function startAdmin(
   })
   const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).admin }
   const listen = config.admin.listen.port === 0 ? { ...config.admin.listen, port: port ?? 0 } : config.admin.listen
-  const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log, limits })
+  const turns = createTurns()
+  const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log, limits, turns })
   const isHidden = hiddenPaths(config)
-  const metrics = metricsPage(context, shown, own, isHidden)
+  const metrics = metricsPage(context, shown, own, isHidden, turns)
   if (config.metrics.open) admin.register(metrics)
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
@@ -64,11 +67,12 @@ function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boole
 /** `/metrics`: those of pipelines, where metrics are on, those of another exporter, if they are wanted, and the daemon's own. */
 function metricsPage(
   context: Context,
-  { settings, connections }: Shown,
+  { settings, connections, scrapes }: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
   isHidden: ((path: string) => boolean) | undefined,
+  turns: Turns,
 ): Routes {
-  const { config, store } = context
+  const { config, store, log } = context
   const { repositories, latest } = store
   const { countedRows } = repositories
   const words = isHidden && createHiddenWords(isHidden)
@@ -86,9 +90,9 @@ function metricsPage(
           countBehind: behindCountsOf(context, connections),
         })
       : undefined
-  return createMetricsPage(async () => [
-    ...((await ofPipelines?.()) ?? []),
-    ...((await compatible?.()) ?? []),
-    ...(await own.collect()),
-  ])
+  return createMetricsPage({
+    ofPipelines: async () => [...((await ofPipelines?.()) ?? []), ...wholeMetrics((await compatible?.()) ?? [])],
+    own: async () => own.collect(),
+    ...{ maxSeries: config.metrics.scrapeMaxSeries, counts: scrapes, turns, log },
+  })
 }

@@ -42,6 +42,7 @@ import type { Intake } from '../processing/intake.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
 import type { Route } from '../model/route.ts'
 import type { Routes } from '../web/listener.ts'
+import type { ScrapeCounts } from '../web/metrics-page.ts'
 import type { Snapshotter } from '../processing/take-snapshots.ts'
 import type { Signal } from '../store/ports/runs.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -65,6 +66,7 @@ export interface Shown {
   readonly queues: readonly Route<Signal>[]
   readonly settings: TelemetrySettings
   readonly configStatus: (() => ConfigStatus) | undefined
+  readonly scrapes: ScrapeCounts
 }
 
 /** `guarded`: more routes to protect as the pages are. */

@@ -124,6 +124,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
       redelivery: summedIfAny(parts?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
       audit: summedIfAny(present(audits)),
+      scrapes: { leftOut: 0 },
     }
     own.observe(async () => observeParts({ ...counted, ...inside, reloads: configStatus?.().reloads }))
     const shown = {

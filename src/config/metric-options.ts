@@ -46,6 +46,12 @@ export const metricOptions = {
     description:
       'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
   }),
+  scrapeMaxSeries: setting(integer({ min: 1, max: 100_000_000 }), {
+    variable: 'PIPESPAN_METRICS_SCRAPE_MAX_SERIES',
+    default: '500000',
+    description:
+      'Maximum number of series of pipelines on `/metrics`, of all metrics and projects together; each bucket of a histogram is one. Gauges come first, then counters, then histograms: further ones are left out and counted (`pipespan.scrape.left_out`).',
+  }),
   compat: setting(oneOf(['off', 'gcpe']), {
     variable: 'PIPESPAN_METRICS_COMPAT',
     default: 'off',

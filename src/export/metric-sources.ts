@@ -8,7 +8,7 @@ import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface MetricSources {
-  readonly totals: Pick<Totals, 'read' | 'active' | 'activeJobs'>
+  readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
   /** Undefined: the number of changes is not exported. */

@@ -43,6 +43,8 @@ export interface ObservedParts {
   readonly jobTests?: Counting<TestCounters> | undefined
   readonly jobReports?: Counting<ReportCounters> | undefined
   readonly jobSpans?: Counting<SpanCounters> | undefined
+  /** Series that were left out of scrapes. */
+  readonly scrapes: { readonly leftOut: number }
   /** Reloads of the configuration; undefined: nothing reloads it. */
   readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
 }

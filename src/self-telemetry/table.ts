@@ -108,6 +108,8 @@ export const observedMetrics = [
   { name: 'pipespan.metrics.folded', type: 'counter', unit: '{point}', attributes: ['reason'],
     description: 'Points of pipeline metrics whose ref or job name was replaced by a common one, and points beyond the series limit.',
     points: ({ counters }) => ['refs', 'names', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
+  { name: 'pipespan.scrape.left_out', type: 'counter', unit: '{series}', attributes: [],
+    description: 'Series of pipelines beyond PIPESPAN_METRICS_SCRAPE_MAX_SERIES, which answers of `/metrics` left out: each counts in each answer.', points: ({ scrapes }) => [{ value: scrapes.leftOut }] },
   { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
     description: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', points: ({ fullness }) => [{ value: fullness }] },
   { name: 'pipespan.store.damaged_rows', type: 'counter', unit: '{row}', attributes: [],

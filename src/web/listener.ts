@@ -12,6 +12,7 @@ import { answerErrors, answerExpectation, answerMalformed, withHost } from './er
 import { after } from '../lib/timer.ts'
 import { limitSockets } from './open-sockets.ts'
 import { onceAtATime } from './once-at-a-time.ts'
+import type { Turns } from './turns.ts'
 import { strangersInTurn } from './strangers-in-turn.ts'
 import { createUnreadBodies, wasRefusedUnread, type Lingering } from './unread-body.ts'
 
@@ -58,6 +59,8 @@ export interface ListenerOptions {
   readonly limits?: Partial<Limits> | undefined
   /** Connections and addresses that have shown the secret, which routes report. */
   readonly peers?: ProvenPeers | undefined
+  /** The turns of work that takes long: they begin while no connections and requests arrive. */
+  readonly turns?: Pick<Turns, 'arrived'> | undefined
   /** What senders of refused bodies may cost. */
   readonly lingering?: Lingering | undefined
 }
@@ -94,6 +97,11 @@ export function createListener(options: ListenerOptions): Listener {
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
   const app = createApp(options, server, peers)
+  server.on('connection', () => options.turns?.arrived())
+  app.addHook('onRequest', (_request, _reply, done) => {
+    options.turns?.arrived()
+    done()
+  })
   const unread = createUnreadBodies(peers, options.lingering)
   let stopping = false
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -1,21 +1,105 @@
-// The route `/metrics`, in the format that the client asks for. Other rooms decide what is measured and who may read it.
+// The route `/metrics`, in the format that the client asks for, written in pieces: it waits for the client, gives way to other work, and ends when the
+// client goes away. Other rooms decide what is measured and who may read it.
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
-import { contentTypes, expositionOf, type Exposition } from './exposition.ts'
+import { after } from '../lib/timer.ts'
+import { createBusyLimit, retryAfter } from './busy-limit.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { contentTypes, endOf, expositionOf, isGauge, wholeMetrics } from './exposition.ts'
+import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
+import type { Log } from '../lib/log.ts'
+import type { Turns } from './turns.ts'
 
-/** `collect`: the current metrics. */
-export function createMetricsPage(collect: () => Promise<readonly ScopeMetrics[]>): FastifyPluginAsync {
-  let collecting: Promise<readonly ScopeMetrics[]> | undefined
+export interface MetricsPageOptions {
+  /** Those of pipelines, without the points that are read while they are written. */
+  readonly ofPipelines: () => Promise<readonly ScrapedMetric[]>
+  /** The daemon's own, which have no maximum. */
+  readonly own: () => Promise<readonly ScopeMetrics[]>
+  /** Of those of pipelines. */
+  readonly maxSeries: number
+  /** Counts the series that are left out of all scrapes. */
+  readonly counts: ScrapeCounts
+  readonly turns: Turns
+  readonly log: Log
+}
+
+export interface ScrapeCounts {
+  leftOut: number
+}
+
+/** A scrape keeps little in memory, but reads much. */
+const limits = { maxRunning: 2, maxWaiting: 8 }
+/** A client that has not read all by then is cut off, ms: longer than scrapes may take, and no client keeps others from theirs. */
+const maxScrapeMs = 120_000
+
+export function createMetricsPage({ log, turns, ofPipelines, ...options }: MetricsPageOptions): FastifyPluginAsync {
+  const limit = createBusyLimit(turns, limits)
+  let collecting: ReturnType<typeof ofPipelines> | undefined
+  // Concurrent scrapes share what is read as a whole.
+  const collect = async (): ReturnType<typeof ofPipelines> =>
+    (collecting ??= ofPipelines().finally(() => {
+      collecting = undefined
+    }))
+  const failed = (error: unknown): void => log.warn({ reason: reasonOf(error) }, 'a scrape ended early')
   return async app => {
-    app.get('/metrics', async ({ headers }, reply) => {
+    app.get('/metrics', async ({ headers, ip, method }, reply) => {
       void reply.header('cache-control', 'no-store').header('vary', 'accept')
-      // Concurrent scrapes share one collection.
-      collecting ??= collect().finally(() => {
-        collecting = undefined
-      })
       const format = formatFor(headers.accept)
-      return reply.type(contentTypes[format]).send(expositionOf(await collecting, format))
+      if (method === 'HEAD') return reply.type(contentTypes[format]).send('')
+      const answer = await limit.run(ip, reply.raw, async () => {
+        const text = scrape({ ...options, ofPipelines: collect }, format, turns)
+        // What fails before the first piece is answered as an error.
+        const first = await text.next()
+        void reply.type(contentTypes[format]).send(Readable.from(resumed(first, text, failed)))
+        const cut = after(maxScrapeMs, () => reply.raw.destroy(), failed)
+        await finished(reply.raw).catch(() => undefined)
+        cut.stop()
+        return 'answered' as const
+      })
+      if (answer === 'answered') return reply
+      const message = 'Too many scrapes wait for their answers. Ask again in a few seconds.'
+      return reply.code(429).header('retry-after', String(retryAfter)).send({ message })
     })
+  }
+}
+
+type ScrapeOptions = Pick<MetricsPageOptions, 'ofPipelines' | 'own' | 'maxSeries' | 'counts'>
+
+/** The daemon's own gauges first. Its other metrics come last, because they count what was left out of this scrape, too. */
+async function* scrape(
+  { ofPipelines, own, maxSeries, counts }: ScrapeOptions,
+  format: Exposition,
+  { giveWay }: Turns,
+): AsyncGenerator<string> {
+  const [before, pipelines] = [await own(), await ofPipelines()]
+  const room: SeriesRoom = { left: maxSeries, leftOut: 0 }
+  const unlimited: SeriesRoom = { left: Infinity, leftOut: 0 }
+  yield* expositionOf(wholeMetrics(before).filter(isGauge), format, unlimited, giveWay)
+  yield* expositionOf(pipelines, format, room, giveWay)
+  counts.leftOut += room.leftOut
+  const since = room.leftOut === 0 ? before : await own()
+  yield* expositionOf(
+    wholeMetrics(since).filter(one => !isGauge(one)),
+    format,
+    unlimited,
+    giveWay,
+  )
+  yield endOf[format]
+}
+
+async function* resumed(
+  first: IteratorResult<string>,
+  rest: AsyncGenerator<string>,
+  failed: (error: unknown) => void,
+): AsyncGenerator<string> {
+  try {
+    if (first.done !== true) yield first.value
+    yield* rest
+  } catch (error) {
+    failed(error)
+    throw error
   }
 }
 

@@ -99,7 +99,7 @@ it('shows each gauge with its project in a scrape, except those of hidden projec
     ...{ ...store.repositories, totals: store.totals, profile: 'gitlab', settings: telemetrySettings({ profiles }) },
     isHidden: path => path === 'acme/secret',
   })
-  const metrics = (await scrape()).flatMap(scope => scope.metrics)
+  const metrics = (await scrape()).map(({ metric }) => metric)
   const counts = metrics.find(({ descriptor }) => descriptor.name === 'gitlab.agent.count')
   expect(counts?.dataPoints.map(({ value, attributes }) => [value, attributes])).toEqual([
     [2, expect.objectContaining({ project_path: 'acme/infra', project_id: '7', vcs_owner_name: 'acme' })],

@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, openWorld, type World } from '../flow/world.ts'
 import { createGcpeMetrics, type GcpeMetricsOptions } from '../../src/export/gcpe-metrics.ts'
-import { expositionOf } from '../../src/web/exposition.ts'
 import { latestTests, type LatestRun } from '../../src/export/latest-run.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { expositionText } from '../web/metrics-pages.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
+import { wholeMetrics } from '../../src/web/exposition.ts'
 import type { Observation, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
 
 let world: World
@@ -22,7 +23,7 @@ function scraper(
   const { latest, repositories } = world.store
   const { countedRows } = repositories
   const scrape = createGcpeMetrics({ latest, countedRows, settings, isHidden: undefined, ...options })
-  return async () => expositionOf(await scrape(), 'text').split('\n')
+  return async () => (await expositionText(wholeMetrics(await scrape()), 'text')).split('\n')
 }
 
 async function observe(

@@ -165,6 +165,7 @@ describe('the table of own metrics', () => {
       poller: counting({ rounds: 1, requests: 1, discovered: 1 }),
       redelivery: counting({ found: 1, accepted: 1, oversize: 1 }),
       audit: counting({ rounds: 1, requests: 2, read: 3 }),
+      scrapes: { leftOut: 4 },
     }
     for (const { name, attributes, points: pointsOf } of observedMetrics) {
       const points = pointsOf(observed)

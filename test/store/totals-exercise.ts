@@ -74,6 +74,38 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       ])
     })
 
+    it('are read metric by metric, a few series at a time and projects as a whole', async () => {
+      const ofProject = (id: number, metric: string, count: number): ProjectIncrements => ({
+        ...increments(Array.from({ length: count }, (_, at) => runs(1, `status ${at}`, metric))),
+        ...{ key: { instance, projectId: id }, project: { id, path: `acme/${id}` } },
+      })
+      await move(...[1, 2, 3, 4, 5].map(id => ofProject(id, 'runs', id)), ofProject(2, 'other', 3))
+      expect(await store.totals.metrics()).toEqual(['other', 'runs'])
+      const pagesOf = async (metric: string, limit: number): Promise<[number, number][][]> => {
+        const pages: [number, number][][] = []
+        let from: number | undefined
+        do {
+          const { projects, next } = await store.totals.ofMetric(metric, limit, from)
+          expect(projects.flatMap(({ series }) => series).every(one => one.metric === metric)).toBe(true)
+          pages.push(projects.map(project => [project.key.projectId, project.series.length]))
+          from = next
+        } while (from !== undefined)
+        return pages.filter(page => page.length > 0)
+      }
+      const all = [
+        [1, 1],
+        [2, 2],
+        [3, 3],
+        [4, 4],
+        [5, 5],
+      ]
+      expect(await pagesOf('runs', 100)).toEqual([all])
+      expect(await pagesOf('runs', 3)).toEqual([all.slice(0, 2), all.slice(2, 3), all.slice(3, 4), all.slice(4)])
+      expect(await pagesOf('runs', 1)).toEqual(all.map(one => [one]))
+      expect(await pagesOf('other', 2)).toEqual([[[2, 3]]])
+      expect(await pagesOf('unknown', 2)).toEqual([])
+    })
+
     it('do not change if their transaction fails', async () => {
       await expect(store.runs.transact([moving([increments([runs(1)])]), moving([], true)])).rejects.toThrow('fails')
       expect(await amounts()).toEqual([])

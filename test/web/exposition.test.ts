@@ -5,8 +5,8 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { createFamilies } from '../../src/telemetry/metrics/families.ts'
 import { createGcpeFamilies } from '../../src/telemetry/metrics/gcpe-families.ts'
 import { gcpeRunMetrics } from '../../src/telemetry/mapping/gcpe.ts'
-import { createMetricsPage } from '../../src/web/metrics-page.ts'
-import { expositionOf, type Exposition } from '../../src/web/exposition.ts'
+import { wholeMetrics, type Exposition } from '../../src/web/exposition.ts'
+import { expositionText, metricsPageOf } from './metrics-pages.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Exemplar, SeriesTotal } from '../../src/model/totals.ts'
 
@@ -32,7 +32,7 @@ async function scrape(accept?: string): Promise<{ type: unknown; body: string }>
   const key = { instance: 'https://git.example.com', projectId: 3 }
   families.add({ key, project: { id: 3, path: 'acme/shop' }, profile: 'generic', series }, 10)
   const app = closeAfterTest(Fastify())
-  await app.register(createMetricsPage(async () => Promise.resolve(families.scopes())))
+  await app.register(metricsPageOf({ ofPipelines: async () => Promise.resolve(wholeMetrics(families.scopes())) }))
   const headers = accept === undefined ? {} : { accept }
   const answer = await app.inject({ url: '/metrics', headers })
   return { type: answer.headers['content-type'], body: answer.body }
@@ -42,14 +42,15 @@ const project =
   'platform_url="https://git.example.com",project_id="3",project_path="acme/shop",vcs_owner_name="acme",vcs_repository_name="shop"'
 const openmetrics = 'application/openmetrics-text'
 
-it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', () => {
+it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', async () => {
   const families = createGcpeFamilies(10)
   families.add(gcpeRunMetrics, { project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
   const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'
-  const linesOf = (format: Exposition): string[] => expositionOf(families.scopes(), format).split('\n').slice(1, 3)
+  const linesOf = async (format: Exposition): Promise<string[]> =>
+    (await expositionText(wholeMetrics(families.scopes()), format)).split('\n').slice(1, 3)
   const sample = `gitlab_ci_pipeline_run_count{${labels}} 3`
-  expect(linesOf('text')).toEqual(['# TYPE gitlab_ci_pipeline_run_count counter', sample])
-  expect(linesOf('openmetrics')).toEqual(['# TYPE gitlab_ci_pipeline_run_count unknown', sample])
+  expect(await linesOf('text')).toEqual(['# TYPE gitlab_ci_pipeline_run_count counter', sample])
+  expect(await linesOf('openmetrics')).toEqual(['# TYPE gitlab_ci_pipeline_run_count unknown', sample])
 })
 
 describe('OpenMetrics', () => {
@@ -59,14 +60,14 @@ describe('OpenMetrics', () => {
     const trace = `# {trace_id="${exemplar.traceId}",span_id="${exemplar.spanId}"} 3 1772442001.987`
     const run = `cicd_pipeline_name="shop",${project}`
     expect(body.split('\n').filter(line => !line.startsWith('# HELP'))).toEqual([
+      '# TYPE pipeline_status counter',
+      String.raw`pipeline_status_total{pipeline_ref="a \"b\"",pipeline_status="success",` + `${project}} 7 ${trace}`,
       '# TYPE cicd_pipeline_run_duration histogram',
       `cicd_pipeline_run_duration_count{${run}} 7`,
       `cicd_pipeline_run_duration_sum{${run}} 40`,
       `cicd_pipeline_run_duration_bucket{${run},le="1"} 1`,
       `cicd_pipeline_run_duration_bucket{${run},le="5"} 3 ${trace}`,
       `cicd_pipeline_run_duration_bucket{${run},le="+Inf"} 7`,
-      '# TYPE pipeline_status counter',
-      String.raw`pipeline_status_total{pipeline_ref="a \"b\"",pipeline_status="success",` + `${project}} 7 ${trace}`,
       '# EOF',
       '',
     ])

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { expect, onTestFinished, test } from 'vitest'
-import { createMetricsPage } from '../../src/web/metrics-page.ts'
+import { metricsPageOf } from './metrics-pages.ts'
 
 class OnDemand extends MetricReader {
   protected async onForceFlush(): Promise<void> {
@@ -23,7 +23,7 @@ async function shown(names: readonly string[]): Promise<string> {
   })
   const gauge = provider.getMeter('test').createGauge('jobs', { description: 'Jobs.\r\u001b[2J' })
   for (const name of names) gauge.record(1, { name })
-  await app.register(createMetricsPage(async () => (await reader.collect()).resourceMetrics.scopeMetrics))
+  await app.register(metricsPageOf({ own: async () => (await reader.collect()).resourceMetrics.scopeMetrics }))
   return (await app.inject('/metrics')).body
 }
 

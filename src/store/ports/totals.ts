@@ -20,6 +20,10 @@ export interface TotalsPage {
 export interface Totals {
   /** The totals of at most `limit` projects, from the first one or from `next` of the previous page. */
   read(limit: number, from?: number): Promise<TotalsPage>
+  /** The names of all metrics that have totals. */
+  metrics(): Promise<readonly string[]>
+  /** The totals of one metric: those of whole projects, about `limit` series, from the first project or from `next` of the previous page. */
+  ofMetric(metric: string, limit: number, from?: number): Promise<TotalsPage>
   /** Runs without a snapshot of their open attempt, by project, name and status. */
   active(): Promise<readonly ActiveRuns[]>
   /** Calls `take` with the jobs of these runs that wait for a runner or occupy one, a page at a time. */

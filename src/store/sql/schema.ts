@@ -25,8 +25,10 @@ export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
 
-/** The second step: the values of limited attributes that the metrics of a project have, as JSON by metric. */
-export const namesOfTotals = `ALTER TABLE totals_projects ADD COLUMN names text NOT NULL DEFAULT '{}'`
+/** The second step: the values of limited attributes that the metrics of a project have, as JSON by metric; and totals by metric, for scrapes. */
+export const namesOfTotals = `
+  ALTER TABLE totals_projects ADD COLUMN names text NOT NULL DEFAULT '{}';
+  CREATE INDEX totals_by_metric ON totals (metric, project, series)`
 
 export function schemaOf(dialect: Dialect): string {
   const { id, idForGood, ownId, bytes, byKey } = dialect

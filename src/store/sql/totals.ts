@@ -34,6 +34,17 @@ export function totals(sql: Statements): Totals {
         ...(last === undefined ? {} : { next: id(last) }),
       }
     },
+    metrics: async () => (await sql.all(selectMetrics)).map(row => text('metric')(row)),
+    ofMetric: async (metric, limit, from = 0) => {
+      const counts = await sql.all(selectCounts, [metric, from, limit])
+      const { last, isWhole } = pageWithin(limit, counts)
+      const rows = await sql.all(selectOfMetric, [metric, from, last])
+      const now = await sql.now()
+      const projects = [...Map.groupBy(rows, projectOfSeries).values()].flatMap(
+        some => projectTotals(sql.damaged, some[0] ?? {}, some) ?? [],
+      )
+      return { now, projects, ...(isWhole && counts.length < limit ? {} : { next: last }) }
+    },
     active: async () => (await sql.all(selectActive)).flatMap(row => activeRuns(sql.damaged, row) ?? []),
     activeJobs: async take => {
       const runs = (await sql.all(selectActiveIds)).map(row => id(row))
@@ -51,6 +62,26 @@ export function totals(sql: Statements): Totals {
 const page = 'SELECT id FROM totals_projects WHERE id > ?1 ORDER BY id LIMIT ?2'
 const selectProjects = `SELECT * FROM totals_projects WHERE id IN (${page}) ORDER BY id`
 const selectSeries = `SELECT * FROM totals WHERE project IN (${page}) ORDER BY project, metric, attributes`
+
+/** Each name is looked up in the index: it may have millions of entries. */
+const selectMetrics = `
+  WITH RECURSIVE names (metric) AS (
+    SELECT min(metric) FROM totals
+    UNION ALL SELECT (SELECT min(metric) FROM totals WHERE metric > names.metric) FROM names WHERE names.metric IS NOT NULL
+  ) SELECT metric FROM names WHERE metric IS NOT NULL`
+const selectCounts = `
+  SELECT project, count(*) AS series FROM totals WHERE metric = ?1 AND project > ?2
+  GROUP BY project ORDER BY project LIMIT ?3`
+const selectOfMetric = `
+  SELECT t.*, p.instance, p.project_id, p.profile, p.facts FROM totals t JOIN totals_projects p ON p.id = t.project
+  WHERE t.metric = ?1 AND t.project > ?2 AND t.project <= ?3 ORDER BY t.project, t.attributes`
+
+/** The last project of a page of about `limit` series, and whether the page has all that were counted. */
+function pageWithin(limit: number, counts: readonly Row[]): { readonly last: number; readonly isWhole: boolean } {
+  let sum = 0
+  const at = counts.findIndex(row => (sum += countOf(row)) >= limit)
+  return { last: projectOfSeries(counts.at(at) ?? { project: 0 }), isWhole: at === -1 }
+}
 
 /** The number of runs for each project, name and status, with the project of the newest one, which has the current name. */
 const selectActive = `
@@ -78,6 +109,7 @@ function selectActiveJobs(count: number): string {
 
 const id = number('id')
 const projectOfSeries = number('project')
+const countOf = number('series')
 const projectKey = record({ instance: text('instance'), projectId: number('project_id') })
 const facts = json<ProjectTotals['project']>('facts')
 const profile = text('profile')

@@ -77,6 +77,21 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
   )
 }
 
+/** The heads of metrics by the names of their totals, in the table's order. Former metrics are left out. */
+export function totalsHeads(
+  names: readonly string[],
+  settings: TelemetrySettings,
+): readonly Pick<MeasuredMetric, 'head' | 'name'>[] {
+  const wire = wireNames(settings)
+  const known = new Map(names.map(name => [name, name]))
+  const heads = wire.flatMap(([wireName, row]) =>
+    namesUnder(wireName, wire, known)
+      .filter(name => known.delete(name))
+      .map(name => ({ name, head: headOf(row, settings) })),
+  )
+  return heads
+}
+
 /** The row's own name; or, if it stands for many metrics, the names of its series. */
 function namesUnder(
   wireName: string,

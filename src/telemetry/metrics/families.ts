@@ -1,4 +1,4 @@
-// Pipeline metrics for scraping: each family once for all projects, which labels tell apart.
+// Pipeline metrics for scraping: each family once for all projects that are added, which labels tell apart.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import {
@@ -62,6 +62,11 @@ export function createFamilies(settings: TelemetrySettings): Families {
       { scope, metrics: [...families.values()].map(({ metric, points }) => asSdkMetric({ ...metric, points })) },
     ],
   }
+}
+
+/** A metric without points, as the SDK has it. */
+export function emptyMetric({ head, name }: Pick<MeasuredMetric, 'head' | 'name'>): MetricData {
+  return asSdkMetric({ head, name, temporality: 'cumulative', points: [] })
 }
 
 /** The owner of metrics: a project, a group, or else the instance. */
