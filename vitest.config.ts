@@ -10,6 +10,7 @@ const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
 /** The slowest files, of all folders, the slowest first. */
 const slowest = [
   'e2e/notifications',
+  'pages/busy',
   'pages/browser',
   'discovery/fair-polling',
   'pages/large',

@@ -49,7 +49,7 @@ export async function startAdmin(
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
     const { pagesOf } = await import('./pages.ts')
-    admin.register(pagesOf(context, shown, { guarded, isHidden }))
+    admin.register(pagesOf(context, shown, { guarded, isHidden, turns }))
   } else {
     const gate = createGate({ token: () => config.admin.token.current(), now: () => clock.now() })
     admin.register(withoutPages(gate, guarded))

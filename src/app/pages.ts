@@ -73,7 +73,7 @@ export interface Shown {
 export function pagesOf(
   context: Context,
   shown: Shown,
-  { guarded, isHidden }: Pick<PagesOptions, 'guarded'> & Pick<PagesSettings, 'isHidden'>,
+  { guarded, isHidden, turns }: Pick<PagesOptions, 'guarded' | 'turns'> & Pick<PagesSettings, 'isHidden'>,
 ): Routes {
   const { config, store, clock, log } = context
   const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
@@ -82,7 +82,7 @@ export function pagesOf(
   const enforcement = enforcementOf(config, clock)
   const shownName = shownNames(config, isHidden)
   return createPages({
-    guarded,
+    ...{ guarded, turns },
     settings: {
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,
@@ -151,7 +151,7 @@ function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
     ...{ who, role },
     projects: include.length + exclude.length === 0 ? undefined : { include, exclude },
   }))
-  return { header, proxies, people: entries }
+  return { header, proxies, hosts: admin.hosts, people: entries }
 }
 
 /** Logs what operators do, and exports it as an event where these are selected. */

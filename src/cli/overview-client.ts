@@ -39,6 +39,9 @@ export async function overviewAt(from: string, headers: Record<string, string>, 
     const remedy = "Set PIPESPAN_ADMIN_TOKEN to the daemon's value."
     throw new Unanswered(`The daemon at ${from} does not accept the admin token configured here.`, remedy)
   }
+  if (answer?.status === 429) {
+    throw new Unanswered(`The daemon at ${from} is busy: too many requests wait there.`, 'Ask again in a few seconds.')
+  }
   if (answer?.text.includes('PIPESPAN_PAGES=false') === true)
     throw new Unanswered(`The pages of the daemon at ${from} are off.`, 'Set PIPESPAN_PAGES=true and restart it.')
   const remedy =

@@ -26,6 +26,16 @@ const networks: Kind<readonly string[]> = listOf({
   },
 })
 
+/** As they are in URLs, without a port. */
+const hostNames: Kind<readonly string[]> = listOf({
+  noun: 'a list of host names',
+  read: items => {
+    const bad = items.find(item => URL.parse(`http://${item}/`)?.hostname !== item.toLowerCase())
+    if (bad === undefined) return { value: items.map(item => item.toLowerCase()) }
+    return wrong(`${quoted(bad)} is no host name.`, 'Write it without scheme and port, such as pipespan.example.com.')
+  },
+})
+
 function isNetwork(item: string): boolean {
   const [address = '', bits, ...more] = item.split('/')
   const version = isIP(address)
@@ -44,6 +54,13 @@ export const peopleOptions = {
     variable: 'PIPESPAN_ADMIN_TRUSTED_PROXIES',
     description: 'Addresses and networks of the proxies whose `trusted_header` is believed.',
     example: '10.0.0.0/8',
+  }),
+  hosts: setting(hostNames, {
+    variable: 'PIPESPAN_ADMIN_HOSTS',
+    unset: 'loopback names for a proxy on this machine, any name for others',
+    description:
+      'Host names under which people open the pages through the proxy, if it passes them on; loopback names are always accepted. Required for a proxy on this machine that passes on its own name, as any web site can let its name point here.',
+    example: 'pipespan.example.com',
   }),
   people: new Each(
     {

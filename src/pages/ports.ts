@@ -38,7 +38,7 @@ export interface PagesSources {
   readonly deployments: Pick<Deployments, 'list' | 'current'>
   readonly incidents: Pick<Incidents, 'opened' | 'open'>
   readonly changes: Pick<Changes, 'list' | 'states'>
-  readonly repositories: Pick<Repositories, 'sessions'> &
+  readonly repositories: Pick<Repositories, 'sessions' | 'formKeys'> &
     DiscoveryRepositories &
     TokenRepositories &
     ReadOnly<'regressions' | 'inventoryStates' | 'gaugeReadings' | 'auditCursors' | 'auditBackfills'>

@@ -5,12 +5,15 @@ import { actionOf, perform, tryNow } from './exports/exports.ts'
 import { addressed } from './site.ts'
 import { addressOf, formOf, show } from './layout/answers.ts'
 import { admissionOf, guard, type RouteReader } from './access/guard.ts'
-import { createAccess, isOurs, mayChange, type Access } from './access/access.ts'
+import { busy, busyPage, notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
+import { createAccess, holderOf, isOurs, mayChange, type Access } from './access/access.ts'
+import { createBusyLimit, elsewhere, pageLimits } from '../web/busy-limit.ts'
 import { createHourWatch } from './overview/last-hour.ts'
 import { createLive, type Live } from './live.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
-import { notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
+import { createTurns, inTurns, type Turns } from '../web/turns.ts'
 import { html } from './layout/html.ts'
+import { limitRoutes, type RouteWithoutLimit } from './limited-routes.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { registerEntrance, registerExit } from './access/entrance-routes.ts'
@@ -27,21 +30,30 @@ export interface PagesOptions {
   readonly settings: PagesSettings
   /** Routes of other rooms behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
+  /** Shared by all that may take long on this thread. */
+  readonly turns?: Turns | undefined
 }
 
 const forPeople: RouteReader = { forPeople: true }
+const openEnded: RouteWithoutLimit = { isOpenEnded: true }
 
-export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
+export function createPages({
+  parts: all,
+  settings,
+  guarded = [],
+  turns = createTurns(),
+}: PagesOptions): FastifyPluginAsync {
   const hour = createHourWatch(all)
-  const views = createViews(all, settings, hour)
+  const views = createViews(sourcesInTurns(all, turns), settings, hour)
   const access = createAccess({
     token: settings.adminToken,
     identify: settings.people && identifier(settings.people),
     sessions: all.repositories.sessions,
+    formKeys: all.repositories.formKeys,
     now: all.now,
     log: all.log,
   })
-  const live = createLive(all.log)
+  const live = createLive(all.log, turns)
   return async app => {
     const base = app.prefix === '/' ? '' : app.prefix
     await app.register(helmet, securityHeaders)
@@ -74,12 +86,20 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
     await app.register(async inner => {
       inner.decorateRequest('admission')
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
-      registerSite(inner, { views, access, live, base, readsAudit: settings.readsAudit === true })
-      registerExit(inner, access, base)
-      registerApi(inner, views.whole.routes, views.of)
-      const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
-      if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(inner, routesOf, all.log)
-      else registerMcpOff(inner)
+      await inner.register(async people => {
+        limitRoutes(people, createBusyLimit(turns, pageLimits), reply =>
+          show(reply, bareDocument(busyPage(), base), 429),
+        )
+        registerSite(people, { views, access, live, base, readsAudit: settings.readsAudit === true })
+        registerExit(people, access, base)
+      })
+      await inner.register(async programs => {
+        limitRoutes(programs, createBusyLimit(turns, pageLimits), reply => reply.send({ message: busy }))
+        registerApi(programs, views.whole.routes, views.of)
+        const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
+        if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(programs, routesOf, all.log)
+        else registerMcpOff(programs)
+      })
       await inner.register(async rest => {
         // They are about all projects.
         rest.addHook('onRequest', async (request, reply) =>
@@ -88,6 +108,18 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
         for (const routes of guarded) await rest.register(routes)
       })
     })
+  }
+}
+
+/** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
+function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
+  const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = all
+  const { jobLog, countBehind } = all
+  return {
+    ...all,
+    jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
+    countBehind: countBehind && (async of => elsewhere(async () => countBehind(of))),
+    ...inTurns(turns, { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters }),
   }
 }
 
@@ -175,7 +207,7 @@ function registerSite(app: FastifyInstance, { views, access, live, base, readsAu
       return show(reply, document(page, context), page.status ?? 200)
     })
   }
-  app.get('/live', async (request, reply) => {
+  app.get('/live', { config: openEnded }, async (request, reply) => {
     const address = ownAddress((request.query as { page?: unknown }).page)
     const admission = admissionOf(request)
     const render = async (): Promise<string | undefined> => {
@@ -189,8 +221,8 @@ function registerSite(app: FastifyInstance, { views, access, live, base, readsAu
     reply.hijack()
     const headers = reply.getHeaders()
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) reply.raw.setHeader(name, value)
-    if (live.follow(reply.raw, key, render)) return
-    reply.raw.writeHead(503, { 'retry-after': '30' }).end()
+    if (live.follow(reply.raw, holderOf(admission), key, render)) return
+    reply.raw.writeHead(429, { 'retry-after': '30' }).end()
   })
   app.post('/exports/do', async (request, reply) => {
     const form = formOf(request)

@@ -17,7 +17,7 @@ import { jobPage } from './jobs/job.ts'
 import { logTail } from './jobs/log-tail.ts'
 import { overviewOf, overviewPage } from './overview/overview.ts'
 import { NotShown } from './layout/not-shown.ts'
-import { notShownPage } from './access/entrance.ts'
+import { notAllowedPage, notShownPage } from './access/entrance.ts'
 import { pipelineDetail } from './pipelines/pipeline-detail.ts'
 import { pipelinePage } from './pipelines/pipeline.ts'
 import { pipelinesPage } from './pipelines/pipelines.ts'
@@ -143,8 +143,9 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     at('/sources', async context => sourcesPage(await sourcesView(parts), context)),
     at('/exports', async context => exportsPage(await exportsView(parts, context.query.get('sort')), context)),
     at('/exports/confirm', async context => {
+      if (context.may === 'nothing') return notAllowedPage()
       const action = actionOf(context.query)
-      return action && confirmPage(action, context)
+      return action && (await confirmPage(parts, action, context))
     }),
     at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
     at('/audit', async context => {

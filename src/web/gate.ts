@@ -134,9 +134,14 @@ function isFromHere(headers: FastifyRequest['headers']): boolean {
   )
 }
 
-/** `localhost`, `127.0.0.0/8` or `[::1]`, with a port or without. */
-function isLoopbackName(host: string | undefined): boolean {
+/** The name in lower case, without port and brackets; empty for what is no host. */
+export function hostNameOf(host: string | undefined): string {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? []
-  const name = (bracketed ?? plain ?? '').toLowerCase().replace(/^::ffff:(?=127\.)/, '')
+  return (bracketed ?? plain ?? '').toLowerCase()
+}
+
+/** `localhost`, `127.0.0.0/8` or `[::1]`, with a port or without. */
+export function isLoopbackName(host: string | undefined): boolean {
+  const name = hostNameOf(host).replace(/^::ffff:(?=127\.)/, '')
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'))
 }

@@ -39,6 +39,10 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
   'a path that starts with /': () => fc.array(word, { maxLength: 3 }).map(parts => `/${parts.join('/')}`),
   'a list': () => fc.array(word, { minLength: 1 }).map(items => items.join(',')),
   'the name of a header': () => fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/).map(name => `x-${name}`),
+  'a list of host names': () =>
+    fc
+      .array(fc.stringMatching(/^[a-z][a-z0-9]{0,8}(\.[a-z][a-z0-9]{0,8}){0,2}$/), { minLength: 1 })
+      .map(names => names.join(',')),
   'a list of addresses and networks': () =>
     fc
       .array(

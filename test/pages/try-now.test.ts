@@ -30,7 +30,7 @@ async function post(form: Record<string, string>, headers: Record<string, string
 it('offers no retry while all is well', async () => {
   expect(await read('/')).not.toContain('Try now')
   expect(await read('/exports')).not.toContain('Try now')
-  const answer = await post({ do: 'now', form: formIn(await read('/exports/confirm?do=drop&which=1')) })
+  const answer = await post({ do: 'now', form: formIn(await read('/exports/confirm?do=drop&which=all')) })
   expect(answer.status).toBe(303)
   expect(await read(answer.headers.get('location')!)).toContain('Nothing waited')
 })

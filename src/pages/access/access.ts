@@ -3,9 +3,8 @@
 // The gate of the admin listener admits requests of this machine or with the admin token; here people may also log in with it. Requests that
 // change something must come from our own form: they need its token, which other sites cannot read, and the browser's headers must not
 // name another site.
-import { randomBytes } from 'node:crypto'
 import { bearerOf, createGate, type Refused } from '../../web/gate.ts'
-import { Secret } from '../../lib/secret.ts'
+import { createFormKey, type FormKeyParts } from './form-key.ts'
 import {
   cookieOf,
   createSessions,
@@ -16,11 +15,11 @@ import {
   type SessionParts,
 } from './session.ts'
 import type { FastifyRequest } from 'fastify'
+import type { Secret } from '../../lib/secret.ts'
 import type { Identify, Person, Role } from './person.ts'
 
-interface AccessOptions extends SessionParts {
-  /** The current admin token; undefined: the pages are open on loopback. */
-  readonly token: () => Secret | undefined
+/** Without an admin token the pages are open on loopback. */
+interface AccessOptions extends SessionParts, FormKeyParts {
   /** Who has logged in at a proxy; undefined: no proxy is trusted. */
   readonly identify?: Identify | undefined
 }
@@ -29,7 +28,7 @@ export type Admission =
   | { readonly as: 'admitted'; readonly by: 'loopback' | 'bearer'; readonly form: string }
   | { readonly as: 'admitted'; readonly by: 'session'; readonly form: string; readonly session: Session }
   | { readonly as: 'admitted'; readonly by: 'proxy'; readonly form: string; readonly person: Person }
-  | { readonly as: Refused | 'nobody' }
+  | { readonly as: Refused | 'nobody' | 'other host' }
 
 export type Admitted = Extract<Admission, { readonly as: 'admitted' }>
 
@@ -40,8 +39,10 @@ export interface Access {
   /** Checks a token that somebody typed. If it is right, begins a session and answers its cookie. */
   login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong token' | 'too many'>
   logout(admission: Admitted): Promise<void>
-  /** True when the pages ask for a token. */
+  /** Whether not everybody on this machine is admitted. */
   secured(): boolean
+  /** Whether there is a token to log in with, and no proxy has logged in whoever asks. */
+  takesLogin(request: FastifyRequest): boolean
   /** Ends all waiting. */
   close(): void
 }
@@ -49,28 +50,29 @@ export interface Access {
 export function createAccess(options: AccessOptions): Access {
   const gate = createGate(options)
   const sessions = createSessions(options)
-  const ownKey = new Secret(randomBytes(32).toString('base64url'))
+  const formKey = createFormKey(options)
 
   async function bySession(request: FastifyRequest, token: Secret): Promise<Session | undefined> {
     return sessions.find(token, cookieOf(request.headers.cookie, sessionCookie))
   }
 
-  const admitted = (person: Person): Admitted => ({
+  const admitted = async (person: Person): Promise<Admitted> => ({
     ...{ as: 'admitted', by: 'proxy', person },
-    form: formToken(ownKey, `${person.role} ${person.name}`),
+    form: formToken(await formKey(), `${person.role} ${person.name}`),
   })
 
   return {
     secured: () => options.token() !== undefined || options.identify !== undefined,
+    takesLogin: request => options.token() !== undefined && typeof options.identify?.(request) !== 'object',
     close: () => gate.close(),
     admit: async request => {
       const person = options.identify?.(request) ?? 'absent'
       if (typeof person === 'object') return admitted(person)
+      if (person !== 'absent' && bearerOf(request) === undefined) return { as: person }
       // Behind a proxy on this machine, everybody would come from here.
       if (options.identify !== undefined && options.token() === undefined) return { as: 'nobody' }
-      if (person === 'nobody' && bearerOf(request) === undefined) return { as: person }
       const found = await gate.check(request)
-      if (found === 'loopback') return { as: 'admitted', by: found, form: formToken(ownKey, found) }
+      if (found === 'loopback') return { as: 'admitted', by: found, form: formToken(await formKey(), found) }
       if (found === 'bearer') return { as: 'admitted', by: found, form: '' }
       const token = options.token()
       const session = found === 'no token' && token !== undefined ? await bySession(request, token) : undefined
@@ -107,6 +109,12 @@ export function isOurs(request: FastifyRequest, admission: Admitted, given: stri
   if (admission.by === 'bearer') return true
   if (!isSameSite(request)) return false
   return given !== undefined && sameText(given, admission.form)
+}
+
+/** Names whoever asks, for what each may have of something. Everybody with the token itself is one, and everybody of this machine. */
+export function holderOf(admission: Admitted): string {
+  if (admission.by === 'proxy') return `person ${admission.person.name.toLowerCase()}`
+  return admission.by === 'session' ? `session ${admission.session.id}` : admission.by
 }
 
 /** What an admitted request may change: everything, only what is about its projects, or nothing. */

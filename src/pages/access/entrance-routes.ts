@@ -15,14 +15,14 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
     return reply.header('cache-control', 'public, max-age=31536000, immutable').type(asset.type).send(asset.body)
   })
   app.get('/login', async (request, reply) => {
-    if (!access.secured()) return reply.redirect(`${base}/`, 303)
+    if (!access.takesLogin(request)) return reply.redirect(`${base}/`, 303)
     const { next } = request.query as { next?: unknown }
     return show(reply, bareDocument(loginPage(base, ownAddress(next)), base), 200)
   })
   app.post('/login', async (request, reply) => {
     const form = formOf(request)
     const next = ownAddress(form.get('next'))
-    if (!access.secured()) return reply.redirect(`${base}/`, 303)
+    if (!access.takesLogin(request)) return reply.redirect(`${base}/`, 303)
     // Another site must not be able to log somebody in (login CSRF).
     if (!isSameSite(request)) return show(reply, bareDocument(refusedPage(), base), 403)
     const outcome = await access.login(request, form.get('token') ?? '')

@@ -60,6 +60,23 @@ export function nobodyPage(): Page {
   )
 }
 
+export function otherHostPage(): Page {
+  return saying(
+    403,
+    'Host name not allowed',
+    html`<p>
+      The proxy has logged you in, but the name in the address is not one of this daemon’s. Ask whoever operates
+      Pipespan to name it in <code>admin.hosts</code> (<code>PIPESPAN_ADMIN_HOSTS</code>).
+    </p>`,
+  )
+}
+
+export const busy = 'Too many requests wait for their answers. Ask again in a few seconds.'
+
+export function busyPage(): Page {
+  return saying(429, 'Too busy', html`<p>${busy}</p>`)
+}
+
 export function refusedPage(): Page {
   return saying(
     403,

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, show } from '../layout/answers.ts'
 import { bareDocument } from '../layout/frame.ts'
 import { refuse } from '../../web/gate.ts'
-import { nobodyPage, strangeHostPage } from './entrance.ts'
+import { nobodyPage, otherHostPage, strangeHostPage } from './entrance.ts'
 import type { Access, Admitted } from './access.ts'
 
 /** Set on the routes of pages, which people open in a browser. All other routes are for programs. */
@@ -29,6 +29,11 @@ export async function guard(
     return undefined
   }
   const forPeople = (request.routeOptions.config as RouteReader).forPeople === true
+  if (admission.as === 'other host') {
+    if (forPeople) return show(reply, bareDocument(otherHostPage(), base), 403)
+    const message = 'This host name is not one of the daemon’s. Name it in admin.hosts (PIPESPAN_ADMIN_HOSTS).'
+    return reply.code(403).send({ message })
+  }
   if (admission.as === 'nobody') {
     if (forPeople) return show(reply, bareDocument(nobodyPage(), base), 403)
     const message =

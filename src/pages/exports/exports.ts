@@ -86,7 +86,14 @@ export function actionOf(values: URLSearchParams): Action | undefined {
   return Number.isSafeInteger(id) && id > 0 ? { verb, which: [id] } : undefined
 }
 
-export function confirmPage({ verb, which }: Action, { base, form }: RequestContext): Page {
+/** Undefined if it is about a dead letter that does not exist for whoever asks. */
+export async function confirmPage(
+  { outbox }: Pick<PagesSources, 'outbox'>,
+  { verb, which }: Action,
+  { base, form }: RequestContext,
+): Promise<Page | undefined> {
+  if (which !== 'all' && (await Promise.all(which.map(async id => outbox.deadLetter(id)))).includes(undefined))
+    return undefined
   const what = which === 'all' ? 'all dead letters' : `dead letter ${which.join(', ')}`
   const description =
     verb === 'retry'

@@ -1,5 +1,4 @@
 // Bounds an answer to a program that reads all of it: the rows of each list, the length of each text, and the characters in all. Pure.
-import { z } from 'zod'
 
 /** Characters of an answer as JSON: about 10,000 tokens of a model. */
 export const maxCharacters = 40_000
@@ -8,11 +7,12 @@ export const maxTextLength = 1_000
 /** Rows of a list within a row of another list. */
 const maxInnerRows = 5
 
-export const leftOutShape = z
-  .array(z.object({ list: z.string(), shown: z.number(), of: z.number() }))
-  .optional()
-  .describe('Lists that were cut. Use a filter or another `limit` to see the rest.')
-type LeftOut = NonNullable<z.infer<typeof leftOutShape>>[number]
+/** A list that was cut. */
+interface LeftOut {
+  readonly list: string
+  readonly shown: number
+  readonly of: number
+}
 
 interface Bounds {
   /** Rows of each list. */

@@ -1,8 +1,8 @@
-// Lists the tools and answers calls of them. Arguments are checked, answers are bounded, and only a few calls run at the same time. Whatever
-// prevents an answer is the result of the call, as a sentence that ends in what to do.
-import PQueue from 'p-queue'
+// Lists the tools and answers calls of them. Arguments are checked, and answers are bounded. Whatever prevents an answer is the result of the call, as
+// a sentence that ends in what to do. The answer is sent once, as text, which every client passes on to its model. The protocol's structured form would
+// be the same JSON beside it, and clients that do not know that form need the text.
 import { z } from 'zod'
-import { bounded, leftOutShape, maxCharacters } from './bounded.ts'
+import { bounded, maxCharacters } from './bounded.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { UnknownValue } from '../access/own-values.ts'
@@ -11,9 +11,6 @@ import type { ApiRoute } from '../api/api-route.ts'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
 import type { Log } from '../../lib/log.ts'
 
-const concurrency = 4
-/** Calls that may wait. */
-const maxWaiting = 32
 /** Rows of each list. */
 const defaultRows = 20
 const maxRows = 200
@@ -26,7 +23,6 @@ export interface ToolCalls {
 /** `routes`: those of the JSON API. */
 export function createToolCalls(routes: readonly ApiRoute[], log: Log): ToolCalls {
   const known = new Map(tools.map(tool => [tool.name, callable(tool, routes)]))
-  const queue = new PQueue({ concurrency })
   let listed: ListedTool[] | undefined
   return {
     // Made at the first request, because it takes some milliseconds.
@@ -35,12 +31,10 @@ export function createToolCalls(routes: readonly ApiRoute[], log: Log): ToolCall
       const found = known.get(name)
       if (found === undefined)
         return refusal(`There is no tool “${name}”. Use one of: ${[...known.keys()].join(', ')}.`)
-      if (queue.size >= maxWaiting)
-        return refusal('Too many calls wait for their answers. Call again in a few seconds.')
       const input = found.input.safeParse(args ?? {})
       if (!input.success) return refusal(`${wrong(input.error)} Use the arguments that tools/list describes.`)
       try {
-        return await queue.add(async () => answered(found, input.data as Asked))
+        return await answered(found, input.data as Asked)
       } catch (error) {
         log.warn({ tool: name, reason: reasonOf(error) }, 'a call of an MCP tool failed')
         return refusal('The daemon could not answer. Call again later; the reason is in the log of the daemon.')
@@ -86,16 +80,15 @@ async function answered({ tool, route }: CallableTool, asked: Asked): Promise<Ca
   const answer = bounded(tool.answer.parse(selected), { limit: asked.limit, keep: tool.keep ?? 'first' })
   if (answer === undefined)
     return refusal(`The answer has more than ${maxCharacters} characters. Use a filter, or open it on the pages.`)
-  const text = JSON.stringify(answer)
-  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> }
+  return { content: [{ type: 'text', text: JSON.stringify(answer) }] }
 }
 
 function listedTool({ tool, input }: CallableTool): ListedTool {
-  const { name, title, description, answer, asksPlatform = false } = tool
+  const { name, title, description, asksPlatform = false } = tool
   return {
     ...{ name, title, description },
-    inputSchema: schema(input, 'input'),
-    outputSchema: schema(answer.extend({ leftOut: leftOutShape }), 'output'),
+    // In draft 7, which every client understands.
+    inputSchema: z.toJSONSchema(input, { io: 'input', target: 'draft-7' }) as ListedTool['inputSchema'],
     annotations: {
       title,
       readOnlyHint: true,
@@ -104,11 +97,6 @@ function listedTool({ tool, input }: CallableTool): ListedTool {
       openWorldHint: asksPlatform,
     },
   }
-}
-
-/** In draft 7, which every client understands. */
-function schema(shape: z.ZodObject, io: 'input' | 'output'): ListedTool['inputSchema'] {
-  return z.toJSONSchema(shape, { io, target: 'draft-7' }) as ListedTool['inputSchema']
 }
 
 function wrong({ issues }: z.ZodError): string {

@@ -90,6 +90,8 @@ export function repositoriesOf(make: MakeRepository) {
     regressions: make('regression', regression, ['instance', 'projectId', 'id']),
     /** Written by the pages. `digest`: HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
     sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
+    /** Written by the pages; a single document. Signs forms of people who have no session, so that each replica accepts the forms of the others. */
+    formKeys: make('form-key', z.object({ key: z.string() }), []),
     /** Written by "Try now": when an operator last asked to retry at once. Replicas with an open circuit breaker read it. */
     tryRequests: make('try-now', z.object({ destination: z.string(), at: z.number() }), ['destination']),
     /** Written by the metric flush; a single document. */

@@ -11,7 +11,11 @@ const last = new Map([...document.querySelectorAll('[data-region]')].map(region 
 if (address !== undefined && sign !== null) {
   const source = new EventSource(address)
   source.addEventListener('open', () => say('live', 'Up to date'))
-  source.addEventListener('error', () => say('lost', 'Connection lost, trying again'))
+  source.addEventListener('error', () => {
+    // Refused: the browser does not try again.
+    const isRefused = source.readyState === EventSource.CLOSED
+    say('lost', isRefused ? 'Too many open pages: reload to see updates' : 'Connection lost, trying again')
+  })
   source.addEventListener('page', event => {
     const sent = new DOMParser().parseFromString(event.data, 'text/html')
     const changed = [...sent.querySelectorAll('[data-region]')].filter(

@@ -1,0 +1,73 @@
+// Many pages and calls at once, on the whole daemon: what goes before them, and who is asked to come again.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { manyRuns } from '../store/many-runs.ts'
+import { openHouse, until, type House } from './house.ts'
+import { pageLimits } from '../../src/web/busy-limit.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_MCP: 'true' })
+  await manyRuns({ store: house.daemon.store, runs: 60, until: Date.now() })
+})
+afterAll(async () => house.close())
+
+async function call(name: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const params = { name, arguments: { limit: 200 } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  return fetch(`${house.url}/mcp`, { method: 'POST', headers, body })
+}
+
+const places = pageLimits.maxRunning + pageLimits.maxWaiting
+let id = 500_000
+
+async function webhook(): Promise<void> {
+  id += 1
+  const times = { created_at: '2026-06-01T10:00:00Z', finished_at: '2026-06-01T10:01:00Z' }
+  const project = { id: 3, name: 'x', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' }
+  const attributes = { id, ref: 'main', status: 'success', ...times }
+  await house.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: attributes, project, builds: [] }))
+}
+
+describe('200 at once', () => {
+  it.each([
+    ['calls of /mcp', async () => call('find_pipelines')],
+    ['calls of the JSON API', async () => fetch(`${house.url}/api/pipelines?limit=200`)],
+  ])(
+    '%s: some are answered, others get 429, and health checks and webhooks are answered before them',
+    async (_, ask) => {
+      let [answered, isOver] = [0, false]
+      const asked = Array.from({ length: 200 }, async () => {
+        const answer = await ask()
+        const text = await answer.text()
+        if (answer.status === 200) answered += 1
+        return { status: answer.status, again: answer.headers.get('retry-after'), text }
+      })
+      const all = Promise.all(asked).finally(() => (isOver = true))
+      const seen: number[] = []
+      while (!isOver) {
+        const health = await Promise.all(
+          ['/healthz', '/readyz'].map(async path => (await fetch(house.url + path)).status),
+        )
+        await webhook()
+        seen.push(answered)
+        expect(health).toEqual([200, 200])
+      }
+      const answers = await all
+      const [done, refused] = [answers.filter(one => one.status === 200), answers.filter(one => one.status === 429)]
+      expect(done.length + refused.length).toBe(200)
+      expect(done.length).toBeGreaterThanOrEqual(places)
+      expect(refused.length).toBeGreaterThan(0)
+      for (const { again, text } of refused) expect([again, text]).toEqual(['2', expect.stringContaining('Ask again')])
+      // Between the answers, not after them.
+      expect(new Set(seen.filter(count => count < done.length)).size).toBeGreaterThan(3)
+    },
+  )
+
+  it('leave room for people, when programs ask', async () => {
+    const programs = Array.from({ length: 200 }, async () => (await call('cost')).status)
+    expect((await fetch(`${house.url}/exports`)).status).toBe(200)
+    expect(await Promise.all(programs)).toContain(429)
+    await until(async () => (await house.daemon.store.inbox.state()).waiting === 0)
+  })
+})
