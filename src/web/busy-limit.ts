@@ -63,7 +63,10 @@ export function createBusyLimit(turns: Turns, { maxRunning, maxWaiting }: BusyLi
     return new Promise(decide => {
       const waiting = { decide }
       const place = places.take(holder, waiting)
-      if (place === 'refused') return decide(false)
+      if (place === 'refused') {
+        decide(false)
+        return
+      }
       place.instead?.decide(false)
       connection.once('close', () => {
         places.release(waiting)

@@ -71,10 +71,11 @@ type ScrapeOptions = Pick<MetricsPageOptions, 'ofPipelines' | 'own' | 'maxSeries
 async function* scrape(
   { ofPipelines, own, maxSeries, counts }: ScrapeOptions,
   format: Exposition,
-  { giveWay }: Turns,
+  turns: Turns,
 ): AsyncGenerator<string> {
   const [before, pipelines] = [await own(), await ofPipelines()]
   const room: SeriesRoom = { left: maxSeries, leftOut: 0 }
+  const giveWay = async (): Promise<void> => turns.giveWay()
   const unlimited: SeriesRoom = { left: Infinity, leftOut: 0 }
   yield* expositionOf(wholeMetrics(before).filter(isGauge), format, unlimited, giveWay)
   yield* expositionOf(pipelines, format, room, giveWay)

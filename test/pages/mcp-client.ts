@@ -26,7 +26,7 @@ export async function connectMcp(url: string, token?: string): Promise<McpClient
     client,
     call: async (name, args = {}) => {
       const { isError, content, ...others } = await client.callTool({ name, arguments: args })
-      const [{ text }, ...more] = content as [{ text: string }]
+      const [{ text } = { text: '' }, ...more] = content as { text: string }[]
       if (more.length > 0 || Object.keys(others).length > 0) throw new Error(`${name}: more than one answer`)
       return {
         isError: isError === true,

@@ -158,7 +158,7 @@ describe('a client', () => {
   it('that comes while two others read waits, with few others, and gets 429 beyond; those who read share what is collected', async () => {
     const { metric, state } = endless()
     let collected = 0
-    const { promise: go, resolve } = Promise.withResolvers<void>()
+    const { promise: go, resolve } = Promise.withResolvers<undefined>()
     const url = await listening({
       ofPipelines: async () => {
         collected += 1
@@ -176,7 +176,7 @@ describe('a client', () => {
     await expect.poll(() => refused.length).toBe(4)
     expect(refused.every(seconds => seconds > 0)).toBe(true)
     expect(collected).toBe(1)
-    resolve()
+    resolve(undefined)
     await expect.poll(() => state.read).toBeGreaterThan(1)
     ended.abort()
     await Promise.all(waiting)

@@ -43,9 +43,9 @@ it('answers health checks before what waits, and refuses what is beyond the plac
   const { url, done } = await busyListener({ maxRunning: 2, maxWaiting: 30 })
   const asked = Array.from({ length: 200 }, async () => (await fetch(`${url}/work`)).status)
   const seen: number[] = []
-  let isOver = false
-  const all = Promise.all(asked).finally(() => (isOver = true))
-  while (!isOver) {
+  const progress = { isOver: false }
+  const all = Promise.all(asked).finally(() => (progress.isOver = true))
+  while (!progress.isOver) {
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     seen.push(done())
   }
@@ -70,7 +70,7 @@ it('takes no place from others for somebody who asks for all of them', async () 
 it('does nothing for a client that has gone away while it waited', async () => {
   const turns = createTurns()
   const limit = createBusyLimit(turns, { maxRunning: 1, maxWaiting: 4 })
-  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise, resolve } = Promise.withResolvers<undefined>()
   const here = { once: () => undefined }
   const first = limit.run('a', here, async () => promise)
   const gone: (() => void)[] = []
@@ -78,7 +78,7 @@ it('does nothing for a client that has gone away while it waited', async () => {
   const third = limit.run('a', here, async () => Promise.resolve('done'))
   gone[0]?.()
   expect(await second).toBe('refused')
-  resolve()
+  resolve(undefined)
   await first
   expect(await third).toBe('done')
 })
