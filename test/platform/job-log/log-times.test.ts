@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { KeptLines } from '../../../src/platform/job-log/kept-lines.ts'
 import { logLines } from '../../../src/platform/job-log/log-lines.ts'
 import { LogReader } from '../../../src/platform/job-log/log-reader.ts'
