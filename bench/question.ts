@@ -1,4 +1,5 @@
 // A question of the suite: what is measured, against what in the same run, and what ratio is asked for.
+import { median as medianOf } from '../src/lib/quantile.ts'
 import { watchOthers } from './quiet.ts'
 
 export interface Question {
@@ -117,9 +118,7 @@ export async function* interleaved<T>(
   }
 }
 
+/** Not a number without values. */
 export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
-  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2
+  return medianOf(values) ?? Number.NaN
 }

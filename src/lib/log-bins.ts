@@ -1,5 +1,6 @@
 // A histogram with exponential bins, eight to each doubling: percentiles are right within 5 % for values of any size, and the
 // histograms of two periods can be added up.
+import { ranksOf } from './quantile.ts'
 
 /** Counts by the bin's number. */
 export type Bins = Readonly<Record<string, number>>
@@ -23,15 +24,17 @@ export function plusBins(a: Bins, b: Bins): Bins {
   return sum
 }
 
-/** The value below which that share of all values lies (0.95: the 95th percentile); undefined when nothing was counted. */
+/** The `quantile` of the values in these bins: 0.5 is the median, 0.95 the 95th percentile; undefined if nothing was counted. */
 export function percentileOf(bins: Bins, share: number): number | undefined {
-  const total = Object.values(bins).reduce((sum, count) => sum + count, 0)
-  let reached = 0
-  for (const [bin, count] of Object.entries(bins).sort((a, b) => Number(a[0]) - Number(b[0]))) {
-    reached += count
-    if (reached >= total * share) return middleOf(bin)
+  const sorted = Object.entries(bins).sort((a, b) => Number(a[0]) - Number(b[0]))
+  const valueAt = (rank: number): number | undefined => {
+    let reached = 0
+    const found = sorted.find(([, count]) => (reached += count) >= rank)
+    return found && middleOf(found[0])
   }
-  return undefined
+  const total = sorted.reduce((sum, [, count]) => sum + count, 0)
+  const [lower, upper] = ranksOf(total, share).map(valueAt)
+  return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
 /** Steps of round values, as clocks have them; ms. */

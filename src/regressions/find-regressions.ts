@@ -8,6 +8,7 @@
 // A run is bad or good by a baseline made of the days before (yardstick.ts). Each run adds to the evidence how much likelier it is with a
 // change than without (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
 // now and then, it takes many. A good run takes back about half of the evidence.
+import { median } from '../lib/quantile.ts'
 import { day, evidence, holdsFor, settlesAfter, type Rule } from './rule.ts'
 import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
 import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
@@ -117,7 +118,7 @@ class Suspicion {
     // A busy afternoon makes many runs a little worse: a small effect must also be there on the next day.
     const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
     if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
-    const after = isSlower ? median(since) : share(flag.isBad)
+    const after = isSlower ? (median(since.map(({ tookMs }) => tookMs)) ?? 0) : share(flag.isBad)
     return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
   }
 
@@ -199,11 +200,4 @@ function badOnAnotherDay(runs: readonly Outcome[], isBad: (run: Outcome) => bool
 function inOrder(runs: readonly Outcome[]): Outcome[] {
   const once = new Map(runs.map(run => [run.id, run]))
   return [...once.values()].sort((a, b) => a.at - b.at || a.id - b.id)
-}
-
-function median(runs: readonly Outcome[]): number {
-  const sorted = runs.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
-  const half = sorted.length >> 1
-  const upper = sorted[half] ?? 0
-  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? 0) + upper) / 2
 }

@@ -1,5 +1,6 @@
 // The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
 // on the commit with which it began. Pure.
+import { median } from '../lib/quantile.ts'
 import { runnerTypeName } from '../model/runner-type.ts'
 import type { EndedRun } from './ended-run.ts'
 import type { SectionTime } from '../model/section-times.ts'
@@ -59,8 +60,8 @@ function changesOf(
   const names = new Set(since.flatMap(one => [...one.keys()]))
   return [...names].map(name => ({
     name,
-    before: median(before.map(one => one.get(name) ?? 0)),
-    since: median(since.map(one => one.get(name) ?? 0)),
+    before: median(before.map(one => one.get(name) ?? 0)) ?? 0,
+    since: median(since.map(one => one.get(name) ?? 0)) ?? 0,
   }))
 }
 
@@ -78,7 +79,7 @@ function ofPipeline({ kind, before, since, episode }: Found): string | undefined
       ? `Job ${grown.name} is new in it and takes ${took(grown.since)}.`
       : `Job ${grown.name} went from ${took(grown.before)} to ${took(grown.since)}.`
   }
-  const queued = (runs: readonly EndedRun[]): number => median(runs.map(({ queuedMs }) => queuedMs ?? 0))
+  const queued = (runs: readonly EndedRun[]): number => median(runs.map(({ queuedMs }) => queuedMs ?? 0)) ?? 0
   const [was, is] = [queued(before), queued(since)]
   return is - was >= Math.max(1, half)
     ? `It waits ${took(is)} before it starts; before it was ${took(was)}.`
@@ -128,11 +129,6 @@ function commonOf(all: readonly (string | undefined)[]): { what: string; count: 
   )
   const [most] = [...groups].sort(([, a], [, b]) => b.length - a.length)
   return most?.[0] === undefined ? undefined : { what: most[0], count: most[1].length }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[sorted.length >> 1] ?? 0
 }
 
 /** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`. */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { day } from '../../store/ports/trends.ts'
 import { isInScope } from '../../store/ports/project-scope.ts'
-import { median } from '../layout/median.ts'
+import { median } from '../../lib/quantile.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
 import { millis, ms, own as ownShape, place, span, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'

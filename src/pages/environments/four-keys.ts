@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { counted, duration, figure, number, percent } from '../layout/format.ts'
 import { figures, type ShownColumn } from '../layout/sorting.ts'
-import { median } from '../layout/median.ts'
+import { median } from '../../lib/quantile.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'

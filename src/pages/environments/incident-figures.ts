@@ -1,7 +1,7 @@
 // Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
 import { z } from 'zod'
 import { ms, place, type Shaped } from '../layout/shape.ts'
-import { median } from '../layout/median.ts'
+import { median } from '../../lib/quantile.ts'
 import type { IsProduction } from '../../model/deployment.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 import type { ShownIncident } from '../../store/ports/incidents.ts'

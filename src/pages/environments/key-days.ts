@@ -1,6 +1,6 @@
 // The four keys over time: deployments of each day (or hour) to production, or to all environments if none of them is production.
 import { z } from 'zod'
-import { median } from '../layout/median.ts'
+import { median } from '../../lib/quantile.ts'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { spans, type Span } from '../layout/trend-spans.ts'
 import type { IsProduction } from '../../model/deployment.ts'

@@ -1,6 +1,7 @@
 // Figures about runners, for the page and the JSON API: how many jobs ran at the same time over the last day, how long jobs waited for a runner, and
 // which jobs wait now. Runners are distinguished by their sets of tags, because these decide which jobs a runner takes. Pure.
 import { z } from 'zod'
+import { quantile } from '../../lib/quantile.ts'
 import { millis, ms, place, type Shaped } from '../layout/shape.ts'
 import { tagSetOf } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -101,7 +102,7 @@ export function tagSetFigures(
   return [...bySet]
     .map(([tagSet, own]): TagSetFigures => {
       const started = own.filter(({ startedAt }) => startedAt !== undefined && startedAt >= period.since)
-      const waits = started.flatMap(({ waitMs }) => waitMs ?? []).sort((a, b) => a - b)
+      const waits = started.flatMap(({ waitMs }) => waitMs ?? [])
       const runners = runnersBySet.get(tagSet)
       return {
         tagSet,
@@ -181,10 +182,6 @@ function longestOf(jobs: readonly RunnerJob[]): TagSetFigures['longest'] {
 function countsOf(runners: readonly KnownRunner[]): RunnerCounts {
   const count = (state: KnownRunner['state']): number => runners.filter(one => one.state === state).length
   return { available: count('available'), busy: count('busy'), offline: count('offline') }
-}
-
-function quantile(sorted: readonly number[], share: number): number | undefined {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
 }
 
 function sum(values: readonly number[]): number {

@@ -1,0 +1,44 @@
+// Medians and percentiles of lists and of bins are one definition.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { binOf, percentileOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
+import { median, quantile } from '../../src/lib/quantile.ts'
+
+const values = fc.array(fc.double({ min: 1, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 60 })
+
+function binsOf(some: readonly number[]): Bins {
+  return some.map(value => ({ [binOf(value)]: 1 })).reduce<Bins>(plusBins, {})
+}
+
+describe('a median', () => {
+  it('is the one in the middle, or the mean of the two in the middle', () => {
+    expect(median([])).toBeUndefined()
+    expect(median([7])).toBe(7)
+    expect(median([30, 10, 20])).toBe(20)
+    expect(median([40, 10, 20, 32])).toBe(26)
+  })
+
+  it('of bins is the same within 5 %', () => {
+    const [fast, slow] = [60_000, 600_000]
+    expect(percentileOf(binsOf([fast, slow]), 0.5)).toBeGreaterThan(0.95 * 330_000)
+    expect(percentileOf(binsOf([fast, slow]), 0.5)).toBeLessThan(1.05 * 330_000)
+    expect(percentileOf({}, 0.5)).toBeUndefined()
+  })
+})
+
+it('percentiles are values at the nearest rank', () => {
+  const hundred = Array.from({ length: 100 }, (_, at) => 100 - at)
+  expect(quantile(hundred, 0.95)).toBe(95)
+  expect(quantile(hundred, 0.07)).toBe(7)
+  expect(quantile(hundred, 1)).toBe(100)
+  expect(quantile([5, 9], 0.95)).toBe(9)
+})
+
+it('those of bins are those of the values, within 5 %', () => {
+  fc.assert(
+    fc.property(values, fc.constantFrom(0.05, 0.5, 0.9, 0.95, 0.99, 1), (some, share) => {
+      const [exact, binned] = [quantile(some, share), percentileOf(binsOf(some), share)]
+      expect(Math.abs((binned ?? 0) - (exact ?? 0))).toBeLessThanOrEqual((exact ?? 0) * 0.05)
+    }),
+  )
+})
