@@ -181,14 +181,15 @@ is the way to change over. They are only scraped, never pushed, and come from th
   pipelines have none. A project has the ${maxRefs} refs and the ${maxRefs} environments with the newest pipelines and deployments, and each metric at most \`PIPESPAN_METRICS_MAX_SERIES\` series of a project, those of the newest pipelines; there is no overflow series. Hidden projects
   (\`PIPESPAN_PAGES_HIDE\`) have none.
 - Statuses are sparse, as by default there: only the current status has a series, with the value 1. Unknown values are 0, and unknown labels are empty: \`topics\`, \`variables\`, \`environment_id\` and \`external_url\` always. \`available\` is always \`true\`.
-- Counters start at 0 with each process, and count what arrived since. Prometheus sees a restart as a reset.
+- \`gitlab_ci_pipeline_run_count\` and \`gitlab_ci_environment_deployment_count\` count what was ever stored: a series begins with the number of all of them, at least 1, and continues after a restart, alike in all replicas.
+  \`gitlab_ci_pipeline_job_run_count\` begins at 0 with the first job of a name, stage and tags that a process sees on a ref, and begins anew with each process, which Prometheus sees as a reset. As with the exporter, other runners, triggers and failures change its labels, not its value.
 - The first scrape after a start reads the list of all stored pipelines and deployments, 2,000 rows at a time; later ones read what was added. With 100,000 pipelines of 50 refs in SQLite the first takes about 0.3 s, later ones under 50 ms.
 - The metrics of test reports need \`PIPESPAN_TESTS=true\`. Each suite is a job, as on the platform.
 - An environment is compared with the newest pipeline of the ref that was deployed to it. \`gitlab_ci_environment_behind_commits_count\` needs a platform token if the two are different: the comparison is requested in the background, once for each pair of commits, within a tenth of the API budget,
   and the series appears at a later scrape. It counts one page of commits (100) at most.
 - In OpenMetrics the type of the counters is \`unknown\`, because their names do not end in \`_total\`.`
 
-const temporality = `\`cumulative\` (default): running totals of each project. They are kept in the store and updated in the transaction that takes the snapshot of an attempt, so neither a restart nor a second replica resets or doubles them. One
+const temporality = `\`cumulative\` (default): running totals of each project. They are kept in the store and updated in the transaction that takes the snapshot of an attempt, so neither a restart nor a second replica resets or doubles them. A counter has no point before its first event, so it does not begin at 0. One
 replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; if a backend refuses them, the next export replaces them. The resource is the project's, with its owner as \`service.namespace\` and its ID as \`service.instance.id\`.
 
 \`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): separate points for each pipeline, at the time of its end. They are queued, retried and dead-lettered like traces.
@@ -206,7 +207,7 @@ ${projectLabels.map(code).join(', ')}. Dots become underscores, and counters end
 ([Prometheus](operating.md#health-and-metrics)). \`PIPESPAN_METRICS_OPEN=true\` opens it to everyone.`
 
 const ownMetrics = `Available on \`/metrics\`, and sent over OTLP with \`service.name\` = \`pipespan\` if \`PIPESPAN_SELF_TELEMETRY=true\`, together with spans of slow operations. Several replicas on one store all report what the store contains: for the gauges
-\`pipespan.inbox.*\`, \`pipespan.runs.stored\` and \`pipespan.export.queue.*\` use the maximum over the replicas, not the sum.`
+\`pipespan.inbox.*\`, \`pipespan.runs.stored\` and \`pipespan.export.queue.*\` use the maximum over the replicas, not the sum. Its counters begin at 0 with each process.`
 
 function typeName(type: string): string {
   return type === 'updowncounter' ? 'up-down counter' : type

@@ -121,7 +121,7 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
       const tests = whole === undefined ? [] : latestTests(whole, await latest.testTotals(id, maxReports))
       const jobRuns = known?.jobRuns ?? createJobRuns()
       const run = whole && { ...whole, jobs: withJobs ? whole.jobs : [] }
-      jobRuns.saw(run?.jobs ?? [], run?.pipeline.facts.source ?? '')
+      jobRuns.saw(run?.jobs ?? [])
       return [ref, { version, run, tests, jobRuns }]
     })
     return Promise.all(loaded)
@@ -169,9 +169,7 @@ function addRef(
 ): void {
   families.add(gcpePipelineMetrics, pipeline)
   for (const [source, runs] of counts) families.add(gcpeRunMetrics, { ...pipeline, source, runs })
-  for (const job of jobs) {
-    families.add(gcpeJobMetrics, { pipeline, job, runs: jobRuns.of(job, pipeline.facts.source ?? '') })
-  }
+  for (const job of jobs) families.add(gcpeJobMetrics, { pipeline, job, runs: jobRuns.of(job) })
   for (const one of tests) families.add(one.suite === undefined ? gcpeReportMetrics : gcpeSuiteMetrics, one)
 }
 

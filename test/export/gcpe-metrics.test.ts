@@ -166,6 +166,23 @@ describe('jobs', () => {
     await observe(3, 'skipped', {}, jobs(3, 'skipped'))
     expect(await runs()).toEqual({ a: 1, b: 1 })
   })
+
+  it('keep their count on another runner, trigger or failure, and have one of their own for other tags', async () => {
+    const scrape = scraper()
+    const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_job_run_count', 'job_name')
+    const counts: unknown[] = []
+    for (let id = 1; id <= 9; id += 1) {
+      const runner = { id, description: `runner-${id}` }
+      const more = { runner, tags: ['linux', 'arm'], ...(id % 2 === 0 && { failureReason: 'script_failure' }) }
+      const only = job(id, 'test', id % 2 === 0 ? 'failed' : 'success', { started: id, finished: id + 1 }, more)
+      await observe(id, only.facts.status, { source: id % 3 === 0 ? 'web' : 'push' }, [only])
+      counts.push(await runs())
+    }
+    expect(counts).toEqual(counts.map((_, at) => ({ test: at })))
+    const other = job(10, 'test', 'success', { started: 10, finished: 11 }, { tags: ['windows'] })
+    await observe(10, 'success', {}, [other])
+    expect(await runs()).toEqual({ test: 0 })
+  })
 })
 
 it('adds up the tests of the newest jobs, also by the name of their job', () => {

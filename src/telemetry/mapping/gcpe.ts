@@ -140,7 +140,7 @@ export const gcpePipelineMetrics: readonly GcpeRow<GcpePipeline>[] = [
 
 // prettier-ignore
 export const gcpeRunMetrics: readonly GcpeRow<GcpeRunCount>[] = [
-  { name: 'gitlab_ci_pipeline_run_count', type: counter, labels: runCount, value: of => of.runs, description: 'Pipelines that were stored.' },
+  { name: 'gitlab_ci_pipeline_run_count', type: counter, labels: runCount, value: of => of.runs, description: 'Pipelines that were stored since the first start.' },
 ]
 
 // prettier-ignore
@@ -151,7 +151,7 @@ export const gcpeJobMetrics: readonly GcpeRow<GcpeJob>[] = [
   { name: 'gitlab_ci_pipeline_job_duration_seconds', type: gauge, labels: job, value: of => of.job.duration ?? 0, description: 'Duration of the newest job.' },
   { name: 'gitlab_ci_pipeline_job_queued_duration_seconds', type: gauge, labels: job, value: of => of.job.queuedDuration ?? 0, description: 'How long the newest job waited for a runner.' },
   { name: 'gitlab_ci_pipeline_job_artifact_size_bytes', type: gauge, labels: job, value: of => artifactBytes(of.job), description: 'Size of all artifacts of the newest job, its log among them.' },
-  { name: 'gitlab_ci_pipeline_job_run_count', type: counter, labels: job, value: of => of.runs, description: 'New jobs with these labels since this process started.' },
+  { name: 'gitlab_ci_pipeline_job_run_count', type: counter, labels: job, value: of => of.runs, description: 'New jobs with this name, stage and tags since this process first saw one; on whatever runner.' },
 ]
 
 export const gcpeReportMetrics = testMetrics('gitlab_ci_pipeline_test_report', report, 'of the newest pipeline')
@@ -161,7 +161,7 @@ export const gcpeSuiteMetrics = testMetrics('gitlab_ci_pipeline_test_suite', sui
 export const gcpeEnvironmentMetrics: readonly GcpeRow<GcpeEnvironment>[] = [
   { name: 'gitlab_ci_environment_behind_commits_count', type: gauge, labels: environment, value: of => of.behindCommits, description: 'Commits of the ref that are not deployed.' },
   { name: 'gitlab_ci_environment_behind_duration_seconds', type: gauge, labels: environment, value: of => of.behindSeconds, description: 'Time from the deployment to the newest commit of the ref that has a pipeline.' },
-  { name: 'gitlab_ci_environment_deployment_count', type: counter, labels: environment, value: of => of.deployments, description: 'Deployments that were stored.' },
+  { name: 'gitlab_ci_environment_deployment_count', type: counter, labels: environment, value: of => of.deployments, description: 'Deployments that were stored since the first start.' },
   { name: 'gitlab_ci_environment_deployment_duration_seconds', type: gauge, labels: environment, value: of => of.duration, description: 'Duration of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_job_id', type: gauge, labels: environment, value: of => of.jobId, description: 'ID of the job of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_status', type: gauge, labels: [...environment, ['status', of => of.status]], value: () => 1, description: 'Status of the newest deployment: 1 for the one that it has.' },
