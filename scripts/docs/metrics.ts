@@ -192,7 +192,7 @@ is the way to change over. They are only scraped, never pushed, and come from th
 const temporality = `\`cumulative\` (default): running totals of each project. They are kept in the store and updated in the transaction that takes the snapshot of an attempt, so neither a restart nor a second replica resets or doubles them. A counter has no point before its first event, so it does not begin at 0. One
 replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; if a backend refuses them, the next export replaces them. The resource is the project's, with its owner as \`service.namespace\` and its ID as \`service.instance.id\`.
 
-\`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): separate points for each pipeline, at the time of its end. They are queued, retried and dead-lettered like traces.
+\`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): separate points for each pipeline, at the time of its end; equal points of one request are joined, with all exemplars. They are queued, retried and dead-lettered like traces.
 \`cicd.pipeline.run.active\` and \`platform.cicd.pipeline.task.run.active\` are cumulative in both cases, in requests of its own.
 
 Points of counters and histograms have an exemplar: the trace and span ID of a pipeline that they count (the latest one, in totals) and what it added (the greatest value, in histograms). \`/metrics\` has them in

@@ -11,6 +11,7 @@ import { hookMetrics } from '../discovery/hook-gauges.ts'
 import { ingestMetrics } from '../tokens/ingest-gauges.ts'
 import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../telemetry/encode.ts'
+import { momentOf } from '../telemetry/metrics/delta.ts'
 import { measure } from '../telemetry/metrics/measure.ts'
 import { profileBy } from './connections.ts'
 import { productionBy } from '../enrichment/production.ts'
@@ -52,7 +53,7 @@ export function exportDestinations(config: Config): ExportParts {
   const cap = createSeriesCap(settings.maxSeries)
   const encode: ExportParts['encode'] = {
     traces: chunks => encodeTraces(chunks, settings),
-    metrics: chunks => encodeMetrics(chunks, settings, cap),
+    metrics: Object.assign((chunks: readonly AnyChunk[]) => encodeMetrics(chunks, settings, cap), { momentOf }),
     logs: chunks => encodeLogs(chunks, settings),
   }
   const all = destinationsOf(config).map(one => ({

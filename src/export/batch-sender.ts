@@ -124,8 +124,8 @@ export class BatchSender {
 
   async #deliver(items: readonly EncodedItem[], alone = false): Promise<boolean> {
     if (!this.#mayGoOn()) return false
-    const { sender, breaker, stats } = this.#context
-    const body = joined(items)
+    const { encode, sender, breaker, stats } = this.#context
+    const body = joined(items, encode)
     const { length } = body
     const sent = await sender.send(body, items[0]?.values)
     stats.answered(sent, items.length, length)

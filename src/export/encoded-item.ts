@@ -6,9 +6,14 @@ import type { AnyChunk } from '../model/event.ts'
 
 /**
  * The chunks as one protobuf request; empty if they have nothing for the signal. Called with one chunk at a time: concatenated requests of one signal
- * are one request, because repeated fields of protobuf merge.
+ * are one request, because repeated fields of protobuf merge. Chunks of one moment are encoded again, together, when they go into one request, because
+ * equal points of metrics are joined.
  */
-export type Encode = (chunks: readonly AnyChunk[]) => Uint8Array
+export interface Encode {
+  (chunks: readonly AnyChunk[]): Uint8Array
+  /** Undefined, or without it: the chunk has nothing in common with others. */
+  readonly momentOf?: (chunk: AnyChunk) => number | undefined
+}
 
 export interface EncodedItem {
   readonly entry: OutboxEntry
@@ -61,7 +66,14 @@ function packedBySize<Item extends Pick<EncodedItem, 'bytes'>>(items: readonly I
 }
 
 /** One request's body. */
-export function joined(items: readonly EncodedItem[]): Uint8Array {
+export function joined(items: readonly EncodedItem[], encode: Encode): Uint8Array {
   const [first, ...others] = items
-  return first !== undefined && others.length === 0 ? first.bytes : Buffer.concat(items.map(({ bytes }) => bytes))
+  if (first !== undefined && others.length === 0) return first.bytes
+  // An item without a moment is a group of its own.
+  const moments = Map.groupBy(items, item => encode.momentOf?.(item.entry.chunk) ?? item)
+  return Buffer.concat(
+    [...moments.values()].flatMap(some =>
+      some.length === 1 ? some.map(({ bytes }) => bytes) : encode(some.map(({ entry }) => entry.chunk)),
+    ),
+  )
 }

@@ -1,7 +1,8 @@
 // Encodes OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
 import { BackWriter } from './otlp/back-writer.ts'
 import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
-import { toDelta } from './metrics/delta.ts'
+import { joinedMetrics } from './metrics/joined-metrics.ts'
+import { momentOf, toDelta } from './metrics/delta.ts'
 import { toEventLogs } from './events.ts'
 import { toLogs } from './logs.ts'
 import { toTraces } from './traces.ts'
@@ -12,7 +13,7 @@ import type { SeriesCap } from './metrics/series-cap.ts'
 import type { TelemetrySettings } from './settings.ts'
 
 /**
- * An ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. For all signals, the bytes of several chunks are the concatenated
+ * An ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. As with logs, the bytes of several chunks are the concatenated
  * bytes of each.
  */
 export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
@@ -34,9 +35,13 @@ export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySetti
   return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/** Delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has metrics; empty if none has. */
+/**
+ * Delta points as an ExportMetricsServiceRequest in protobuf; empty if no chunk has metrics. Its bytes are the concatenated bytes of each chunk, unless
+ * some have the same `momentOf`: equal points of these are joined.
+ */
 export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
-  return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
+  const all = chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? [])
+  return encodeResourceMetrics(new Set(chunks.map(momentOf)).size === chunks.length ? all : joinedMetrics(all))
 }
 
 export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[]): Uint8Array {

@@ -66,8 +66,8 @@ export interface Samples {
 /** Undefined if no time of the attempt is known. A chunk without the pipeline only has metrics of jobs, or of a job's log or report. */
 export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples | undefined {
   if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
-  const times = pipelineTimes(chunk)
-  if (times === undefined) return undefined
+  const at = timeOf(chunk)
+  if (at === undefined) return undefined
   const rows = chunk.kind === 'job' ? insideMetrics : carriesPipeline(chunk) ? ownMetrics : jobMetrics
   const style = styleOf(chunk, settings)
   const ref = settings.foldRef(chunk)
@@ -93,7 +93,14 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
     return joined(points)
   })
   const span = { traceId: traceIdOf(chunk.trace, chunk.key.instance), spanId: pipelineSpanId(chunk) }
-  return { span, at: times.end + chunk.number - 1, samples }
+  return { span, at, samples }
+}
+
+/** The time of a chunk's samples; undefined if no time of the attempt is known. */
+export function timeOf(chunk: AnyChunk): Millis | undefined {
+  if (isEvent(chunk)) return chunk.at
+  const times = pipelineTimes(chunk)
+  return times && times.end + chunk.number - 1
 }
 
 /** Whether the jobs of the chunk are measured by name. */

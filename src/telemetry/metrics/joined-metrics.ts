@@ -1,0 +1,102 @@
+// Joins delta metrics of several chunks for one request, because two pipelines may end in the same millisecond: a backend takes one point of a series and
+// time, and drops or refuses a second one. What is joined says the same as what it was made of: counts, sums and buckets add up, all exemplars stay.
+import { plainAttributes, type AttributeSet } from '../otlp/attribute.ts'
+import { sorted } from './samples.ts'
+import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
+import type { PointAttributes } from './data.ts'
+
+/** One for each resource, with one metric of each name and type, with one point of each series and time. */
+export function joinedMetrics(all: readonly ResourceMetrics[]): ResourceMetrics[] {
+  const resources = Map.groupBy(all, ({ resource }) => keyOf(resource.attributes))
+  return [...resources.values()].flatMap(some => {
+    const [first] = some
+    const [scope] = first?.scopeMetrics ?? []
+    if (first === undefined || scope === undefined || some.length === 1) return some
+    const metrics = some.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(one => one.metrics))
+    const byName = Map.groupBy(metrics, ({ name, sum, histogram }) => `${name} ${sum ? 's' : histogram ? 'h' : 'g'}`)
+    return [{ ...first, scopeMetrics: [{ ...scope, metrics: [...byName.values()].flatMap(joinedMetric) }] }]
+  })
+}
+
+function joinedMetric(some: readonly Metric[]): Metric[] {
+  const [first] = some
+  if (first === undefined || some.length === 1) return [...some]
+  const { gauge, sum, histogram } = first
+  const points = <P extends AnyPoint>(of: (metric: Metric) => { readonly dataPoints: readonly P[] } | undefined): P[] =>
+    some.flatMap(metric => of(metric)?.dataPoints ?? [])
+  return [
+    {
+      ...first,
+      // The value that was exported last, as a backend would keep it.
+      gauge: gauge && {
+        dataPoints: joinedPoints(
+          points(one => one.gauge),
+          (_, later) => later,
+        ),
+      },
+      sum: sum && {
+        ...sum,
+        dataPoints: joinedPoints(
+          points(one => one.sum),
+          added,
+        ),
+      },
+      histogram: histogram && {
+        ...histogram,
+        dataPoints: joinedPoints(
+          points(one => one.histogram),
+          addedBuckets,
+        ),
+      },
+    },
+  ]
+}
+
+type AnyPoint = NumberPoint | HistogramPoint
+
+function joinedPoints<P extends AnyPoint>(points: readonly P[], join: (a: P, b: P) => P): P[] {
+  const found = new Map<string, P>()
+  for (const point of points) {
+    const key = `${point.timeUnixNano} ${keyOf(point.attributes)}`
+    const known = found.get(key)
+    found.set(key, known === undefined ? point : join(known, point))
+  }
+  return [...found.values()]
+}
+
+function added(a: NumberPoint, b: NumberPoint): NumberPoint {
+  return {
+    ...{ ...a, ...common(a, b) },
+    asInt: a.asInt === undefined ? undefined : a.asInt + (b.asInt ?? 0),
+    asDouble: a.asDouble === undefined ? undefined : a.asDouble + (b.asDouble ?? 0),
+  }
+}
+
+/** Both have the bounds of the same configuration. */
+function addedBuckets(a: HistogramPoint, b: HistogramPoint): HistogramPoint {
+  return {
+    ...{ ...a, ...common(a, b) },
+    count: a.count + b.count,
+    sum: a.sum + b.sum,
+    bucketCounts: a.bucketCounts.map((count, at) => count + (b.bucketCounts[at] ?? 0)),
+    min: extreme(Math.min, a.min, b.min),
+    max: extreme(Math.max, a.max, b.max),
+  }
+}
+
+function common(a: AnyPoint, b: AnyPoint): Pick<AnyPoint, 'startTimeUnixNano' | 'exemplars'> {
+  const exemplars = [...(a.exemplars ?? []), ...(b.exemplars ?? [])]
+  return {
+    startTimeUnixNano: Math.min(a.startTimeUnixNano, b.startTimeUnixNano),
+    exemplars: exemplars.length === 0 ? undefined : exemplars,
+  }
+}
+
+function extreme(of: (...values: number[]) => number, ...values: (number | undefined)[]): number | undefined {
+  const known = values.filter(value => value !== undefined)
+  return known.length === 0 ? undefined : of(...known)
+}
+
+function keyOf(attributes: readonly AttributeSet[]): string {
+  return sorted(plainAttributes(attributes) as PointAttributes)
+}
