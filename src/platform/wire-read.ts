@@ -1,4 +1,4 @@
-// Reads single JSON values. Each function answers undefined for null and for a value of the wrong type.
+// Reads single JSON values. Each function answers undefined for null and for a value of the wrong type; for a flag null is false.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
@@ -52,7 +52,9 @@ export const readStatus: Read<string> = value => {
   return /^[a-z_]{1,64}$/.test(status) || /^\P{C}{1,64}$/u.test(status) ? status : undefined
 }
 
-export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
+/** On this platform a flag that is null is false; one that is left out is unknown. Of a large payload a list or an object is null, too. */
+export const readFlag: Read<boolean> = value =>
+  typeof value === 'boolean' ? value : typeof value === 'object' ? false : undefined
 
 /** A number of seconds, which may have a fraction. */
 export const readSeconds: Read<number> = value =>

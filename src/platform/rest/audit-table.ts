@@ -1,6 +1,6 @@
 // The table of audit events: each row maps a field of the answer to an attribute. The reader and docs/EVENTS.md use it.
 import { first, id, readLongWord, shown, text, value, type EventAttribute, type Path } from '../webhook/event-fields.ts'
-import { readFlag, readLongText, readText, type Read, type WireObject } from '../wire-read.ts'
+import { readLongText, readText, type Read, type WireObject } from '../wire-read.ts'
 
 /** This kind of event is selected by PIPESPAN_AUDIT, not by the options for events. */
 export const auditKind = 'audit'
@@ -20,8 +20,10 @@ export const auditAttributes: readonly EventAttribute[] = [
     typeOf,
   ),
   text('platform.audit.entity.type', 'entity_type'),
+  id('platform.audit.entity.id', 'entity_id'),
   text('platform.audit.entity.path', `${details}.entity_path|entity_path`),
   text('platform.audit.target.type', `${details}.target_type|target_type`),
+  shown('platform.audit.target.id', `${details}.target_id|target_id`, 'a number, or a name such as that of a branch'),
   shown('platform.audit.target.details', `${details}.target_details|target_details`),
   freeText(
     'platform.audit.change',
@@ -30,6 +32,7 @@ export const auditAttributes: readonly EventAttribute[] = [
   ),
   freeText('platform.audit.from', `${details}.from`),
   freeText('platform.audit.to', `${details}.to`),
+  text('platform.audit.author.class', `${details}.author_class`, 'such as `User`; else an author that is not a person'),
   id('user.id', 'author_id'),
   shown('user.name', `${details}.author_name|author_name`),
 ]
@@ -69,7 +72,7 @@ function actionOf(json: WireObject): (typeof actions)[number] | undefined {
 }
 
 /** Reads a word, a number or a boolean. */
-const readWordOrFlag: Read<string> = found => readLongWord(found) ?? readFlag(found)?.toString()
+const readWordOrFlag: Read<string> = found => (typeof found === 'boolean' ? String(found) : readLongWord(found))
 
 function freeText(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'string', from, note, isFree: true, read: json => first(json, from, readWordOrFlag) }

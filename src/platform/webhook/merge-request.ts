@@ -1,5 +1,5 @@
 // Parses the merge request of a pipeline event.
-import { readFlag, readId, readText, readTitle, readUrl, type Read } from '../wire-read.ts'
+import { readFlag, readId, readObject, readText, readTitle, readUrl, type Read } from '../wire-read.ts'
 import { record } from './wire-record.ts'
 import { shaped, shapeOf } from './wire-shape.ts'
 import type { MergeRequest } from '../../model/observation.ts'
@@ -10,18 +10,21 @@ interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
   readonly workInProgress?: boolean | undefined
 }
 
+/** If one mark of a draft is null, another one may say more. */
+const readSaid: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
+
 const readFields = record<WireMergeRequest>(['iid'], {
   id: ['id', readId],
   iid: ['iid', readId],
   title: ['title', readTitle],
   state: ['state', readText],
-  draft: ['draft', readFlag],
+  draft: ['draft', readSaid],
   sourceBranch: ['source_branch', readText],
   targetBranch: ['target_branch', readText],
   url: ['url', readUrl],
   sourceProjectId: ['source_project_id', readId],
   targetProjectId: ['target_project_id', readId],
-  workInProgress: ['work_in_progress', readFlag],
+  workInProgress: ['work_in_progress', readSaid],
 })
 
 /** How the platform marks a draft in the title; most pipeline events have nothing else. */
@@ -31,7 +34,8 @@ export const readMergeRequest: Read<MergeRequest> = shaped(value => {
   const read = readFields(value)
   if (read === undefined) return undefined
   const { sourceProjectId: source, targetProjectId: target, workInProgress, ...facts } = read
-  const draft = facts.draft ?? workInProgress ?? (draftTitle.test(facts.title ?? '') || undefined)
+  const draft =
+    facts.draft ?? workInProgress ?? (draftTitle.test(facts.title ?? '') || readFlag(readObject(value)?.draft))
   return {
     ...facts,
     ...(draft !== undefined && { draft }),

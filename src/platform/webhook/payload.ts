@@ -141,8 +141,6 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const pipeline: PipelineFacts = {
     ...facts,
     status,
-    // On this platform a flag that is null is false; one that is left out is unknown. Of a large payload a list or an object is null, too.
-    ...(typeof attributes.protected_ref === 'object' && { protectedRef: false }),
     ...(user && { user }),
     ...(commit && { commit }),
     ...(committedAt !== undefined && { committedAt }),

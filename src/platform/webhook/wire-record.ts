@@ -15,7 +15,7 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject
     const facts: Partial<T> = {}
     for (const { name, field, read } of rows) {
       const given = from[field]
-      if (given === undefined || given === null) continue
+      if (given === undefined) continue
       const value = read(given)
       if (value !== undefined) facts[name] = value
     }

@@ -16,6 +16,18 @@ function observedJob(fields: Record<string, unknown>) {
   return normalizeRest({ instance, pipeline, jobs: [restJob.parse({ ...job, ...fields })] }).jobs[0]!
 }
 
+it('takes a flag that is null for false, and one that is absent for unknown', () => {
+  const { tag: _, ...untold } = pipelineJson
+  const tagOf = (json: unknown) =>
+    normalizeRest({ instance, pipeline: restPipeline.parse(json), jobs: [] }).pipeline?.facts.tag
+  expect([tagOf({ ...untold, tag: null }), tagOf({ ...untold, tag: true }), tagOf(untold)]).toEqual([
+    false,
+    true,
+    undefined,
+  ])
+  expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
+})
+
 describe('a pipeline that was retried eight days later', () => {
   const observation = normalizeRest({ instance, pipeline, jobs, bridges })
 

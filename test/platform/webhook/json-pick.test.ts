@@ -91,10 +91,10 @@ describe('a large body', () => {
   })
 
   it.each(['null', '[]', '{"a":1}', '"yes"', '1', 'true'])(
-    'has the same protected ref as a small one if it is %s',
+    'has the same flags as a small one if they are %s',
     async flag => {
       const body = bytes(
-        `{"object_kind":"pipeline","project":{"id":1},"object_attributes":{"id":7,"status":"failed","protected_ref":${flag}}}`,
+        `{"object_kind":"pipeline","project":{"id":1},"object_attributes":{"id":7,"status":"failed","protected_ref":${flag},"tag":${flag}}}`,
       )
       const small = await read(body, Infinity)
       expect(small.outcome).toBe('observation')

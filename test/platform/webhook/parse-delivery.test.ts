@@ -70,15 +70,39 @@ describe('the kind', () => {
   })
 })
 
-describe('a protected ref', () => {
+describe('a flag', () => {
   it.each([
     [true, true],
     [null, false],
     [undefined, undefined],
   ])('that is %s in the payload is %s', (given, known) => {
     const body = jsonOf('pipeline-failed')
-    const object_attributes = { ...(body as Record<string, object>).object_attributes, protected_ref: given }
-    expect(observe({ ...body, object_attributes }).pipeline?.facts.protectedRef).toBe(known)
+    const { pipeline, jobs } = observe({
+      ...body,
+      object_attributes: { ...(body as Record<string, object>).object_attributes, protected_ref: given, tag: given },
+      merge_request: { iid: 4, draft: given },
+      builds: [
+        ...[{ id: 1, status: 'success', manual: given, allow_failure: given }],
+        ...[{ id: 2, status: 'success', runner: { id: 1, active: given, is_shared: given } }],
+      ],
+    })
+    expect(pipeline?.facts).toMatchObject({ mergeRequest: { iid: 4 } })
+    expect([pipeline?.facts.protectedRef, pipeline?.facts.tag]).toEqual([known, known])
+    expect(pipeline?.facts.mergeRequest?.draft).toBe(known)
+    expect([jobs[0]?.facts.manual, jobs[0]?.facts.allowFailure]).toEqual([known, known])
+    expect([jobs[1]?.facts.runner?.active, jobs[1]?.facts.runner?.isShared]).toEqual([known, known])
+  })
+
+  it('that is null hides no other mark of a draft', () => {
+    const of = (merge_request: object) =>
+      observe({ ...jsonOf('pipeline-failed'), merge_request: { iid: 4, draft: null, ...merge_request } })
+    expect(of({ title: 'Draft: cranes' }).pipeline?.facts.mergeRequest?.draft).toBe(true)
+    expect(of({ work_in_progress: true }).pipeline?.facts.mergeRequest?.draft).toBe(true)
+  })
+
+  it('of a job event is false if it is null', () => {
+    const [job] = observe({ ...jsonOf('job-failed'), build_allow_failure: null }).jobs
+    expect(job?.facts.allowFailure).toBe(false)
   })
 })
 
