@@ -19,6 +19,8 @@ export interface CriticalPath {
   readonly busyMs: number
   /** By job id, ms; 0 on the path. */
   readonly slack: ReadonlyMap<number, number>
+  /** By job id, the id of the job that it waited for; without those that waited for none. */
+  readonly waitedFor: ReadonlyMap<number, number>
 }
 
 /** Webhooks truncate times to the second, so a job may seem to begin up to this much before the job that it waited for had ended. */
@@ -37,6 +39,7 @@ export function criticalPath(jobs: readonly Ran[]): CriticalPath {
     ids: path.reverse().map(job => job.id),
     busyMs: path.reduce((sum, job) => sum + (job.end - job.start), 0),
     slack: slackOfEach(byStart, byRelease, waitedFor, last?.end ?? 0),
+    waitedFor: new Map([...waitedFor].map(([job, before]) => [job.id, before.id])),
   }
 }
 

@@ -14,6 +14,19 @@ export function durationText(ms: number): string {
   return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
 }
 
+/**
+ * The same to the second, and below a minute to the tenth: for figures that add up to a smaller one. `1 h 05 m 12 s`, `45.3 s`.
+ */
+export function exactDurationText(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  const tenths = Math.round(ms / 100)
+  if (seconds >= 3_600) {
+    const minutes = Math.floor(seconds / 60)
+    return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} m ${twoDigits(seconds % 60)} s`
+  }
+  return tenths >= 100 && tenths < 600 && tenths % 10 !== 0 ? `${(tenths / 10).toFixed(1)} s` : durationText(ms)
+}
+
 function twoDigits(number: number): string {
   return String(number).padStart(2, '0')
 }

@@ -11,7 +11,8 @@ import type { Millis } from './instant.ts'
  * - `section`: a section of the job, in the verdict of a job
  * - `before`: it waited for a job to begin, but not for a runner: for a person, a schedule, a resource
  * - `end`: from the end of the last job to that of the pipeline
- * - `other`: what the other parts do not explain of the difference
+ * - `parallel`: more (negative) or less ran at the same time as the jobs of the path
+ * - `other`: the difference, if there is no run to compare with
  */
 export const verdictPartKinds = [
   'ran',
@@ -21,6 +22,7 @@ export const verdictPartKinds = [
   'section',
   'before',
   'end',
+  'parallel',
   'other',
 ] as const
 
@@ -49,61 +51,77 @@ export interface JudgedJob {
   readonly failureReason?: string | undefined
 }
 
-/** The usual duration of a job, and its usual wait for a runner. */
-export interface UsualJob {
-  readonly ms?: Millis | undefined
-  readonly queueMs?: Millis | undefined
+/** Where the time of a run went. */
+export interface Timeline {
+  readonly ms: Millis
+  /** The critical path as consecutive parts, which add up to `ms`. */
+  readonly path: readonly VerdictPart[]
+  /** The same for jobs that are not on it; what these waited for ran at the same time as the path. */
+  readonly beside: readonly VerdictPart[]
 }
 
-/** The critical path as consecutive parts, which add up to `end - start`. Both are whole milliseconds. */
-export function stepsOf(jobs: readonly JudgedJob[], start: Millis, end: Millis): VerdictPart[] {
+/** `start` and `end` are whole milliseconds. */
+export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Millis): Timeline {
   const byId = new Map(jobs.map(job => [job.id, job]))
   const first = new Map<string, number>()
   for (const { id, name } of jobs) if (name !== undefined) first.set(name, Math.min(id, first.get(name) ?? id))
-  const steps: VerdictPart[] = []
-  let at = start
-  for (const id of criticalPath(jobs.flatMap(ranOf)).ids) {
-    const job = byId.get(id)
-    if (job?.startedAt === undefined || job.finishedAt === undefined) continue
-    const { name = String(id) } = job
-    const began = between(Math.round(job.startedAt), at, end)
-    const ended = between(Math.round(job.finishedAt), began, end)
+  const { ids, waitedFor } = criticalPath(jobs.flatMap(ranOf))
+  const endOf = (id: number | undefined): Millis => {
+    const { finishedAt = start } = (id === undefined ? undefined : byId.get(id)) ?? {}
+    return between(Math.round(finishedAt), start, end)
+  }
+  /** From `at` to the end of the job. */
+  const stepsOf = (job: JudgedJob, at: Millis): { readonly steps: VerdictPart[]; readonly ended: Millis } => {
+    const { id, name = String(id), startedAt = at, finishedAt = at, queuedDuration = 0 } = job
+    const began = between(Math.round(startedAt), at, end)
+    const ended = between(Math.round(finishedAt), began, end)
     const isRetry = job.name !== undefined && first.get(job.name) !== id
-    const queued = isRetry ? 0 : Math.min(began - at, Math.max(0, Math.round((job.queuedDuration ?? 0) * 1_000)))
-    steps.push(
+    const queued = isRetry ? 0 : Math.min(began - at, Math.max(0, Math.round(queuedDuration * 1_000)))
+    const steps: VerdictPart[] = [
       { kind: isRetry ? 'retry' : 'before', name, times: 1, ms: began - at - queued },
       { kind: 'runner', name, times: 1, ms: queued },
       { kind: job.retried && hasFailed(job.status) ? 'failed_attempt' : 'ran', name, times: 1, ms: ended - began },
-    )
+    ]
+    return { steps, ended }
+  }
+  const path: VerdictPart[] = []
+  let at = start
+  for (const id of ids) {
+    const job = byId.get(id)
+    if (job === undefined) continue
+    const { steps, ended } = stepsOf(job, at)
+    path.push(...steps)
     at = ended
   }
-  return summed([...steps, { kind: 'end', times: 1, ms: end - at }])
+  const onPath = new Set(ids)
+  const others = jobs.filter(job => ranOf(job).length > 0 && !onPath.has(job.id))
+  return {
+    ms: end - start,
+    path: summed([...path, { kind: 'end', times: 1, ms: end - at }]),
+    beside: summed(others.flatMap(job => stepsOf(job, endOf(waitedFor.get(job.id))).steps)),
+  }
 }
 
 /**
- * What explains that a run with these parts took `difference` longer than usual; the result adds up to it. A failed attempt and the wait for
- * a retry are unusual. A job's duration and its wait for a runner are compared with the job's usual ones. Of parts whose usual is not known
- * only as much is unusual as the others leave of the difference.
+ * Why one run took longer or shorter than another: parts that add up to the difference.
+ *
+ * They follow the critical path of the run that took longer, as only its jobs could make it take longer. Each job and wait on it is compared with the
+ * same one of the other run, whether or not that was on its path. A job of the other path counts if it did not run here, or was on this path, too. What
+ * remains is what ran at the same time: unit tests that take two minutes more make a pipeline only one minute slower if other tests take a minute longer
+ * than them otherwise. That is one part.
  */
-export function explained(
-  parts: readonly VerdictPart[],
-  difference: Millis,
-  usualOf: (name: string) => UsualJob | undefined,
-): VerdictPart[] {
-  const found: VerdictPart[] = []
-  const unknown: VerdictPart[] = []
-  for (const part of parts) {
-    const usualMs = usualPart(part, usualOf)
-    if (usualMs === undefined) unknown.push(part)
-    else found.push({ ...part, ms: part.ms - Math.round(usualMs) })
-  }
-  let left = found.reduce((rest, { ms }) => rest - ms, difference)
-  for (const part of unknown.toSorted((a, b) => b.ms - a.ms)) {
-    const ms = Math.min(part.ms, Math.max(0, left))
-    found.push({ ...part, ms })
-    left -= ms
-  }
-  return shown([...found, { kind: 'other', times: 1, ms: left }])
+export function explained(here: Timeline, there: Timeline): VerdictPart[] {
+  const [longer, shorter] = here.ms >= there.ms ? [here, there] : [there, here]
+  const ran = new Set([...longer.path, ...longer.beside].map(({ name }) => name))
+  const critical = new Set(longer.path.map(({ name }) => name))
+  const also = shorter.path.filter(({ name }) => critical.has(name) || !ran.has(name))
+  const [own, other] = [byKey(here), byKey(there)]
+  const parts = [...new Map([...longer.path, ...also].map(part => [keyOf(part), part])).values()].map(part => {
+    const [mine, its] = [own.get(keyOf(part)), other.get(keyOf(part))]
+    return { ...part, times: (mine ?? its ?? part).times, ms: (mine?.ms ?? 0) - (its?.ms ?? 0) }
+  })
+  const left = parts.reduce((rest, { ms }) => rest - ms, here.ms - there.ms)
+  return shown([...parts, { kind: 'parallel', times: 1, ms: left }])
 }
 
 /** Those that took any time, the longest first. */
@@ -111,24 +129,26 @@ export function shown(parts: readonly VerdictPart[]): VerdictPart[] {
   return parts.filter(({ ms }) => ms !== 0).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
 }
 
-function usualPart({ kind, name = '' }: VerdictPart, usualOf: (name: string) => UsualJob | undefined) {
-  if (kind === 'failed_attempt' || kind === 'retry') return 0
-  if (kind === 'ran') return usualOf(name)?.ms
-  return kind === 'runner' ? usualOf(name)?.queueMs : undefined
-}
-
 function ranOf({ id, startedAt, finishedAt }: JudgedJob): Ran[] {
   if (startedAt === undefined || finishedAt === undefined) return []
   return [{ id, start: startedAt, end: Math.max(startedAt, finishedAt) }]
+}
+
+/** Of a job that is on the path and beside it, as several attempts may be, what is on the path. */
+function byKey({ path, beside }: Timeline): ReadonlyMap<string, VerdictPart> {
+  return new Map([...beside, ...path].map(part => [keyOf(part), part]))
+}
+
+function keyOf({ kind, name }: VerdictPart): string {
+  return `${kind} ${name ?? ''}`
 }
 
 /** One part for each kind and name. */
 function summed(parts: readonly VerdictPart[]): VerdictPart[] {
   const sums = new Map<string, VerdictPart>()
   for (const part of parts) {
-    const key = `${part.kind} ${part.name ?? ''}`
-    const known = sums.get(key)
-    sums.set(key, known === undefined ? part : { ...part, times: known.times + 1, ms: known.ms + part.ms })
+    const known = sums.get(keyOf(part))
+    sums.set(keyOf(part), known === undefined ? part : { ...part, times: known.times + 1, ms: known.ms + part.ms })
   }
   return [...sums.values()]
 }

@@ -1,14 +1,16 @@
 // Writes a verdict as a sentence: "1 m 57 s slower than usual: 57 s waiting for a retry of integration tests, 35 s in its failed attempt".
-import { durationText } from './duration-text.ts'
+import { durationText, exactDurationText } from './duration-text.ts'
 import type { FailedTests, Failure, Verdict } from './verdict.ts'
 import type { VerdictPart } from './verdict-parts.ts'
 
 /** Characters of a sentence, at most. */
 export const maxSentence = 500
-/** Parts that are named, at most; the JSON has all. */
+/** Parts that are named one by one, at most; the others are summed, and the JSON has all. */
 const maxParts = 3
-/** A smaller share of the whole is not named. */
-const leastShare = 0.1
+/** A smaller share of the whole is not said: neither of a part, nor of all further ones that make it longer, or shorter. */
+const leastShare = 0.05
+/** Jobs that a sum names, at most. */
+const maxSummed = 2
 /** Failed jobs that are named, at most. */
 const maxFailures = 3
 
@@ -34,29 +36,70 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
   }
 }
 
-/** Names the largest of the parts that go in the direction of the whole. */
+/**
+ * Names the largest parts and sums up the others, those that make it longer and those that make it shorter apart. What is said explains the whole within
+ * a tenth, as less than that share of either sign is silent.
+ */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
-  const named = runnersAsOne(parts)
-    .filter(part => part.ms * ms > 0 && Math.abs(part.ms) >= Math.abs(ms) * leastShare)
-    .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
-    .slice(0, maxParts)
-  // Nothing is explained then: what it names would only be the smaller part.
-  if (named[0]?.kind === 'other') return whole
-  const phrases = named.map((part, at) => phrase(part, named[at - 1]?.name, isCompared))
+  const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
+  // Without a run to compare with nothing is explained.
+  if (all.every(({ kind }) => kind === 'other')) return whole
+  const isGreat = (sum: number): boolean => sum !== 0 && Math.abs(sum) >= Math.abs(ms) * leastShare
+  const named = all.slice(0, maxParts).filter(part => isGreat(part.ms))
+  const others = all.slice(named.length)
+  const sums = [others.filter(part => part.ms > 0), others.filter(part => part.ms < 0)]
+    .filter(some => isGreat(sumOf(some)))
+    .sort((a, b) => Math.abs(sumOf(b)) - Math.abs(sumOf(a)))
+  // Parts of both signs may be much larger than the whole.
+  const text = isCompared && Math.abs(ms) < 3_600_000 ? exactDurationText : durationText
+  const style: Style = { isCompared, text }
+  const phrases = [
+    ...named.map((part, at) => phrase(part, named[at - 1]?.name, style)),
+    ...sums.map(some => sumPhrase(some, style)),
+  ]
   return phrases.length === 0 ? whole : `${whole}: ${phrases.join(', ')}`
+}
+
+function sumOf(parts: readonly VerdictPart[]): number {
+  return parts.reduce((sum, { ms }) => sum + ms, 0)
+}
+
+/** Parts of one sign. */
+function sumPhrase(parts: readonly VerdictPart[], style: Style): string {
+  const [first, ...others] = parts
+  if (first !== undefined && others.length === 0) return phrase(first, undefined, style)
+  const sum = figure(sumOf(parts), style)
+  if (parts.some(({ kind }) => kind !== first?.kind)) return `${sum} elsewhere`
+  const names = parts.map(({ name }) => name)
+  if (first?.kind === 'section') return `${sum} in ${parts.length} other sections`
+  if (first?.kind !== 'ran' || names.includes(undefined)) return `${sum} elsewhere`
+  return `${sum} in ${names.length <= maxSummed ? names.join(' and ') : `${names.length} other jobs`}`
+}
+
+interface Style {
+  /** With what is usual. */
+  readonly isCompared: boolean
+  readonly text: (ms: number) => string
+}
+
+/** `20 s`; compared with the usual `20 s more`. */
+function figure(ms: number, { isCompared, text }: Style): string {
+  const took = text(Math.abs(ms))
+  return isCompared ? `${took} ${ms < 0 ? 'less' : 'more'}` : took
 }
 
 /** The waits for runners as one part, the name of the job only if it was a single one. */
 function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
   const waits = parts.filter(({ kind }) => kind === 'runner')
   if (waits.length < 2) return [...parts]
-  const ms = waits.reduce((sum, part) => sum + part.ms, 0)
+  const ms = sumOf(waits)
   return [...parts.filter(({ kind }) => kind !== 'runner'), { kind: 'runner', times: waits.length, ms }]
 }
 
-function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, isCompared: boolean): string {
-  const took = durationText(Math.abs(ms))
-  const compared = isCompared ? `${took} ${ms < 0 ? 'less' : 'more'}` : took
+function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, style: Style): string {
+  const compared = figure(ms, style)
+  // The usual run rarely has these, so they are more by being there.
+  const took = ms < 0 ? compared : style.text(ms)
   switch (kind) {
     case 'ran':
       return name === undefined ? `${compared} running` : `${compared} in ${name}`
@@ -70,9 +113,11 @@ function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefin
     case 'section':
       return `${took} in section ${name}`
     case 'before':
-      return `${took} waiting until ${name === before ? 'it' : name} began`
+      return `${compared} waiting until ${name === before ? 'it' : name} began`
     case 'end':
-      return `${took} after the last job`
+      return `${compared} after the last job`
+    case 'parallel':
+      return `${compared} as ${ms < 0 ? 'more' : 'less'} ran in parallel`
     case 'other':
       return `${compared} elsewhere`
   }

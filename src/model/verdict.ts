@@ -1,5 +1,5 @@
 // The verdict about a finished pipeline or job: why it took as long as it did, or where it failed. `verdict-sentence.ts` writes it. Pure.
-import { explained, shown, stepsOf, type JudgedJob, type UsualJob, type VerdictPart } from './verdict-parts.ts'
+import { explained, shown, timelineOf, type JudgedJob, type Timeline, type VerdictPart } from './verdict-parts.ts'
 import { hasFailed, isFinished, wasCanceled } from './status.ts'
 import type { Millis } from './instant.ts'
 
@@ -32,14 +32,18 @@ export interface FailedTests {
   readonly flaky?: number | undefined
 }
 
-export interface JudgedRun {
-  readonly status: string
+/** A run that ended. */
+export interface RanOnce {
   /** The first known time, and the end. */
   readonly start: Millis
   readonly end: Millis
   readonly jobs: readonly JudgedJob[]
-  /** Undefined if the usual duration is not known. */
-  readonly usual?: { readonly ms: Millis; readonly jobs: ReadonlyMap<string, UsualJob> } | undefined
+}
+
+export interface JudgedRun extends RanOnce {
+  readonly status: string
+  /** Undefined if the usual duration is not known. `run`: one that took as long as usual, which explains the difference; it is compared with that one. */
+  readonly usual?: { readonly ms: Millis; readonly run?: RanOnce | undefined } | undefined
   /** By job id, where a report was read. */
   readonly tests?: ReadonlyMap<number, FailedTests> | undefined
 }
@@ -50,17 +54,31 @@ const slack = 1.1
 const leastDifference = 1_000
 
 /** Undefined while it has not ended. */
-export function pipelineVerdict({ status, start, end, jobs, usual, tests }: JudgedRun): Verdict | undefined {
+export function pipelineVerdict(run: JudgedRun): Verdict | undefined {
+  const { status, jobs, usual, tests } = run
   if (!isFinished(status)) return undefined
-  const from = Math.round(start)
-  const to = Math.max(from, Math.round(end))
   const failures = hasFailed(status)
     ? jobs.filter(isDecisive).map(({ id, name = String(id), failureReason }) => ({
         ...{ job: name, reason: failureReason, tests: tests?.get(id) },
       }))
     : []
-  const steps = stepsOf(jobs, from, to)
-  return judged(status, to - from, steps, failures, usual && { ms: usual.ms, of: name => usual.jobs.get(name) })
+  const here = timelineOfRun(run)
+  const there = usual?.run && timelineOfRun(usual.run)
+  const usualMs = there?.ms ?? (usual && Math.round(usual.ms))
+  return judged(status, { ms: here.ms, parts: here.path }, failures, usualMs, difference =>
+    there === undefined ? [{ kind: 'other', times: 1, ms: difference }] : explained(here, there),
+  )
+}
+
+function timelineOfRun({ start, end, jobs }: RanOnce): Timeline {
+  const from = Math.round(start)
+  return timelineOf(jobs, from, Math.max(from, Math.round(end)))
+}
+
+/** The usual duration of a job, and its usual wait for a runner. */
+export interface UsualJob {
+  readonly ms?: Millis | undefined
+  readonly queueMs?: Millis | undefined
 }
 
 export interface JudgedRunOfJob extends Omit<JudgedJob, 'id' | 'retried' | 'name'> {
@@ -98,34 +116,40 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   const runner: VerdictPart = { kind: 'runner', times: 1, ms: queued }
   const failures = hasFailed(status) ? [{ reason: failureReason, section: failedIn, tests }] : []
   if (usual?.ms === undefined) {
-    return judged(status, queued + end - start, [runner, ...inSections(sections, start, end)], failures)
+    const parts = [runner, ...inSections(sections, start, end)]
+    return judged(status, { ms: queued + end - start, parts }, failures)
   }
   // Where the usual wait is not known, the whole wait is left out.
-  const waits = usual.queueMs === undefined ? [] : [runner]
-  const spent = end - start + waits.reduce((sum, { ms }) => sum + ms, 0)
-  const known = { ms: usual.ms + (usual.queueMs ?? 0), of: () => usual }
-  return judged(status, spent, [...waits, { kind: 'ran', times: 1, ms: end - start }], failures, known)
+  const waits: VerdictPart[] = usual.queueMs === undefined ? [] : [runner]
+  const ran: VerdictPart = { kind: 'ran', times: 1, ms: end - start }
+  const spent = { ms: end - start + waits.reduce((sum, { ms }) => sum + ms, 0), parts: [...waits, ran] }
+  const [usualMs, usualWait] = [Math.round(usual.ms), Math.round(usual.queueMs ?? 0)]
+  return judged(status, spent, failures, usualMs + usualWait, () => [
+    ...waits.map(part => ({ ...part, ms: part.ms - usualWait })),
+    { ...ran, ms: ran.ms - usualMs },
+  ])
 }
 
-interface UsualTimes {
+/** Time that was spent, and on what: parts that add up to it. */
+interface Spent {
   readonly ms: Millis
-  readonly of: (name: string) => UsualJob | undefined
+  readonly parts: readonly VerdictPart[]
 }
 
-/** A run that did not pass ended early, so it is not compared with the usual. */
+/** A run that did not pass ended early, so it is not compared with the usual. `explain`: parts that add up to its difference from the usual. */
 function judged(
   status: string,
-  spent: Millis,
-  parts: readonly VerdictPart[],
+  spent: Spent,
   failures: readonly Failure[],
-  usual?: UsualTimes,
+  usualMs?: Millis,
+  explain?: (difference: Millis) => readonly VerdictPart[],
 ): Verdict {
-  const took = { ms: spent, parts: shown(parts), failures }
+  const took = { ms: spent.ms, parts: shown(spent.parts), failures }
   if (hasFailed(status)) return { outcome: 'failed', ...took }
   if (wasCanceled(status)) return { outcome: 'canceled', ...took }
-  if (usual === undefined) return { outcome: 'took', ...took }
-  const ms = spent - Math.round(usual.ms)
-  return { outcome: outcomeOf(spent, usual.ms), ms, parts: explained(parts, ms, usual.of), failures }
+  if (usualMs === undefined || explain === undefined) return { outcome: 'took', ...took }
+  const ms = spent.ms - usualMs
+  return { outcome: outcomeOf(spent.ms, usualMs), ms, parts: shown(explain(ms)), failures }
 }
 
 function outcomeOf(spent: Millis, usual: Millis): 'slower' | 'faster' | 'usual' {

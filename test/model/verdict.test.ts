@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jobVerdict, pipelineVerdict, type JudgedRun } from '../../src/model/verdict.ts'
 import { maxSentence, verdictSentence } from '../../src/model/verdict-sentence.ts'
-import type { JudgedJob, UsualJob } from '../../src/model/verdict-parts.ts'
+import type { JudgedJob } from '../../src/model/verdict-parts.ts'
+import { saidOf } from './said.ts'
 
 interface Times {
   readonly from: number
@@ -23,9 +24,9 @@ function run(took: number, jobs: readonly JudgedJob[], more: Partial<JudgedRun> 
   return { status: 'success', start: 0, end: took * 1_000, jobs, ...more }
 }
 
-const usualOf = (seconds: number, jobs: Readonly<Record<string, UsualJob>>): JudgedRun['usual'] => ({
-  ms: seconds * 1_000,
-  jobs: new Map(Object.entries(jobs)),
+const usualOf = (took: number, jobs: readonly JudgedJob[]): JudgedRun['usual'] => ({
+  ms: took * 1_000,
+  run: { start: 0, end: took * 1_000, jobs },
 })
 
 function sentence(of: JudgedRun): string | undefined {
@@ -36,7 +37,10 @@ function sentence(of: JudgedRun): string | undefined {
 const failedBefore = { status: 'failed', retried: true } as const
 
 describe('the verdict about a pipeline', () => {
-  const usual = usualOf(150, { build: { ms: 70_000, queueMs: 5_000 }, test: { ms: 60_000, queueMs: 5_000 } })
+  const usual = usualOf(150, [
+    job(1, 'build', { from: 5, to: 75, queued: 5 }),
+    job(2, 'test', { from: 80, to: 140, queued: 5 }),
+  ])
 
   it('names the wait for a retry and the failed attempt', () => {
     const jobs = [
@@ -70,25 +74,68 @@ describe('the verdict about a pipeline', () => {
   it('says what was quicker', () => {
     const jobs = [job(1, 'build', { from: 5, to: 25, queued: 5 }), job(2, 'test', { from: 30, to: 85, queued: 5 })]
     expect(sentence(run(86, jobs, { usual }))).toBe(
-      '1 m 04 s faster than usual: 50 s less in build, 9.0 s less elsewhere',
+      '1 m 04 s faster than usual: 50 s less in build, 9.0 s less after the last job, 5.0 s less in test',
     )
   })
 
-  it('names no lesser part if what explains most is not known', () => {
+  it('explains nothing without a run that took as long as usual', () => {
     const jobs = [job(1, 'build', { from: 5, to: 65, queued: 5 })]
-    expect(sentence(run(65, jobs, { usual }))).toBe('1 m 25 s faster than usual')
+    const verdict = pipelineVerdict(run(65, jobs, { usual: { ms: 150_000 } }))
+    expect(verdict).toMatchObject({ ms: -85_000, parts: [{ kind: 'other', ms: -85_000 }] })
+    expect(verdict && verdictSentence(verdict)).toBe('1 m 25 s faster than usual')
   })
 
-  it('names a wait for a person only as far as nothing else explains the difference', () => {
+  it('names a wait for a person as far as it is longer than usual', () => {
     const jobs = [job(1, 'build', { from: 5, to: 75, queued: 5 }), job(2, 'test', { from: 680, to: 740, queued: 5 })]
-    expect(sentence(run(740, jobs, { usual }))).toBe('9 m 50 s slower than usual: 9 m 50 s waiting until test began')
-    const alwaysWaits = usualOf(735, { build: { ms: 70_000, queueMs: 5_000 }, test: { ms: 60_000, queueMs: 5_000 } })
-    expect(sentence(run(740, jobs, { usual: alwaysWaits }))).toBe('as usual')
+    expect(sentence(run(740, jobs, { usual }))).toBe(
+      '9 m 50 s slower than usual: 10 m 00 s more waiting until test began',
+    )
+    expect(sentence(run(740, jobs, { usual: usualOf(735, jobs) }))).toBe('as usual')
   })
 
-  it('counts a job whose usual is not known as unusual, as far as the rest leaves', () => {
+  it('says both signs: what is new, and what did not run', () => {
     const jobs = [job(1, 'build', { from: 5, to: 75, queued: 5 }), job(2, 'scan', { from: 75, to: 275 })]
-    expect(sentence(run(275, jobs, { usual }))).toBe('2 m 05 s slower than usual: 2 m 05 s more in scan')
+    expect(sentence(run(275, jobs, { usual }))).toBe(
+      '2 m 05 s slower than usual: 3 m 20 s more in scan, 1 m 00 s less in test, 10 s less after the last job',
+    )
+  })
+
+  it('says what ran at the same time as the usual critical path', () => {
+    const of = (a: number): JudgedJob[] => [
+      ...[job(1, 'build', { from: 0, to: 60 }), job(2, 'a', { from: 60, to: a })],
+      ...[job(3, 'b', { from: 60, to: 189 }), job(4, 'deploy', { from: Math.max(a, 189), to: Math.max(a, 189) + 20 })],
+    ]
+    expect(sentence(run(322, of(302), { usual: usualOf(209, of(160)) }))).toBe(
+      '1 m 53 s slower than usual: 2 m 22 s more in a, 29 s less as more ran in parallel',
+    )
+    expect(sentence(run(209, of(160), { usual: usualOf(322, of(302)) }))).toBe(
+      '1 m 53 s faster than usual: 2 m 22 s less in a, 29 s more as less ran in parallel',
+    )
+  })
+
+  it('sums up what is not named one by one, what is longer and what is shorter apart', () => {
+    const chain = (...seconds: number[]): JudgedJob[] => {
+      let at = 0
+      return seconds.map((took, id) => job(id, 'abcdefgh'[id]!, { from: at, to: (at += took) }))
+    }
+    const before = chain(100, 100, 100, 100, 100, 100, 100, 100)
+    const ofChain = (...seconds: number[]): string | undefined => {
+      const jobs = chain(...seconds)
+      const took = seconds.reduce((sum, one) => sum + one, 0)
+      return sentence(run(took, jobs, { usual: usualOf(800, before) }))
+    }
+    expect(ofChain(300, 50, 160, 130, 140, 80, 75, 100)).toBe(
+      '3 m 55 s slower than usual: 3 m 20 s more in a, 1 m 00 s more in c, 50 s less in b, 1 m 10 s more in e and d, 45 s less in g and f',
+    )
+    expect(ofChain(130, 130, 130, 130, 130, 130, 130, 130)).toBe(
+      '4 m 00 s slower than usual: 30 s more in a, 30 s more in b, 30 s more in c, 2 m 30 s more in 5 other jobs',
+    )
+    expect(sentence(run(800, before))).toBe(
+      '13 m 20 s: 1 m 40 s in a, 1 m 40 s in b, 1 m 40 s in c, 8 m 20 s in 5 other jobs',
+    )
+    expect(ofChain(4_100, 60, 60, 60, 60, 60, 60, 60)).toBe(
+      '1 h 02 m slower than usual: 1 h 06 m more in a, 4 m 40 s less in 7 other jobs',
+    )
   })
 
   it('sums the attempts of one job', () => {
@@ -159,25 +206,25 @@ describe('the verdict about a pipeline', () => {
         { maxLength: 12 },
       )
       .map(all => all.map((one, id) => ({ id, ...one })))
-    const time = fc.option(fc.double({ min: 0, max: 200_000, noNaN: true }), { nil: undefined })
-    const usualJob = fc.record({ ms: time, queueMs: time })
-    const usual = fc.option(
-      fc.record({
-        ms: fc.double({ min: 0, max: 200_000, noNaN: true }),
-        jobs: fc.dictionary(fc.constantFrom('build', 'test', 'lint'), usualJob).map(of => new Map(Object.entries(of))),
-      }),
-      { nil: undefined },
-    )
     const status = fc.constantFrom('success', 'failed', 'canceled')
     const start = fc.double({ min: 0, max: 60_000, noNaN: true })
     const end = fc.double({ min: 0, max: 100_000, noNaN: true })
+    const usual = fc.option(
+      fc.record({
+        ms: fc.double({ min: 0, max: 200_000, noNaN: true }),
+        run: fc.option(fc.record({ start, end, jobs }), { nil: undefined }),
+      }),
+      { nil: undefined },
+    )
     fc.assert(
       fc.property(fc.record({ status, start, end, jobs, usual }), given => {
         const verdict = pipelineVerdict(given)!
         const from = Math.round(given.start)
         const spent = Math.max(0, Math.round(given.end) - from)
         const isCompared = given.usual !== undefined && given.status === 'success'
-        expect(verdict.ms).toBe(isCompared ? spent - Math.round(given.usual?.ms ?? 0) : spent)
+        const { ms = 0, run: other } = given.usual ?? {}
+        const usualMs = other ? Math.max(0, Math.round(other.end) - Math.round(other.start)) : Math.round(ms)
+        expect(verdict.ms).toBe(isCompared ? spent - usualMs : spent)
         expect(verdict.parts.reduce((sum, { ms }) => sum + ms, 0)).toBe(verdict.ms)
         if (!isCompared) expect(verdict.parts.every(({ ms }) => ms > 0)).toBe(true)
         expect(verdictSentence(verdict)).not.toMatch(/undefined|NaN/)
@@ -186,7 +233,67 @@ describe('the verdict about a pipeline', () => {
   })
 })
 
+/** Pipelines of up to four stages, whose jobs run side by side; a stage begins when the one before has ended. Seconds. */
+const stages = fc.array(
+  fc.array(fc.tuple(fc.integer({ min: 1, max: 2_000 }), fc.nat(60)), { minLength: 1, maxLength: 4 }),
+  {
+    ...{ minLength: 1, maxLength: 4 },
+  },
+)
+
+function pipelineOf(lengths: readonly (readonly (readonly [number, number])[])[], unit: number): JudgedRun {
+  let [at, id] = [0, 0]
+  const jobs: JudgedJob[] = []
+  for (const [stage, some] of lengths.entries()) {
+    const starts = at
+    for (const [index, [took, queued]] of some.entries()) {
+      const from = starts + queued * unit
+      jobs.push(job((id += 1), `stage ${stage} job ${index}`, { from, to: from + took * unit, queued: queued * unit }))
+      at = Math.max(at, from + took * unit)
+    }
+  }
+  return run(at, jobs)
+}
+
 describe('the sentence', () => {
+  it('explains the whole difference within a tenth, and less than that of either sign is silent', () => {
+    fc.assert(
+      fc.property(stages, stages, fc.constantFrom(1, 0.1, 7.3), fc.boolean(), (own, other, unit, isSame) => {
+        // The same jobs with other durations, or other jobs, too.
+        const before = pipelineOf(other, unit)
+        const same = other.map((some, at) => some.map((one, index) => own[at]?.[index] ?? one))
+        const given = pipelineOf(isSame ? same : own, unit)
+        const verdict = pipelineVerdict({ ...given, usual: { ms: before.end - before.start, run: before } })!
+        if (verdict.outcome === 'usual') return
+        const text = verdictSentence(verdict)
+        const said = saidOf(text.split(': ')[1] ?? '')
+        // Figures are rounded.
+        const rounding = said.length * (text.includes(' h ') && !/ h \d\d m \d\d s/.test(text) ? 30_000 : 500)
+        const sum = said.reduce((all, one) => all + one, 0)
+        expect(Math.abs(sum - verdict.ms)).toBeLessThanOrEqual(Math.abs(verdict.ms) / 10 + rounding)
+        for (const sign of [-1, 1]) {
+          const of = (some: readonly number[]): number =>
+            some.filter(one => one * sign > 0).reduce((all, one) => all + one, 0)
+          const parts = verdict.parts.filter(({ kind }) => kind !== 'runner').map(({ ms }) => ms)
+          const waits = verdict.parts.filter(({ kind }) => kind === 'runner').reduce((all, { ms }) => all + ms, 0)
+          expect(Math.abs(of(said) - of([...parts, waits]))).toBeLessThanOrEqual(Math.abs(verdict.ms) / 10 + rounding)
+        }
+      }),
+    )
+  })
+
+  it('explains all of the time of a run without a usual one, within a tenth', () => {
+    fc.assert(
+      fc.property(stages, own => {
+        const verdict = pipelineVerdict(pipelineOf(own, 1))!
+        const sum = saidOf(verdictSentence(verdict).split(': ')[1] ?? '').reduce((all, one) => all + one, 0)
+        expect(Math.abs(sum - verdict.ms)).toBeLessThanOrEqual(
+          verdict.ms / 10 + 150_000 * Number(verdict.ms >= 3_600_000),
+        )
+      }),
+    )
+  })
+
   it('is cut at a word after 500 characters', () => {
     const jobs = [1, 2, 3].map(id =>
       job(id, `${id} ${'word '.repeat(60).trim()}`, { from: 0, to: 9 }, { status: 'failed' }),
@@ -210,13 +317,16 @@ describe('the verdict about a job', () => {
     expect(said(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
     const sections = [section('npm ci', 50, 90), section('npm test', 90, 158)]
     expect(said({ ...ended, sections })).toBe(
-      '2 m 40 s: 1 m 08 s in section npm test, 40 s waiting for a runner, 40 s in section npm ci',
+      '2 m 40 s: 1 m 08 s in section npm test, 40 s waiting for a runner, 40 s in section npm ci, 12 s running',
     )
   })
 
   it('compares with the usual duration and wait', () => {
     expect(said({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
       '1 m 35 s slower than usual: 1 m 00 s more running, 35 s more waiting for a runner',
+    )
+    expect(said({ ...ended, usual: { ms: 60_000, queueMs: 80_000 } })).toBe(
+      '20 s slower than usual: 1 m 00 s more running, 40 s less waiting for a runner',
     )
     expect(said({ ...ended, usual: { ms: 60_000 } })).toBe('1 m 00 s slower than usual: 1 m 00 s more running')
     expect(said({ ...ended, usual: { ms: 120_000, queueMs: 38_000 } })).toBe('as usual')

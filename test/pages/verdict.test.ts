@@ -59,7 +59,12 @@ beforeAll(async () => {
 afterAll(async () => house.close())
 
 interface Detail {
-  readonly verdict?: { sentence: string; ms: number; parts: readonly { kind: string; ms: number }[] }
+  readonly verdict?: {
+    sentence: string
+    ms: number
+    comparedWith?: number
+    parts: readonly { kind: string; ms: number }[]
+  }
 }
 const detail = async (path: string): Promise<Detail> =>
   (await (await fetch(`${house.url}/api/pipelines/3/${path}`)).json()) as Detail
@@ -71,9 +76,10 @@ it('explains what made a pipeline slower than usual, in parts that add up', asyn
     /^1 m \d\d s slower than usual: 57 s waiting for a retry of unit tests, 35 s in its failed attempt$/,
   )
   expect(verdict?.parts.reduce((sum, { ms }) => sum + ms, 0)).toBe(verdict?.ms)
-  expect(await page(String(last))).toContain(
-    'slower than usual: 57 s waiting for a retry of unit tests, 35 s in its failed attempt.</p>',
-  )
+  const shown = await page(String(last))
+  expect(shown).toContain('slower than usual: 57 s waiting for a retry of unit tests, 35 s in its failed attempt.')
+  expect(verdict?.comparedWith).toBeLessThan(last)
+  expect(shown).toContain(`compare?with=${verdict?.comparedWith}">Compare with #${verdict?.comparedWith}`)
 })
 
 it('says that a pipeline and its jobs took as long as usual', async () => {

@@ -201,6 +201,32 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ])
     })
 
+    it('finds other runs that took about as long, those of the same ref and source first', async () => {
+      const ran = async (id: number, took: number, facts: Partial<PipelineFacts> = {}, status = 'success') =>
+        observe(
+          id,
+          status,
+          { created: id * 1_000, finished: id * 1_000 + took },
+          { ref: 'main', source: 'push', ...facts },
+        )
+      await ran(1, 100)
+      await ran(2, 98)
+      await ran(3, 104, { ref: 'next' })
+      await ran(4, 100, { ref: 'next', source: 'web' })
+      await ran(5, 120)
+      await ran(6, 100, {}, 'failed')
+      const like = { instance, pipelineId: 1, projectId: 3, project: 'acme/shop', ref: 'main', source: 'push' }
+      const about = async (more: object = {}, limit = 10): Promise<readonly number[]> =>
+        (await store.views.tookAbout({ ...like, tookMs: 100_000.4, since: t0, ...more }, limit)).map(
+          ({ pipelineId }) => pipelineId,
+        )
+      expect(await about()).toEqual([2, 3, 4])
+      expect(await about({}, 1)).toEqual([2])
+      expect(await about({ since: t0 + 2_500_000 })).toEqual([3, 4])
+      expect(await about({ projectId: 4 })).toEqual([])
+      expect(await about({ instance: 'https://elsewhere.example' })).toEqual([])
+    })
+
     it('names each project once', async () => {
       await manyRuns({ store, runs: 300, until: t0 })
       const paths = await store.views.projects(100)

@@ -6,6 +6,7 @@ import { runCard, runCardShape } from './run-card.ts'
 import { jobSectionsShape, sectionsOf } from '../jobs/job-sections.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { failedTestsOf } from './failed-tests.ts'
+import { usualRunOf } from './usual-run.ts'
 import { usualShape } from './usual.ts'
 import { verdictOfRun, verdictShape } from './verdict.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
@@ -71,7 +72,7 @@ export async function pipelineDetail(
   const jobUsuals = Object.fromEntries([...usuals].filter(([name]) => name !== ''))
   return {
     pipeline,
-    verdict: verdictOfRun(pipeline, { usual, jobUsuals, tests }),
+    verdict: verdictOfRun(pipeline, { usual, usualRun: await usualRunOf(parts, pipeline, usual), tests }),
     family,
     usual,
     jobUsuals,

@@ -6,7 +6,7 @@ import { compareChoice } from './compare.ts'
 import { card, crumbs, empty, facts, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { membersOf } from './family.ts'
-import { jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
+import { compareAddress, jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { askedJobs, jobFilterForm, shownJobs, type JobFilter } from './job-filter.ts'
 import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from '../layout/attributes.ts'
@@ -102,7 +102,8 @@ function heading({ pipeline, verdict, usual, traceId, traceUrl }: PipelineDetail
         ${link !== undefined && html`<a class="button" href="${link}" rel="noreferrer">Open the trace</a>`}
       </span>
     </div>
-    ${verdictLine(verdict)} ${compareChoice(pipeline, undefined, context)}
+    ${verdictLine(verdict, other => compareAddress(context.base, pipeline, other, context))}
+    ${compareChoice(pipeline, undefined, context)}
     ${facts([
       [
         'Pipeline',

@@ -1,11 +1,19 @@
 // The verdict about a pipeline or a job, for its page and the JSON API.
 import { z } from 'zod'
 import { html, type Content } from '../layout/html.ts'
-import { jobVerdict, pipelineVerdict, verdictOutcomes, type FailedTests, type Verdict } from '../../model/verdict.ts'
+import {
+  jobVerdict,
+  pipelineVerdict,
+  verdictOutcomes,
+  type FailedTests,
+  type RanOnce,
+  type UsualJob,
+  type Verdict,
+} from '../../model/verdict.ts'
 import { minRuns, type Usual } from './usual.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { startOf, type JobCard, type RunCard } from './run-card.ts'
-import { verdictPartKinds, type JudgedJob, type UsualJob, type VerdictPart } from '../../model/verdict-parts.ts'
+import { verdictPartKinds, type JudgedJob, type VerdictPart } from '../../model/verdict-parts.ts'
 import { verdictSentence } from '../../model/verdict-sentence.ts'
 import { labelOf, type JobSections } from '../jobs/job-sections.ts'
 
@@ -24,31 +32,42 @@ export const verdictShape = z
         }) satisfies z.ZodType<VerdictPart>,
       )
       .describe('The longest first. They add up to `ms`.'),
+    comparedWith: z
+      .number()
+      .optional()
+      .describe('ID of the pipeline with which it is compared: the usual one, whose duration is the median.'),
   })
   .describe('Why it took as long as it did, or where it failed. Absent while it has not ended.')
 export type ShownVerdict = Shaped<typeof verdictShape>
 
 interface Known {
   readonly usual: Usual | undefined
-  /** By job name. */
-  readonly jobUsuals: Readonly<Record<string, Usual>>
+  readonly usualRun: RunCard | undefined
   /** By job id. */
   readonly tests: ReadonlyMap<number, FailedTests>
 }
 
 /** Undefined while the pipeline has not ended. */
-export function verdictOfRun(card: RunCard, { usual, jobUsuals, tests }: Known): ShownVerdict | undefined {
-  const [start, spent] = [startOf(card), card.spentMs]
-  if (start === undefined || spent === undefined) return undefined
+export function verdictOfRun(card: RunCard, { usual, usualRun, tests }: Known): ShownVerdict | undefined {
+  const ran = ranOnce(card)
+  if (ran === undefined) return undefined
   const { ms } = usualTimes(usual)
-  const jobs = new Map(Object.entries(jobUsuals).map(([name, one]) => [name, usualTimes(one)]))
-  return shownVerdict(
-    pipelineVerdict({
-      ...{ status: card.status, start, end: start + spent, tests },
-      jobs: card.jobs.map(judged),
-      usual: ms === undefined ? undefined : { ms, jobs },
-    }),
-  )
+  const run = usualRun && ranOnce(usualRun)
+  const found = pipelineVerdict({
+    ...ran,
+    status: card.status,
+    tests,
+    usual: ms === undefined ? undefined : { ms, run },
+  })
+  const isCompared = found !== undefined && ['slower', 'faster', 'usual'].includes(found.outcome)
+  return found && { ...shownVerdict(found), comparedWith: isCompared ? usualRun?.pipelineId : undefined }
+}
+
+function ranOnce(card: RunCard): RanOnce | undefined {
+  const [start, spent] = [startOf(card), card.spentMs]
+  return start === undefined || spent === undefined
+    ? undefined
+    : { start, end: start + spent, jobs: card.jobs.map(judged) }
 }
 
 /** Undefined while the job has not ended, and if it never ran. */
@@ -60,27 +79,29 @@ export function verdictOfJob(
 ): ShownVerdict | undefined {
   const { sections: all = [] } = sections ?? {}
   const failedIn = all.findLast(({ failed }) => failed === true)
-  return shownVerdict(
-    jobVerdict({
-      ...judged(job),
-      ...{ usual: usualTimes(usual), tests },
-      sections: all
-        .filter(({ parent }) => parent === undefined)
-        .map(section => ({ name: labelOf(section), start: section.start, end: section.end })),
-      failedIn: failedIn && labelOf(failedIn),
-    }),
-  )
+  const found = jobVerdict({
+    ...judged(job),
+    ...{ usual: usualTimes(usual), tests },
+    sections: all
+      .filter(({ parent }) => parent === undefined)
+      .map(section => ({ name: labelOf(section), start: section.start, end: section.end })),
+    failedIn: failedIn && labelOf(failedIn),
+  })
+  return found && shownVerdict(found)
 }
 
-/** The sentence at the top of a page. */
-export function verdictLine(verdict: ShownVerdict | undefined): Content {
+/** The sentence at the top of a page. `href`: of the comparison with another pipeline. */
+export function verdictLine(verdict: ShownVerdict | undefined, href?: (pipelineId: number) => string): Content {
   if (verdict === undefined) return ''
-  const { sentence } = verdict
-  return html`<p class="verdict">${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.</p>`
+  const { sentence, comparedWith } = verdict
+  const link =
+    comparedWith !== undefined &&
+    href !== undefined &&
+    html` <a href="${href(comparedWith)}">Compare with #${comparedWith}, which took as long as usual</a>`
+  return html`<p class="verdict">${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.${link}</p>`
 }
 
-function shownVerdict(verdict: Verdict | undefined): ShownVerdict | undefined {
-  if (verdict === undefined) return undefined
+function shownVerdict(verdict: Verdict): ShownVerdict {
   const { outcome, ms, parts } = verdict
   return { sentence: verdictSentence(verdict), outcome, ms, parts }
 }

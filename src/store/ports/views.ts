@@ -44,6 +44,19 @@ export interface ListedKey extends RunKey {
   readonly createdAt: Millis
 }
 
+/** What a run is like that took about as long as another. */
+export interface LikeRun extends RunKey {
+  readonly projectId: number
+  /** Full path. */
+  readonly project: string
+  readonly ref?: string | undefined
+  readonly source?: string | undefined
+  /** ms. */
+  readonly tookMs: number
+  /** Created at or after. */
+  readonly since: Millis
+}
+
 export interface SeenRun {
   readonly instance: string
   /** On the platform's clock. */
@@ -108,6 +121,11 @@ export interface Views {
   lastFinished(limit: number): Promise<readonly StoredRun[]>
   /** One page of a list. A text or a job is searched in a limited number of runs at a time. */
   search(query: RunQuery): Promise<RunPage>
+  /**
+   * Other runs of the same project that succeeded and took about as long (within a tenth), of its last 2,000: those of the same ref or source first,
+   * then those whose duration is nearest; at most `limit`.
+   */
+  tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
   /** Keys of runs, the last stored first; `before`: only rows with lower ids. */
   listedKeys(limit: number, before?: number): Promise<readonly ListedKey[]>
   /** The length of a list without text and job; undefined if it is longer than `maxCounted`. */

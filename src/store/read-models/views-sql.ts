@@ -11,6 +11,8 @@ import type { RunKey } from '../../model/observation.ts'
 import { maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
+/** Runs of a project whose durations are compared. */
+const maxAbout = 2_000
 /** Runs whose times are compared with the clock. */
 const maxSeen = 200
 
@@ -106,6 +108,21 @@ export function viewsOn(
       return load(idsOf(rows))
     },
     search: async query => searchRuns(ask, load, query),
+    tookAbout: async ({ instance, pipelineId, projectId, project, ref = '', source = '', tookMs, since }, limit) => {
+      const rows = await ask(
+        `SELECT instance, pipeline_id FROM (
+           SELECT instance, pipeline_id, project_id, ref, source, abs(finished_at - created_at - ?4) AS distance
+           FROM listed_runs WHERE project = ?1 AND created_at >= ?2 AND status = 'success'
+           ORDER BY created_at DESC, run_id DESC LIMIT ${maxAbout}) AS recent
+         WHERE instance = ?3 AND project_id = ?5 AND pipeline_id <> ?6 AND distance <= ?7
+         ORDER BY (CASE WHEN ref = ?8 THEN 0 ELSE 1 END) + (CASE WHEN source = ?9 THEN 0 ELSE 1 END), distance, pipeline_id
+         LIMIT ${limit}`,
+        [project, since, instance, tookMs, projectId, pipelineId, tookMs / 10, ref, source].map(value =>
+          typeof value === 'number' ? Math.round(value) : value,
+        ),
+      )
+      return rows.map(keyOf)
+    },
     listedKeys: async (limit, before = Number.MAX_SAFE_INTEGER) => {
       const rows = await ask(
         `SELECT run_id, instance, pipeline_id, parent_id, created_at FROM listed_runs WHERE run_id < ?1

@@ -1,0 +1,17 @@
+// The figures that the sentence of a verdict says, read back.
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** ms of each phrase, negative for what is less. */
+export function saidOf(phrases: string): number[] {
+  return phrases.split(', ').flatMap(phrase => {
+    const figure = /^((?:[\d.]+ (?:ms|s|m|h|d) ?)+)(less )?/.exec(phrase)
+    if (figure === null) return []
+    const [, text = '', less] = figure
+    const ms = [...text.matchAll(/([\d.]+) (\w+)/g)].reduce(
+      (sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0),
+      0,
+    )
+    return [less === undefined ? ms : -ms]
+  })
+}
