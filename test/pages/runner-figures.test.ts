@@ -45,6 +45,8 @@ describe('the figures of a set of tags', () => {
     ]
     expect(tagSetFigures(jobs, [], period)[0]).toMatchObject({
       jobs: 2,
+      // The mean of the two in the middle.
+      waitP50Ms: 32_500,
       waitP95Ms: 60_000,
       longest: { jobId: 3, waitMs: 60_000 },
     })
