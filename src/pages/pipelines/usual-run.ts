@@ -5,8 +5,8 @@ import { day } from '../../store/ports/trends.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import type { PagesParts } from '../ports.ts'
 
-/** Runs that are read to find one of the same name and class of branches. */
-const maxRead = 10
+/** Runs, and their jobs, that are read to find one of the same name and class of branches. */
+const [maxRuns, maxJobs] = [50, 5_000]
 
 /** Undefined if too few runs have been counted, or no such run is stored. */
 export async function usualRunOf(
@@ -19,10 +19,14 @@ export async function usualRunOf(
   const since = now() - days * day
   const like = { instance, pipelineId, projectId, project, ref, source, tookMs, since }
   const clock = await clocks()
-  for (const found of await views.tookAbout(like, maxRead)) {
+  let seen = 0
+  for (const found of await views.tookAbout(like, maxRuns)) {
+    if (seen > maxJobs) break
     const stored = await views.find(projectId, found.pipelineId, found.instance)
     const card = stored && runCard(stored, clock)
-    if (card === undefined || (branch !== undefined && card.branchClass !== branch)) continue
+    if (card === undefined) continue
+    seen += card.jobs.length
+    if (branch !== undefined && card.branchClass !== branch) continue
     if (pipelineName === undefined || card.countedAs === pipelineName) return card
   }
   return undefined

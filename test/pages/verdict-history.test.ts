@@ -1,0 +1,92 @@
+// Verdicts over a history of pipelines of random durations: what each sentence says adds up, on whatever surface.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openHouse, until, type House } from './house.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { saidOf } from '../model/said.ts'
+
+const begun = Date.now() - 6 * 3_600_000
+const random = new Random(11)
+const stages = [['build'], ['unit 1/2', 'unit 2/2', 'lint'], ['e2e', 'scan'], ['deploy']]
+const usually = new Map(stages.flat().map(name => [name, 20 + Math.floor(random.next() * 200)]))
+
+function webhook(id: number): string {
+  const at = (seconds: number): string => new Date(begun + id * 180_000 + seconds * 1_000).toISOString()
+  let began = 0
+  const builds = stages.flatMap((names, stage) => {
+    const start = began
+    return names.map((name, index) => {
+      const queued = Math.floor(random.next() * 9)
+      const took = Math.round((usually.get(name) ?? 0) * (0.6 + random.next() * (id % 5 === 0 ? 1.6 : 0.8)))
+      began = Math.max(began, start + queued + took)
+      return {
+        ...{
+          id: id * 100 + stage * 10 + index,
+          name,
+          stage: `stage ${stage}`,
+          status: 'success',
+          queued_duration: queued,
+        },
+        ...{ created_at: at(0), started_at: at(start + queued), finished_at: at(start + queued + took) },
+      }
+    })
+  })
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: {
+      ...{ id, ref: 'main', status: 'success', source: 'push', sha: 'a'.repeat(40) },
+      ...{ created_at: at(0), finished_at: at(began) },
+    },
+    project: {
+      ...{ id: 3, name: 'shop', path_with_namespace: 'acme/shop', default_branch: 'main' },
+      web_url: 'https://git.example.com/acme/shop',
+    },
+    builds,
+  })
+}
+
+let house: House
+const count = 60
+beforeAll(async () => {
+  house = await openHouse()
+  for (let id = 1; id <= count; id += 1) await house.post(webhook(id))
+  await until(async () => {
+    const { open, runs } = await house.daemon.store.runs.count()
+    return runs === count && open === 0
+  }, 20_000)
+  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+})
+afterAll(async () => house.close())
+
+interface Detail {
+  readonly pipeline: { readonly spentMs: number }
+  readonly verdict: {
+    readonly sentence: string
+    readonly outcome: string
+    readonly ms: number
+    readonly comparedWith?: number
+    readonly parts: readonly { readonly ms: number }[]
+  }
+}
+
+it('explains every difference from the usual within a tenth, by a run that the page names', async () => {
+  const details = new Map<number, Detail>()
+  for (let id = 1; id <= count; id += 1) {
+    details.set(id, (await (await fetch(`${house.url}/api/pipelines/3/${id}`)).json()) as Detail)
+  }
+  let differing = 0
+  for (const [id, { pipeline, verdict }] of details) {
+    const { sentence, outcome, ms, comparedWith, parts } = verdict
+    const other = details.get(comparedWith ?? 0)
+    expect(other, `a run that took as long as usual, for ${id}`).toBeDefined()
+    expect(ms).toBe(pipeline.spentMs - (other?.pipeline.spentMs ?? 0))
+    expect(parts.reduce((sum, part) => sum + part.ms, 0)).toBe(ms)
+    if (outcome === 'usual') continue
+    differing += 1
+    const said = saidOf(sentence.split(': ')[1] ?? '')
+    const unsaid = ms - said.reduce((sum, one) => sum + one, 0)
+    expect(Math.abs(unsaid), sentence).toBeLessThanOrEqual(Math.abs(ms) / 10)
+    const page = await (await fetch(`${house.url}/pipelines/3/${id}`)).text()
+    expect(page).toContain(`${sentence.slice(1)}.`)
+  }
+  expect(differing).toBeGreaterThan(count / 3)
+})
