@@ -181,7 +181,7 @@ is the way to change over. They are only scraped, never pushed, and come from th
   pipelines have none. A project has the ${maxRefs} refs and the ${maxRefs} environments with the newest pipelines and deployments, and each metric at most \`PIPESPAN_METRICS_MAX_SERIES\` series of a project, those of the newest pipelines; there is no overflow series. Hidden projects
   (\`PIPESPAN_PAGES_HIDE\`) have none.
 - Statuses are sparse, as by default there: only the current status has a series, with the value 1. Unknown values are 0, and unknown labels are empty: \`topics\`, \`variables\`, \`environment_id\` and \`external_url\` always. \`available\` is always \`true\`.
-- \`gitlab_ci_pipeline_run_count\` and \`gitlab_ci_environment_deployment_count\` count what was ever stored: a series begins with the number of all of them, at least 1, and continues after a restart, alike in all replicas.
+- \`gitlab_ci_pipeline_run_count\` and \`gitlab_ci_environment_deployment_count\` count what was stored when they were first switched on, and all since: a series begins with that number, at least 1, and continues after a restart, alike in all replicas.
   \`gitlab_ci_pipeline_job_run_count\` begins at 0 with the first job of a name, stage and tags that a process sees on a ref, and begins anew with each process, which Prometheus sees as a reset. As with the exporter, other runners, triggers and failures change its labels, not its value.
 - The first scrape after a start reads the list of all stored pipelines and deployments, 2,000 rows at a time; later ones read what was added. With 100,000 pipelines of 50 refs in SQLite the first takes about 0.3 s, later ones under 50 ms.
 - The metrics of test reports need \`PIPESPAN_TESTS=true\`. Each suite is a job, as on the platform.
