@@ -78,18 +78,24 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   /** The answer, if the headers alone decide it; undefined: read the body. */
   function answerToHeaders(headers: Headers, admission: Admission): Answer | undefined {
     if ('refused' in admission) return { refused: admission.refused }
-    // Before the other checks: a refusal of an unwanted event would make the platform disable the webhook in the end.
-    const unwanted = 'admitted' in admission ? unwantedOf(headers) : undefined
-    if (unwanted !== undefined) return unwanted
+    const refused = refusalOf(headers)
+    return refused && unlessUnwanted(refused, headers, admission)
+  }
+
+  function refusalOf(headers: Headers): Answer | undefined {
     if (!isJson(headers['content-type'])) return { refused: 'type' }
     const encoding = headers['content-encoding']
     if (typeof encoding === 'string' && encoding.toLowerCase() !== 'identity') return { refused: 'encoding' }
-    if (Number(headers['content-length'] ?? 0) > maxBody) return { refused: 'size' }
-    return undefined
+    return Number(headers['content-length'] ?? 0) > maxBody ? { refused: 'size' } : undefined
   }
 
-  function unwantedOf(headers: Headers): Answer | undefined {
-    const kind = reads.unwanted(headers)
+  /** A refusal of an unwanted event would make the platform disable the webhook in the end. Without its body, the header says what it is. */
+  function unlessUnwanted(refused: Answer, headers: Headers, admission: Admission): Answer {
+    return ('admitted' in admission ? unwantedOf(headers) : undefined) ?? refused
+  }
+
+  function unwantedOf(headers: Headers, body?: Buffer): Answer | undefined {
+    const kind = reads.unwanted(headers, body && (() => body))
     if (kind === undefined) return undefined
     count(`ignored ${kind}`)
     return notOfInterest
@@ -99,7 +105,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     const { outcome, claim, discard } = readBody(request.raw, maxBody, budget, turns, standingOf(request, admission))
     try {
       const read = await outcome
-      if ('refused' in read) return read
+      if ('refused' in read) return unlessUnwanted(read, request.headers, admission)
       const isSigned = 'verify' in admission
       const sender = isSigned ? admission.verify(read.body) : senderOf(admission)
       if (isSigned) {
@@ -109,7 +115,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
         }
         peers.proved(request.raw.socket, request.ip)
       }
-      const unwanted = unwantedOf(request.headers)
+      const unwanted = unwantedOf(request.headers, read.body)
       if (unwanted !== undefined) return unwanted
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
       if (!claim.prove(read.body.length)) return { refused: 'budget' }

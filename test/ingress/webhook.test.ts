@@ -170,6 +170,24 @@ describe('a duplicate or irrelevant delivery', () => {
     expect((await store.inbox.state()).waiting).toBe(0)
   })
 
+  test.each(['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Weather Hook'])(
+    'is accepted under the name %s if its body is about a pipeline or a job, of any size',
+    async event => {
+      const { post, store, ingress } = await runIngress()
+      const bodies = ['{"object_kind":"pipeline"}', '{"object_kind":"build"}', '{"object_attributes":{},"builds":[]}']
+      const padding = 'x'.repeat(100_000)
+      const large = bodies.map(body => `{"padding":"${padding}",${body.slice(1)}`)
+      const first = `{"object_kind":"pipeline","padding":"${padding}"}`
+      for (const body of [...bodies, ...large, first])
+        expect((await post(body, { ...withToken, 'x-service-event': event })).status).toBe(202)
+      expect(
+        await post(`{"object_kind":"push","padding":"${padding}"}`, { ...withToken, 'x-service-event': event }),
+      ).toMatchObject({ status: 200, message: 'Events of this kind are ignored.' })
+      expect(ingress.counts.ignored).toEqual({ push: 1 })
+      expect((await store.inbox.state()).waiting).toBe(bodies.length * 2 + 1)
+    },
+  )
+
   test('that is a huge push event is discarded without closing the connection', async () => {
     const { port } = await runIngress({ maxBody: 1_000_000 })
     const connection = await openRaw(port)

@@ -1,6 +1,6 @@
 // Reads the headers of a delivery, for one profile and one selection of events. The ingress thread loads it.
 import { createHash } from 'node:crypto'
-import { allEventKinds, eventKindOfHeader } from './event-kind.ts'
+import { allEventKinds, eventKindOfHeader, quickEventKind } from './event-kind.ts'
 import { headerOf, type Vendor } from '../vendor.ts'
 import type { DeliveryHeaders, Headers } from '../port/webhook.ts'
 import type { EventSelection } from './event-selection.ts'
@@ -14,8 +14,10 @@ export function createDeliveryHeaders(
     token: headers => headerOf(headers, 'Token', profile),
     event: headers => headerOf(headers, 'Event', profile)?.trim() ?? '',
     instance: headers => headerOf(headers, 'Instance', profile),
-    unwanted: headers => {
-      const kind = eventKindOfHeader(headerOf(headers, 'Event', profile))
+    unwanted: (headers, body) => {
+      const named = eventKindOfHeader(headerOf(headers, 'Event', profile))
+      if (named === undefined || events.takes(named)) return undefined
+      const kind = body === undefined ? named : quickEventKind(named, body())
       return kind === undefined || events.takes(kind) ? undefined : kind
     },
     key: deliveryKey,

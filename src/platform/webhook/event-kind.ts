@@ -1,4 +1,5 @@
-// The kind of a webhook delivery, by its event header, else by its body.
+// The kind of a webhook delivery. Its body decides, because platforms and relays display other names in the event header; the header helps where the
+// body names no kind.
 import { itemCount } from './wire-items.ts'
 
 /** Kinds that become observations of pipelines. */
@@ -43,21 +44,52 @@ export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
 }
 
 /**
- * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if the body must decide: `System Hook` covers many kinds, a relay
+ * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if it names none: `System Hook` covers many kinds, a relay
  * may have lost the header, and a platform may display other names than `… Hook`.
  */
 export function eventKindOfHeader(event: string | undefined): EventKind | undefined {
   const [, name] = /^(.+) hook$/.exec(event?.trim().toLowerCase() ?? '') ?? []
-  return name === undefined || name === 'system' ? undefined : named(name.replaceAll(' ', '_'))
+  return name === undefined || name === 'system' ? undefined : kindNamed(name.replaceAll(' ', '_'))
+}
+
+/**
+ * The kind of a delivery. The header counts where the body names no kind, and for confidential issues and notes, whose bodies name the kind of
+ * all issues and notes.
+ */
+export function eventKindOf(named: EventKind | undefined, body: unknown): EventKind {
+  return eitherKind(named, eventKindOfBody(body))
+}
+
+function eitherKind(named: EventKind = 'unknown', ofBody: EventKind): EventKind {
+  if (named === 'unknown') return ofBody
+  return ofBody === 'unknown' || ofBody === 'system' || named === `confidential_${ofBody}` ? named : ofBody
+}
+
+/** Larger bodies are not parsed for their kind, bytes. */
+const maxParsed = 64 * 1024
+/** The platform writes the kind first. */
+const kindFirst = /^(?:\xef\xbb\xbf)?\s*\{\s*"object_kind"\s*:\s*"(\w{1,64})"/
+
+/** The kind of a delivery before it is processed. Undefined if only all of a large body tells. */
+export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | undefined {
+  const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_024)).toString('latin1')
+  const [, first] = kindFirst.exec(head) ?? []
+  if (first !== undefined) return eitherKind(named, kindNamed(first))
+  if (body.length > maxParsed) return undefined
+  try {
+    return eventKindOf(named, JSON.parse(new TextDecoder().decode(body)))
+  } catch {
+    return named
+  }
 }
 
 /** By `object_kind`, else `event_name`, else the fields of the body. */
 export function eventKindOfBody(body: unknown): EventKind {
   if (!isRecord(body)) return 'unknown'
   const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body
-  if (typeof objectKind === 'string') return named(objectKind)
+  if (typeof objectKind === 'string') return kindNamed(objectKind)
   if (typeof eventName === 'string') {
-    const kind = named(eventName)
+    const kind = kindNamed(eventName)
     return kind === 'unknown' ? kindOfName(eventName) : kind
   }
   if (isRecord(attributes) && (itemCount(builds) ?? itemCount(jobs)) !== undefined) return 'pipeline'
@@ -71,7 +103,7 @@ function kindOfName(name: string): EventKind {
 }
 
 /** The platform still calls a job a build in some places. */
-function named(name: string): EventKind {
+function kindNamed(name: string): EventKind {
   if (name === 'build') return 'job'
   return kinds.has(name) ? (name as EventKind) : 'unknown'
 }

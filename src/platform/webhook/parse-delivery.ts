@@ -1,6 +1,6 @@
 // Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other.
 import { Fault, PayloadError } from '../../lib/fault.ts'
-import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
+import { eventKindOf, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
 import { eventShape, readEvent } from './read-event.ts'
 import { noEvent, type EventSelection } from './event-selection.ts'
 import { createTextRedaction, type RedactText } from '../../lib/text-redaction.ts'
@@ -8,11 +8,12 @@ import { pickJson } from './json-pick.ts'
 import { ReportFault } from '../reports/report-fault.ts'
 import { hookShape, readJobHook, readPipelineHook } from './payload.ts'
 import type { HookContext } from './hook-project.ts'
+import type { Shape } from './wire-shape.ts'
 import type { Parsed } from '../port/webhook.ts'
 import type { Vendor } from '../vendor.ts'
 
 export interface Delivery {
-  /** The event header, such as `Pipeline Hook`. Without it the body decides the kind. */
+  /** The event header, such as `Pipeline Hook`. It counts where the body names no kind. */
   readonly event?: string | undefined
   /** The instance header: the platform's base URL. */
   readonly instance?: string | undefined
@@ -38,13 +39,12 @@ const decoder = new TextDecoder()
 
 /** At once, of any size: a body of 25 MiB takes a quarter of a second. */
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
+  const named = eventKindOfHeader(delivery.event)
   try {
-    const named = eventKindOfHeader(delivery.event)
-    if (named !== undefined && !isTaken(named, options)) return { outcome: 'ignored', kind: named }
     const json: unknown = JSON.parse(decoder.decode(delivery.body))
-    return read(json, named ?? eventKindOfBody(json), delivery, options)
+    return read(json, eventKindOf(named, json), delivery, options)
   } catch (error) {
-    return refused(error)
+    return refused(error, named, options)
   }
 }
 
@@ -55,21 +55,22 @@ export function parseInTurns(delivery: Delivery, options: ParseOptions): Parsed 
 }
 
 async function parseLarge(delivery: Delivery, options: ParseOptions): Promise<Parsed> {
+  const named = eventKindOfHeader(delivery.event)
   try {
-    const named = eventKindOfHeader(delivery.event)
-    if (named !== undefined && !isTaken(named, options)) return { outcome: 'ignored', kind: named }
-    const json = await pickJson(delivery.body, isEvent(named) ? eventShape : hookShape(options.wanted?.variables))
-    const kind = named ?? eventKindOfBody(json)
-    // If only the body says of which kind it is, it was parsed with the shape of another.
-    const whole = isEvent(kind) && !isEvent(named) ? await pickJson(delivery.body, eventShape) : json
-    return read(whole, kind, delivery, options)
+    const shapeOf = (kind: EventKind | undefined): Shape =>
+      isEvent(kind) ? eventShape : hookShape(options.wanted?.variables)
+    const json = await pickJson(delivery.body, shapeOf(named))
+    const kind = eventKindOf(named, json)
+    // If the body is of another kind than the header says, it was parsed with the shape of that.
+    const isOfOther = isEvent(kind) !== isEvent(named) && isTaken(kind, options)
+    return read(isOfOther ? await pickJson(delivery.body, shapeOf(kind)) : json, kind, delivery, options)
   } catch (error) {
-    return refused(error)
+    return refused(error, named, options)
   }
 }
 
-function isTaken(named: EventKind, { events = noEvent }: ParseOptions): boolean {
-  return events.takes(named)
+function isTaken(kind: EventKind, { events = noEvent }: ParseOptions): boolean {
+  return events.takes(kind)
 }
 
 function isEvent(kind: EventKind | undefined): boolean {
@@ -86,9 +87,10 @@ function read(json: unknown, kind: EventKind, { instance }: Delivery, options: P
   return { outcome: 'event', event: readEvent(row, json, context, { profile, redactText }) }
 }
 
-/** The messages of parsers are not used, as they may quote the body. */
-function refused(error: unknown): Parsed {
+/** The messages of parsers are not used, as they may quote the body. A body that is not JSON is of the kind that its header names. */
+function refused(error: unknown, named: EventKind | undefined, options: ParseOptions): Parsed {
   const isNoJson = error instanceof SyntaxError || error instanceof ReportFault
+  if (isNoJson && named !== undefined && !isTaken(named, options)) return { outcome: 'ignored', kind: named }
   const fault = isNoJson ? notJson() : error instanceof Fault ? error : unreadable(error)
   return { outcome: 'unparseable', reason: fault.message }
 }

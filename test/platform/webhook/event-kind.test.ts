@@ -1,6 +1,12 @@
 // What deliveries are about, by header and by body.
 import { describe, expect, it } from 'vitest'
-import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob } from '../../../src/platform/webhook/event-kind.ts'
+import {
+  eventKindOf,
+  eventKindOfBody,
+  eventKindOfHeader,
+  isPipelineOrJob,
+  quickEventKind,
+} from '../../../src/platform/webhook/event-kind.ts'
 
 describe('the event header', () => {
   it.each([
@@ -63,4 +69,18 @@ it('pipeline and job events are accepted whatever is selected', () => {
   expect(isPipelineOrJob('job')).toBe(true)
   expect(isPipelineOrJob('deployment')).toBe(false)
   expect(isPipelineOrJob('unknown')).toBe(false)
+})
+
+describe('the kind before a delivery is processed', () => {
+  it.each(['pipeline', 'build', 'push', 'note'])('is that of its body, %s, or left open', kind => {
+    const padding = 'x'.repeat(70_000)
+    const bodies = [{ object_kind: kind }, { object_kind: kind, padding }, { padding, object_kind: kind }]
+    const found = bodies.map(body => quickEventKind('issue', Buffer.from(JSON.stringify(body))))
+    const expected = eventKindOf('issue', { object_kind: kind })
+    expect(found).toEqual([expected, expected, undefined])
+  })
+
+  it('is that of the header if the body is no JSON', () => {
+    for (const body of ['', 'push', '{"object_kind":']) expect(quickEventKind('push', Buffer.from(body))).toBe('push')
+  })
 })

@@ -43,14 +43,37 @@ describe('a payload file', () => {
 })
 
 describe('the kind', () => {
-  it('of the header takes precedence over the body', () => {
-    expect(parse(jsonOf('pipeline-failed'), { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
+  it.each([
+    ...['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Job Hook', 'Note Hook', 'Weather'],
+    ...['System Hook', '', undefined],
+  ])('is what the body says, whatever the header: %s', async event => {
+    for (const [name, kind] of [
+      ['pipeline-failed', 'pipeline'],
+      ['job-failed', 'job'],
+    ] as const) {
+      const body = Buffer.from(JSON.stringify(jsonOf(name)))
+      for (const large of [0, Infinity]) {
+        const parsed = await parseInTurns({ event, body }, { ...plain, large })
+        expect(parsed.outcome).toBe('observation')
+        if (parsed.outcome === 'observation')
+          expect(parsed.observation.pipeline !== undefined).toBe(kind === 'pipeline')
+      }
+    }
+    expect(parse(jsonOf('push'), { event })).toEqual({ outcome: 'ignored', kind: 'push' })
+  })
+
+  it('of the header counts if the body names none, or a broader one', () => {
     expect(parse({}, { event: 'Teleport Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
+    expect(parse({}, { event: 'Note Hook' })).toEqual({ outcome: 'ignored', kind: 'note' })
+    expect(parse({ event_name: 'teleport' }, { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
+    const issue = { object_kind: 'issue' }
+    const event = 'Confidential Issue Hook'
+    expect(parse(issue, { event })).toEqual({ outcome: 'ignored', kind: 'confidential_issue' })
     expect(parse(jsonOf('pipeline-failed'), { event: 'Pipeline Hook' }).outcome).toBe('observation')
     expect(parse(jsonOf('job-failed'), { event: 'Build Hook' }).outcome).toBe('observation')
   })
 
-  it('of an ignored event is recognised without reading its body', () => {
+  it('of an ignored event is that of the header if the body cannot be read', () => {
     const body = new Uint8Array([0xff])
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
