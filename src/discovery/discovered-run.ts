@@ -1,12 +1,12 @@
 // Decides whether a pipeline in one of the platform's lists is news, and when to fetch it. What a webhook reported is no news.
-import { newestSecondOf, versioned } from '../model/versioned.ts'
+import { knownOf, newestSecondOf, versioned } from '../model/versioned.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { isFromRest } from '../model/pipeline.ts'
 import { lastAttempt, type Run } from '../model/run.ts'
 import { second, type Millis } from '../model/instant.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { ListedPipeline } from '../platform/port.ts'
-import type { ProjectFacts } from '../model/observation.ts'
+import type { ObservedPipeline, ProjectFacts } from '../model/observation.ts'
 import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 
 export interface DiscoveryRules {
@@ -52,6 +52,7 @@ export function discover(
       const facts = { ...item.project, ...project }
       const run: Run = {
         ...(known?.run ?? { key, project: versioned('', facts), attempts: [], jobs: new Map() }),
+        listed: listedOf(item),
         ...(item.mergeRequest && { listedMergeRequest: item.mergeRequest }),
       }
       const at = now + delayOf(item, known, rules)
@@ -65,13 +66,22 @@ export function discover(
   }
 }
 
+/** When a pipeline in a list last changed. Undefined if the list has no time at all. */
+export function changedAt({ updatedAt, finishedAt, createdAt }: ListedPipeline): Millis | undefined {
+  return updatedAt ?? finishedAt ?? createdAt
+}
+
+function listedOf({ status, facts, mergeRequest, createdAt, finishedAt, updatedAt }: ListedPipeline): ObservedPipeline {
+  return {
+    facts: knownOf({ ...facts, status, mergeRequest: mergeRequest ?? facts?.mergeRequest }),
+    times: knownOf({ createdAt, finishedAt, updatedAt }),
+  }
+}
+
 /** True for a pipeline that ended long ago and that no webhook reported: it must not delay active or recent ones. `now`: the platform's time. */
-export function isHistory(
-  { status, updatedAt = 0 }: ListedPipeline,
-  known: StoredRun | undefined,
-  now: Millis,
-): boolean {
-  return isTerminal(status) && known?.firstSeenBy.webhook === undefined && updatedAt < now - recent
+export function isHistory(item: ListedPipeline, known: StoredRun | undefined, now: Millis): boolean {
+  const { webhook } = known?.firstSeenBy ?? {}
+  return isTerminal(item.status) && webhook === undefined && (changedAt(item) ?? now) < now - recent
 }
 
 function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules: DiscoveryRules): number {
@@ -82,11 +92,12 @@ function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules
 
 /** True if the item is news. Only compares times of the platform's clock. */
 export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedPipeline): boolean {
-  const { pipeline } = run
+  const { pipeline, listed } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  // `endedAt`: a request failed, and is repeated a day later.
-  if (pipeline === undefined && last === undefined) return (ended || isBlocked(status)) && timing.endedAt === undefined
+  // It is being asked for already.
+  if (listed?.facts.status === status && (updatedAt ?? 0) <= (listed.times.updatedAt ?? 0)) return false
+  if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
   const knownUpTo: Millis = Math.max(
     pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version),
     second(pipeline?.times.updatedAt),
@@ -94,7 +105,7 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
     second(last?.finish),
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
-  if (status !== knownStatus) return ended && second(updatedAt) >= knownUpTo
+  if (status !== knownStatus) return ended && (updatedAt === undefined || second(updatedAt) >= knownUpTo)
   // The platform's `updated_at` is exact: a later one means another change.
   const answeredAt =
     pipeline !== undefined && isFromRest(pipeline.record.version) ? pipeline.times.updatedAt : undefined

@@ -1,4 +1,5 @@
 // The poller's state of each recently active project: how far it has read, and which pipelines are active.
+import { changedAt } from './discovered-run.ts'
 import type { Millis } from '../model/instant.ts'
 import type { ListedPipeline } from '../platform/port.ts'
 import type { PolledProject } from '../store/ports/discovery-documents.ts'
@@ -44,14 +45,16 @@ export function newEntry(project: number | string, since: Millis, path?: string)
   return { project, ...(path !== undefined && { path }), seen: since, childrenSeen: since, ranAt: 0, active: [] }
 }
 
-/** The entry after a page of its list. */
-export function withItems(before: BookEntry, items: readonly ListedPipeline[]): BookEntry {
+/** The entry after a page of its list. `now`: on the platform's clock, for lists without times. */
+export function withItems(before: BookEntry, items: readonly ListedPipeline[], now: Millis): BookEntry {
   const active = new Map(before.active)
   let { ranAt } = before
-  for (const { id, status, updatedAt = 0 } of items) {
-    ranAt = Math.max(ranAt, updatedAt)
+  for (const item of items) {
+    const { id, status } = item
+    const at = changedAt(item) ?? now
+    ranAt = Math.max(ranAt, at)
     if (isTerminal(status) || isBlocked(status)) active.delete(id)
-    else active.set(id, updatedAt)
+    else active.set(id, at)
   }
   const alive = [...active].filter(([, at]) => at > ranAt - maxActiveAge).slice(-maxActive)
   return { ...before, ranAt, active: alive }

@@ -96,9 +96,9 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const { id, name, path, webUrl, defaultBranch } = await client.project(facts.id, call)
       return { ...facts, ...knownOf({ id, name, path, webUrl, defaultBranch }) }
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.kind === 'unauthorized' || error.kind === 'limited') throw error
+      if (!(error instanceof PlatformError) || error.kind === 'limited') throw error
       // The token may read the pipelines of a project, but not the project.
-      return error.passing ? undefined : facts
+      return error.passing || error.kind === 'unauthorized' ? undefined : facts
     }
   }
 
@@ -126,8 +126,10 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const work: RunWork[] = []
       for (const item of items) {
         const listed = { ...item.project, ...project }
-        if (!selection.project(listed.path)) continue
-        const facts = await completed(listed)
+        // Without a URL in the list only the project itself tells its path, by which it may be left out.
+        const early = listed.path === undefined ? await completed(listed) : listed
+        if (!selection.project(early.path)) continue
+        const facts = await completed(early)
         const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
           source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'
         work.push(discover({ instance, item, project: facts }, source, priorityOf, rules, () => found.add(item.id)))

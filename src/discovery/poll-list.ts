@@ -2,6 +2,7 @@
 //
 // A change moves a pipeline to the end of the list, and those behind it move up: page 2 would then skip one. So after each page a new list begins at
 // the last time seen, which repeats some and skips none.
+import { changedAt } from './discovered-run.ts'
 import type { CallOptions, ListedPipeline, Page, PlatformClient, ResourceId } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -45,6 +46,6 @@ export async function* changedPipelines(
 }
 
 function lastChange({ items }: Page<ListedPipeline>): Millis | undefined {
-  const times = items.map(item => item.updatedAt ?? item.createdAt).filter(time => time !== undefined)
+  const times = items.map(changedAt).filter(time => time !== undefined)
   return times.length === 0 ? undefined : Math.max(...times)
 }

@@ -47,7 +47,7 @@ async function readUnderWay(
     for await (const { items, servedAt } of context.client.projectPipelines(before.project, { scope }, context.call)) {
       context.observeTime(servedAt)
       found += await context.discover(items, facts)
-      entry = withItems(entry, items)
+      entry = withItems(entry, items, context.now())
     }
   }
   if (entry.ranAt > 0) await put(entry)
@@ -69,7 +69,7 @@ async function read(
   for await (const step of changedPipelines(context.client, before.project, { since, source }, context.call)) {
     context.observeTime(step.servedAt)
     found += await context.discover(step.items, facts)
-    entry = { ...withItems(entry, step.items), [cursor]: Math.max(entry[cursor], step.seen) }
+    entry = { ...withItems(entry, step.items, context.now()), [cursor]: Math.max(entry[cursor], step.seen) }
     if (entry.ranAt > 0) await put(entry)
     if (++pages === maxPages) break
   }

@@ -31,10 +31,13 @@ export type Sweep = (allowance: number) => Promise<void>
 const day = 24 * 3_600_000
 /** Share of a day over which a sweep is spread. */
 const share = 0.9
+/** A project at which so many rounds in a row end is left to the next sweep: its answers may end each round, and the others must be read. */
+const maxEnded = 3
 
 export function createSweep(options: SweepOptions): Sweep {
   const { list, scope, context, sweeps, interval, lookback } = options
   const key = { instance: scope, group: list.key }
+  let ended: { readonly id: number; readonly times: number } | undefined
   let page:
     | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
     | undefined
@@ -89,8 +92,11 @@ export function createSweep(options: SweepOptions): Sweep {
         if (project === undefined) break
         const skip = project.archived || options.isKnown(project)
         if (!skip && !(await options.look(project, now.since))) {
-          await save(now)
-          return
+          ended = { id: project.id, times: ended?.id === project.id ? ended.times + 1 : 1 }
+          if (ended.times < maxEnded) {
+            await save(now)
+            return
+          }
         }
         current.items.shift()
         now = { ...now, count: now.count + 1 }

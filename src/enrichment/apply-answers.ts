@@ -10,14 +10,17 @@ import type { Fetched } from './fetch-run.ts'
 import type { Found } from './parents.ts'
 import type { EnrichmentItem, EnrichmentChange, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Observation, RunKey } from '../model/observation.ts'
-import type { RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
+import { mergePipeline } from '../model/pipeline.ts'
+import type { Observation, ObservedPipeline, RunKey } from '../model/observation.ts'
+import type { RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
 /** The pause before a child's parent is searched for again, and before an active job is requested again, ms. */
 const soon = 5_000
 const hour = 3_600_000
 /** After this time without an answer no more requests are sent, ms. */
 const longest = 24 * hour
+/** A pipeline that fails for this long while others are answered is exported as a list shows it, ms. */
+const patience = 15 * 60_000
 
 export interface FetchedRun extends Fetched {
   readonly family: Found
@@ -72,50 +75,90 @@ export function applyEnd(end: Observation, rules: MergeRules): RunWork {
 }
 
 /**
- * No answer will come: the pipeline was deleted (`gone`), is on another platform (`foreign`), access to it is refused, or to everything (`stopped`). If
- * the run has ended, or is gone, it is exported as known so far.
+ * Why a pipeline was not answered. `gone`: it was deleted. `foreign`: it is on another platform. `refused`: this one is refused; `stopped`: every request
+ * is. `failed`: this one, for now; `away`: every request, for now.
  */
-export function giveUp(
+export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
+
+/**
+ * The platform did not answer for the pipeline. It is asked for again later, unless it is gone or foreign. If no answer will come soon, and the run has
+ * ended or is gone, it is exported as known so far.
+ */
+export function applyFailure(
   { key, detail }: EnrichmentItem,
   priority: EnrichmentPriority,
-  why: 'gone' | 'foreign' | 'refused' | 'stopped',
+  why: Unanswered,
+  rules: MergeRules,
 ): RunWork {
   return {
     key,
     jobs: [],
     decide: (known, now) => {
       if (known === undefined) return undefined
-      const { timing } = known
-      // Only a list shows it: it is requested again a day later, not in every round of the poller (`isNew`).
-      const isOnlyListed = known.run.pipeline === undefined && (why === 'gone' || why === 'refused')
-      const ended = why === 'gone' || isOnlyListed ? { endedAt: timing.endedAt ?? now } : {}
+      const { run, timing } = known
+      if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
+      const again = later(known, detail, priority, now)
+      if (why === 'failed' || why === 'away') return { run, jobs: [], timing, enrichment: again }
+      // Only jobs are known: whoever has shown them shows more, or nothing will.
+      const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
+      const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
       return {
-        run: known.run,
+        run,
         jobs: [],
         timing: { ...timing, ...ended, enrichingUntil, dueAt: timing.dueAt && now },
-        enrichment: isOnlyListed
-          ? { asked: true, again: now - timing.changedAt < longest ? { detail, at: now + longest } : undefined }
+        enrichment: isUnseen
+          ? aDayLater(detail, now, timing.changedAt)
           : why === 'refused' || why === 'stopped'
-            ? later(known, detail, priority, now)
+            ? again
             : { asked: true },
       }
     },
   }
 }
 
-/** The platform did not answer: it is asked again later, while the deadline runs. */
-export function tryLater({ key, detail }: EnrichmentItem, priority: EnrichmentPriority): RunWork {
-  return {
-    key,
-    jobs: [],
-    decide: (known, now) =>
-      known && { run: known.run, jobs: [], timing: known.timing, enrichment: later(known, detail, priority, now) },
-  }
+/**
+ * A pipeline that a list shows exists, so it is asked for again even after a 404. What the list says counts once the pipeline itself is refused, or fails
+ * for too long while others are answered: its deadline begins. It also counts when nothing will be asked any more.
+ */
+function listedAfter(
+  known: StoredRun,
+  listed: ObservedPipeline,
+  priority: EnrichmentPriority,
+  why: Unanswered,
+  now: Millis,
+  rules: MergeRules,
+): RunChange {
+  const { run } = known
+  // Without a pipeline, `endedAt` only records the first failure.
+  const failedAt = known.timing.endedAt ?? now
+  const timing = run.pipeline === undefined ? { ...known.timing, endedAt: failedAt } : known.timing
+  const since = run.pipeline === undefined ? failedAt : timing.changedAt
+  const isRefused = why === 'gone' || why === 'refused'
+  const enrichment: EnrichmentChange =
+    why === 'foreign'
+      ? { asked: true }
+      : isRefused && run.attempts.length > 0
+        ? aDayLater('details', now, since)
+        : later({ timing: { ...timing, changedAt: since } }, 'details', priority, now)
+  const isLast = !('again' in enrichment) || enrichment.again === undefined
+  const isOver = isTerminal(listed.facts.status) || isBlocked(listed.facts.status)
+  const counts = isLast || (isOver && (isRefused || (why !== 'away' && now - since > patience)))
+  const observed = observedRun({ key: run.key, origin: 'rest', project: run.project.facts, pipeline: listed, jobs: [] })
+  const adds = mergePipeline(run.pipeline, observed.pipeline) !== run.pipeline
+  const change = counts && adds ? mergeIntoRun(known, observed, now, rules) : undefined
+  if (change === undefined) return { run, jobs: [], timing, enrichment }
+  const ended = isOver ? {} : { endedAt: now, dueAt: now }
+  return { ...change, run: { ...change.run, listed }, timing: { ...change.timing, ...ended }, enrichment }
+}
+
+/** Once more, a day after a refusal. */
+function aDayLater(detail: EnrichmentItem['detail'], now: Millis, since: Millis): EnrichmentChange {
+  return { asked: true, again: now - since < longest ? { detail, at: now + longest } : undefined }
 }
 
 function later(
-  { timing }: StoredRun,
+  { timing }: Pick<StoredRun, 'timing'>,
   detail: EnrichmentItem['detail'],
   priority: EnrichmentPriority,
   now: Millis,

@@ -7,7 +7,7 @@ import { createCapabilities } from './capability.ts'
 import { tokenLanes, type TokenLane } from './token-lanes.ts'
 import { createFindParents, type Found, type ParentsOptions } from './parents.ts'
 import { createSilence } from '../processing/silence.ts'
-import { applyAnswer, applyEnd, giveUp, tryLater } from './apply-answers.ts'
+import { applyAnswer, applyEnd, applyFailure, type Unanswered } from './apply-answers.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isTriggered } from '../model/family.ts'
@@ -113,7 +113,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
         ? `No token of ${key.instance} is for the groups of some projects: their details are not fetched. ${groupToken}`
         : `Webhooks come from ${key.instance}, whose API is not configured: their details are not fetched. ${sameUrl}`
       warn(isKnown ? 'token' : 'instance', what)
-      await runs.transact([giveUp(asked, priority, 'foreign')])
+      await runs.transact([applyFailure(asked, priority, 'foreign', rules)])
       return
     }
     const left = priority === 'silent' ? await silence.left(known, takenAt) : 0
@@ -161,29 +161,25 @@ export function createEnricher(options: EnricherOptions): Enricher {
       errors.answered(subject)
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      await fail(error, subject, { item: asked, priority }, lane)
+      const why = whyOf(error, subject, known.run, lane)
+      await runs.transact([applyFailure(asked, priority, why, rules)])
     }
   }
 
-  async function fail(
-    error: PlatformError,
-    subject: string,
-    { item: asked, priority }: Asked,
-    lane: Lane,
-  ): Promise<void> {
-    if (error.kind === 'not-found') {
+  function whyOf(error: PlatformError, subject: string, { key, listed }: Run, lane: Lane): Unanswered {
+    if (error.kind === 'not-found' && listed === undefined) {
       counters.gone += 1
-      warn('gone', 'a pipeline was deleted from the platform; it is exported as known so far', {
-        ...asked.key,
-        subject,
-      })
-      await runs.transact([giveUp(asked, priority, 'gone')])
-      return
+      warn('gone', 'a pipeline was deleted from the platform; it is exported as known so far', { ...key, subject })
+      return 'gone'
     }
-    const isOurs = failed(error, subject, lane) === 'go-on'
-    await runs.transact([
-      error.passing ? tryLater(asked, priority) : giveUp(asked, priority, isOurs ? 'refused' : 'stopped'),
-    ])
+    const scope = failed(error, subject, lane)
+    if (listed !== undefined && !error.passing) {
+      const what =
+        'the platform lists a pipeline and does not show it: it is asked for again, and exported by its deadline'
+      warn('listed', what, { ...key, subject, status: error.status })
+    }
+    if (error.passing) return scope === 'stop' || lane.token?.errors.ofPlatform() !== undefined ? 'away' : 'failed'
+    return scope === 'stop' ? 'stopped' : 'refused'
   }
 
   function failed(error: PlatformError, subject: string, { token, rests }: Lane): 'go-on' | 'stop' {

@@ -47,7 +47,8 @@ export async function fetchRun(
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
   const { key, project, listedMergeRequest: mergeRequest } = run
   const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
-  const isEndKnown = detail === 'details' && isAtEnd(run)
+  // A list is no proof of the end, and knows less than the pipeline itself.
+  const isEndKnown = detail === 'details' && isAtEnd(run) && run.listed === undefined
   let known = run
   if (!isEndKnown) {
     await answers.ask('pipeline', call)

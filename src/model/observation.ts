@@ -150,6 +150,11 @@ export interface PipelineTimes {
   readonly updatedAt?: Millis | undefined
 }
 
+export interface ObservedPipeline {
+  readonly facts: PipelineFacts
+  readonly times: PipelineTimes
+}
+
 export interface ProjectFacts {
   readonly id: number
   readonly name?: string | undefined
@@ -167,6 +172,6 @@ export interface Observation {
   /** Of which kind a merge request pipeline is: `detached`, `merged_result` or `merge_train`. */
   readonly mergeRequestEvent?: string | undefined
   /** Absent in a job event. */
-  readonly pipeline?: { readonly facts: PipelineFacts; readonly times: PipelineTimes } | undefined
+  readonly pipeline?: ObservedPipeline | undefined
   readonly jobs: readonly ObservedJob[]
 }

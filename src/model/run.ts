@@ -1,9 +1,9 @@
 // The run: everything known about one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
-import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
+import { isFromRest, observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { either, knownOf, mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
-import type { MergeRequest, Observation, ProjectFacts, RunKey } from './observation.ts'
+import type { MergeRequest, Observation, ObservedPipeline, ProjectFacts, RunKey } from './observation.ts'
 
 /** The stored facts of an attempt after its snapshot: enough to distinguish new work from old, and to link to it. */
 export interface Attempt {
@@ -58,6 +58,8 @@ export interface RunHead {
   readonly attempts: readonly Attempt[]
   /** As a list named it, with its title: the answer about the pipeline itself names only its iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
+  /** What a list says of the pipeline, until an answer about the pipeline itself, or a webhook, says as much. */
+  readonly listed?: ObservedPipeline | undefined
   /** Of which kind a merge request pipeline is. It never changes, and not every source knows it. */
   readonly mergeRequestEvent?: string | undefined
 }
@@ -106,8 +108,17 @@ export function mergeRun(known: Run, observed: Run): Run {
   }
   const isSame =
     project === known.project && pipeline === known.pipeline && mergeRequestEvent === known.mergeRequestEvent
-  if (!moved && isSame) return known
-  return { ...known, project, ...knownOf({ pipeline, mergeRequestEvent }), jobs }
+  const isListed = known.listed !== undefined && !saysAsMuch(observed, known.listed)
+  if (!moved && isSame && isListed === (known.listed !== undefined)) return known
+  const { listed, ...rest } = known
+  return { ...rest, ...(isListed && { listed }), project, ...knownOf({ pipeline, mergeRequestEvent }), jobs }
+}
+
+/** An answer about the pipeline itself is newer than the list; a webhook says as much only if it knows the same status. */
+function saysAsMuch({ pipeline }: Run, { facts }: ObservedPipeline): boolean {
+  if (pipeline === undefined) return false
+  const { record } = pipeline
+  return isFromRest(record.version) || record.facts.status === facts.status
 }
 
 /** The last attempt that has a snapshot; undefined before the first. */

@@ -5,7 +5,7 @@ import type { PlatformError } from './port/error.ts'
 import type { Headers } from './port/webhook.ts'
 import type { Incident } from '../model/incident.ts'
 import type { Millis } from '../model/instant.ts'
-import type { MergeRequest, Observation, ProjectFacts } from '../model/observation.ts'
+import type { MergeRequest, Observation, PipelineFacts, ProjectFacts } from '../model/observation.ts'
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
@@ -142,12 +142,14 @@ export interface JobLogRead {
 /** Identifies a project or a group: its number, or its full path without URL encoding (`group/sub/project`). */
 export type ResourceId = number | string
 
-/** A pipeline as an item of a list: enough to tell whether it has changed, too little for an observation. */
+/** A pipeline as an item of a list: enough to tell whether it has changed. It is exported only if the platform does not answer for the pipeline itself. */
 export interface ListedPipeline {
   readonly id: number
   readonly status: string
   readonly createdAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
   readonly updatedAt?: Millis | undefined
+  readonly facts?: PipelineFacts | undefined
   /** Only in the cross-project list, and only if the merge request is visible. */
   readonly mergeRequest?: MergeRequest | undefined
   /** Path and URL, taken from the pipeline's own URL. Only the cross-project list has the other facts. */

@@ -542,6 +542,18 @@ describe('bad answers', () => {
     }
   })
 
+  it.each(['401', "a proxy's 403"])('of one project to the sweep do not hold up the others (%s)', async why => {
+    const projects = Array.from({ length: 12 }, (_, n) => project(n + 1))
+    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
+    const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
+    const reply = why === '401' ? restFaults.wrongToken() : page
+    world.api.misbehave = ({ path }) => (path.startsWith('/projects/7/') ? reply : undefined)
+    for (const one of projects) world.lifecycle.create(plan(one))
+    await world.pass(hour, minute)
+    const found = new Set((await world.sent()).map(chunk => chunk.project.id))
+    expect([...found].sort((a, b) => a - b)).toEqual(projects.map(({ id }) => id).filter(id => id !== 7))
+  })
+
   it('delay a project, until an operator retries it or all projects', async () => {
     await using world = await openPolledWorld({ projects: [project(1), project(2)], poll: { projects: ['1', '2'] } })
     world.api.misbehave = () => restFaults.broken()

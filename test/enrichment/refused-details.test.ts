@@ -1,7 +1,7 @@
 // A token that may read pipelines but not their jobs or bridges, and a platform that fails for these alone.
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../src/demo/platform/random.ts'
-import { restFaults } from '../support/rest-faults.ts'
+import { restFaults, restJson } from '../support/rest-faults.ts'
 import { scenarios } from '../../src/demo/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, second, type PolledWorld } from '../discovery/polled-world.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -153,18 +153,95 @@ describe('a platform that fails only for details', () => {
   })
 })
 
-describe('a listed pipeline whose own endpoint is refused', () => {
-  it.each([
-    [403, () => restFaults.missingRole()],
-    [404, () => restFaults.notFound('Pipeline')],
-  ])('is requested once a day, not in every round, after %s', async (_, refusal) => {
+const refusals = [
+  ['403', () => restFaults.missingRole()],
+  ['404', () => restFaults.notFound('Pipeline')],
+  ['400', () => restFaults.refused('no such pipeline')],
+  ['an answer without a status', () => restJson({ id: 7 })],
+] as const
+
+describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, refusal) => {
+  const itself = /pipelines\/\d+/
+
+  it('is exported whole if it is answered by the deadline', async () => {
     await using world = await openPolledWorld(polled)
-    world.api.misbehave = ({ path }) => (/pipelines\/\d+/.test(path) ? refusal() : undefined)
-    begin(world)
-    await world.pass(2 * hour)
-    expect(asked(world)).toEqual({ itself: 1, jobs: 0, bridges: 0 })
+    let refused = 0
+    world.api.misbehave = ({ path }) => (itself.test(path) && refused++ === 0 ? refusal() : undefined)
+    const [pipeline] = begin(world)
+    await world.pass(hour, 30 * second)
+    const sent = await world.sent()
+    expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
+    expect(told(sent)).toEqual([{ hasJobs: true, isMarked: false }])
+  })
+
+  it('is exported as the list shows it, marked as incomplete, by the deadline; its jobs are a supplement', async () => {
+    await using world = await openPolledWorld(polled)
+    world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
+    const [pipeline] = begin(world)
+    while (pipeline?.finishedAt === undefined) await world.pass(5 * second)
+    // A round of the poller, and two minutes.
+    await world.pass(4 * minute)
+    const sent = await world.sent()
+    const { status, ref, sha, createdAt } = pipeline
+    expect(sent.map(chunk => chunk.pipeline.facts)).toMatchObject([{ status, ref, sha }])
+    expect(sent[0]?.pipeline.createdAt).toBe(createdAt)
+    expect(told(sent)).toEqual([{ hasJobs: false, isMarked: true }])
+    expect(warnings(world).length).toBeGreaterThan(0)
+    await world.pass(2 * hour, minute)
+    const { length } = world.api.asked.filter(({ path }) => itself.test(path))
+    expect(length).toBeLessThan(12)
     world.api.misbehave = () => undefined
-    await world.pass(day, 10 * minute)
+    await world.pass(day, hour)
+    const late = await world.sent()
+    expect(late.map(({ kind }) => kind)).toEqual(['supplement'])
+    expect(late[0]?.jobs).toHaveLength(pipeline.jobs.length)
+  })
+
+  it('is exported although it was found while it ran', async () => {
+    await using world = await openPolledWorld({ poll: { ...polled.poll, running: true } })
+    world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
+    const [pipeline] = begin(world)
+    await world.pass(hour, 30 * second)
+    expect((await world.sent()).map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
+  })
+
+  it('is exported with its end if webhooks reported only its start', async () => {
+    const isStart = /"status":"(created|pending|running)"/
+    await using world = await openPolledWorld({
+      ...polled,
+      hook: ({ body, kind }) => kind === 'pipeline' && isStart.test(body),
+    })
+    world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
+    const [pipeline] = begin(world)
+    await world.pass(hour, 30 * second)
+    expect((await world.sent()).map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
+  })
+})
+
+describe('a listed pipeline whose own endpoint fails', () => {
+  it('alone, is exported as the list shows it after a while', async () => {
+    await using world = await openPolledWorld(polled)
+    const [bad, good] = begin(world, 2)
+    world.api.misbehave = ({ path }) => (path.endsWith(`/${bad?.id}`) ? restFaults.broken() : undefined)
+    await world.pass(hour, 30 * second)
+    const sent = await world.sent()
+    expect(sent.map(({ key }) => key.pipelineId)).toEqual([bad?.id, good?.id])
+    expect(told(sent)).toEqual([
+      { hasJobs: false, isMarked: true },
+      { hasJobs: true, isMarked: false },
+    ])
+  })
+
+  it('with all others, is exported whole after an outage of an hour', async () => {
+    await using world = await openPolledWorld(polled)
+    const [pipeline] = begin(world)
+    while (pipeline?.finishedAt === undefined) await world.pass(5 * second)
+    await world.poller.round()
+    world.api.misbehave = () => restFaults.broken()
+    await world.pass(hour, 30 * second)
+    expect(await world.sent()).toEqual([])
+    world.api.misbehave = () => undefined
+    await world.pass(2 * hour, minute)
     expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
   })
 })

@@ -72,8 +72,8 @@ describe('the collector of schedules', () => {
   it('reports nothing as missed if the token may not see the last pipeline', async () => {
     const one = schedule()
     const listed = world.api.misbehave
-    world.api.misbehave = request =>
-      request.path.endsWith('/7') ? restJson({ message: '403 Forbidden' }, 403) : listed(request)
+    world.api.misbehave = (request, real) =>
+      request.path.endsWith('/7') ? restJson({ message: '403 Forbidden' }, 403) : listed(request, real)
     const inventory = world.inventory({ schedules: [shop] })
     await world.pass(inventory, 3 * hour)
     expect(one.active).toBe(true)

@@ -171,10 +171,11 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
       it('returns the merge request facts of a list, before and after the pipeline itself is observed', async () => {
         const listedMergeRequest = { iid: 7, title: 'Ship it' }
+        const listed = { facts: { status: 'success', ref: 'main' }, times: { updatedAt: 5 } }
         const mergeRequestEvent = 'merge_train'
         const run = {
           ...{ key, project: versioned('', { id: 3 }), attempts: [], jobs: new Map() },
-          ...{ listedMergeRequest, mergeRequestEvent },
+          ...{ listedMergeRequest, listed, mergeRequestEvent },
         }
         const decide: RunWork['decide'] = (_, now) => ({ run, jobs: [], timing: { changedAt: now } })
         await store.runs.transact([{ key, jobs: [], decide }])

@@ -49,8 +49,8 @@ export class RestApi {
   readonly moved = new Map<string, string>()
   /** Whether the token's user is a member. */
   isMember: (project: SimProject) => boolean = () => true
-  /** For tests: if it answers, that replaces the real answer. */
-  misbehave: (request: RestRequest) => RestReply | undefined = () => undefined
+  /** For tests: if it answers, that replaces the real answer, which `real` makes. */
+  misbehave: (request: RestRequest, real: () => RestReply) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
   readonly #server: Server
   readonly #projects: Map<number, SimProject>
@@ -90,7 +90,8 @@ export class RestApi {
     const asked = { path: decodeURIComponent(path), query: url.searchParams, headers: request.headers }
     this.asked.push(asked)
     const sent = request.method === 'GET' ? undefined : await bodyAsJson(request).catch(() => undefined)
-    const { status, headers, body } = this.misbehave(asked) ?? this.#reply(path, url, request, sent)
+    const real = (): RestReply => this.#reply(path, url, request, sent)
+    const { status, headers, body } = this.misbehave(asked, real) ?? real()
     response.setHeader('date', new Date(this.#options.now()).toUTCString())
     response.writeHead(status, headers).end(body)
   }

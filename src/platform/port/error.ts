@@ -20,7 +20,7 @@ export type PlatformErrorKind =
   | 'timeout'
   /** A stream that is too slow, or takes too long in total. */
   | 'slow'
-  /** A redirect or a next page leads to another host. Such a link is never followed. */
+  /** A redirect leads to another host. Such a link is never followed. */
   | 'foreign-host'
   /** The answer is a web page, or a redirect to one, and not from the API. */
   | 'not-the-api'

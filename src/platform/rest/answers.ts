@@ -18,7 +18,7 @@ import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
 
 export interface PipelineCalls {
   readonly instance: string
-  pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
+  pipeline(project: number, pipelineId: number, options: CallOptions): Promise<RestPipeline>
   /** The jobs of all attempts, also retried ones, without bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>

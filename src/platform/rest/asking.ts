@@ -10,8 +10,14 @@ export interface Asking {
   one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
   /** A JSON file. The platform may redirect to another host for it. */
   file<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>
-  /** The items of a list, at most `max` (default `maxListed`). Invalid items are omitted. */
-  all<S extends z.ZodType>(path: string, schema: S, query?: Query, max?: number): Promise<Listed<z.output<S>>>
+  /** The items of a list, at most `max` (default `maxListed`). Invalid items are omitted. The log names `wanted` fields that items lack. */
+  all<S extends z.ZodType>(
+    path: string,
+    schema: S,
+    query?: Query,
+    max?: number,
+    wanted?: readonly string[],
+  ): Promise<Listed<z.output<S>>>
   /** Sends a change. It is not repeated if its outcome is unknown; the caller must then check whether the change was made. */
   post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
 }
@@ -23,7 +29,8 @@ export function createAsking({ one, file, pages, change }: Reader, call: CallOpt
   return {
     one: async (path, schema, query) => one(path, schema, call, query),
     file: async (path, schema) => file(path, schema, call),
-    all: async (path, schema, query, max = maxListed) => allOf(pages(path, schema, { ...call, max }, query)),
+    all: async (path, schema, query, max = maxListed, wanted) =>
+      allOf(pages(path, schema, { ...call, max }, query, wanted)),
     post: async (path, body, schema) => change(path, schema, call, { method: 'POST', body, secrets: [] }),
   }
 }

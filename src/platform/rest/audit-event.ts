@@ -9,6 +9,7 @@ import { knownOf } from '../../model/versioned.ts'
 import { readId, readObject, readText, readTime, type WireObject } from '../wire-read.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
+import { wholeSeconds } from './pages.ts'
 import { segmentOf, type Query } from './query.ts'
 import type { AuditEvent, AuditSource } from '../port.ts'
 
@@ -33,11 +34,6 @@ export function auditQuery(period: {
   }
 }
 
-/** A time without fractions, because the REST document writes the times of audit events in this form. */
-function wholeSeconds(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
-}
-
 export interface AuditWords extends EventWords {
   /** Whether the client's address is exported. */
   readonly address: boolean
@@ -55,7 +51,8 @@ export const restAuditEvent = (instance: string, words: AuditWords) =>
     const at = readTime(json?.created_at)
     if (json !== undefined && id !== undefined && at !== undefined)
       return { id, event: readEvent({ id, at, json }, instance, words) }
-    context.addIssue({ code: 'custom', message: 'no ID, or no time' })
+    for (const [field, value] of Object.entries({ id, created_at: at }))
+      if (value === undefined) context.addIssue({ code: 'custom', message: 'no such value', path: [field] })
     return z.NEVER
   })
 

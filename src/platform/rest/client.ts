@@ -7,7 +7,7 @@ import { allOf } from './pages.ts'
 import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader } from './job-log.ts'
-import type { CallOptions, PlatformClient, ResourceId } from '../port.ts'
+import type { CallOptions, ListedPipeline, Pages, PlatformClient, ResourceId } from '../port.ts'
 import { createReader, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
 import type { RequesterOptions, RetryRules } from './call.ts'
@@ -16,11 +16,22 @@ import { hooksPath, restHook, wireHook } from './hooks.ts'
 import { wireList } from './wire-field.ts'
 import { encodeQuery, segmentOf } from './query.ts'
 import { readVariables } from '../variables.ts'
-import { restBridge, restJob, restPipeline } from './schemas.ts'
+import { restBridge, restJob, restPipelineOfProject } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
-import { restCommit, restDelivery, restGroup, restIncident, restListItem, restProject, restUser } from './lists.ts'
+import {
+  restCommit,
+  restDelivery,
+  restGroup,
+  restIncident,
+  restListItem,
+  restListItemOfAll,
+  restProject,
+  restUser,
+  type ListedItem,
+} from './lists.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
 
 export interface PlatformClientOptions extends Omit<RequesterOptions, 'dispatcher' | 'limits' | 'retry' | 'basePath'> {
   /** Base URL of the platform, without `/api/v4`. */
@@ -90,28 +101,45 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
   const reader = createReader(base, requester, options.log, options.onLeftOut)
   const { one, pages, change } = reader
   const readJobLog = createJobLogReader(requester)
-  const [pipelineItem, incident] = [restListItem(instance), restIncident(instance)]
+  const [pipelineItem, pipelineOfAll, incident] = [
+    restListItem(instance),
+    restListItemOfAll(instance),
+    restIncident(instance),
+  ]
   const delivery = restDelivery(options.wanted?.variables)
   const auditEvent = restAuditEvent(instance, options.auditWords ?? defaultAuditWords)
   const client: RestClient = {
     instance,
     about: pipeline => answersAbout(client, pipeline),
     ownPipelines: ({ source, createdAfter, createdBefore }, call) =>
-      pages('/pipelines', pipelineItem, call, {
+      pages('/pipelines', pipelineOfAll, call, {
         source,
         created_after: iso(createdAfter),
         created_before: iso(createdBefore),
       }),
     projectPipelines: (project, { updatedAfter, updatedBefore, source, scope }, call) =>
-      pages(`/projects/${segmentOf(project)}/pipelines`, pipelineItem, call, {
-        updated_after: iso(updatedAfter),
-        updated_before: iso(updatedBefore),
-        order_by: 'updated_at',
-        sort: 'asc',
-        source,
-        scope,
-      }),
-    pipeline: (project, id, call) => one(pipelinePath(project, id), restPipeline, call),
+      withProject(
+        pages(
+          `/projects/${segmentOf(project)}/pipelines`,
+          pipelineItem,
+          call,
+          {
+            updated_after: iso(updatedAfter),
+            updated_before: iso(updatedBefore),
+            order_by: 'updated_at',
+            sort: 'asc',
+            source,
+            scope,
+          },
+          ['updated_at'],
+        ),
+        project,
+        async () => (await client.project(project, call)).id,
+      ),
+    pipeline: async (project, id, call) => {
+      const answered = await one(pipelinePath(project, id), restPipelineOfProject, call)
+      return { ...answered, project_id: answered.project_id ?? project }
+    },
     pipelineJobs: (project, id, call) =>
       pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
     pipelineBridges: (project, id, call) => pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
@@ -157,10 +185,16 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
       }),
     ownsGroup: (group, call) => one(`/groups/${segmentOf(group)}`, restGroup, call, { with_projects: false }),
     commits: (project, { from, to, firstParent }, call) =>
-      pages(`/projects/${segmentOf(project)}/repository/commits`, restCommit, call, {
-        ref_name: `${from}..${to}`,
-        first_parent: firstParent === true ? true : undefined,
-      }),
+      pages(
+        `/projects/${segmentOf(project)}/repository/commits`,
+        restCommit,
+        call,
+        {
+          ref_name: `${from}..${to}`,
+          first_parent: firstParent === true ? true : undefined,
+        },
+        ['committed_date'],
+      ),
     jobLog: (project, jobId, call) =>
       readJobLog(new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/trace`), call),
     jobArtifact: async (project, jobId, which, call, read) => {
@@ -177,6 +211,26 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     close: () => requester.close(),
   }
   return client
+}
+
+/** Items of platforms before 13.6 do not name their project, which the request knows by its number or its path. */
+async function* withProject(
+  pages: Pages<ListedItem>,
+  project: ResourceId,
+  lookUp: () => Promise<number>,
+): Pages<ListedPipeline> {
+  const known: Partial<ProjectFacts> = /^\d+$/.test(String(project))
+    ? { id: Number(project) }
+    : { path: String(project) }
+  let id = known.id
+  for await (const page of pages) {
+    const items: ListedPipeline[] = []
+    for (const item of page.items) {
+      const named = item.project.id ?? (id ??= await lookUp())
+      items.push({ ...item, project: { ...known, ...item.project, id: named } })
+    }
+    yield { ...page, items }
+  }
 }
 
 function pipelinePath(project: ResourceId, pipelineId: number): string {

@@ -128,11 +128,11 @@ export function errorOfMovedChange(status: number, endpoint: string, to: URL): P
   })
 }
 
-/** The error of a redirect or a next page that leads to another host. The message shows only the origin, because the rest may contain secrets. */
-export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page', origin: string): PlatformError {
+/** The error of a redirect that leads to another host. The message shows only the origin, because the rest may contain secrets. */
+export function errorOfForeignHost(endpoint: string, origin: string): PlatformError {
   return new PlatformError({
     kind: 'foreign-host',
-    what: `The platform's ${by} leads to another host, ${redact(origin)} (${endpoint}); the token was not sent there.`,
+    what: `The platform's redirect leads to another host, ${redact(origin)} (${endpoint}); the token was not sent there.`,
     remedy: `If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.`,
     endpoint,
   })

@@ -6,8 +6,11 @@ const minPage = 50
 /** Maximum number of repeated pages in a row. Fewer are tolerated, because pages may overlap. */
 const maxRepeated = 5
 
-/** The reason why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page. */
-export type CutBy = 'length' | 'repetition' | 'refusal'
+/**
+ * The reason why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page, by its number
+ * (`offset`) or otherwise.
+ */
+export type CutBy = 'length' | 'repetition' | 'offset' | 'refusal'
 
 export interface PageEnd {
   /** The items of the page that are read. */
@@ -66,9 +69,13 @@ export function cutMessage(by: CutBy, endpoint: string): string {
       what: 'repeats itself',
       remedy: 'Check the platform, and proxies that may change its `Link` headers or the queries of requests.',
     },
-    refusal: {
+    offset: {
       what: 'has more pages than the platform serves',
       remedy: "Raise the platform's maximum offset of pagination.",
+    },
+    refusal: {
+      what: 'has a further page that the platform refuses',
+      remedy: "Let proxies pass the platform's `Link` headers, by which its lists go on.",
     },
   }[by]
   return `A list of the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further lists of this endpoint are not reported.`

@@ -1,19 +1,10 @@
 // The schemas of the lists that discovery and enrichment read. They bring the items into normal form.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
-import {
-  maybe,
-  wireFlag,
-  wireId,
-  wireSeconds,
-  wireStatus,
-  wireText,
-  wireTime,
-  wireTitle,
-  wireUrl,
-} from './wire-field.ts'
+import { maybe, wireFlag, wireId, wireSeconds, wireText, wireTime, wireTitle, wireUrl } from './wire-field.ts'
 import { readVariablesAlone } from '../variables.ts'
-import { projectOfPipeline } from './normalize.ts'
+import { observedPipelineOf, projectOfPipeline } from './normalize.ts'
+import { restPipeline } from './schemas.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { reportedIncident, type Incident } from '../../model/incident.ts'
 import type { Commit, HookDelivery, ListedPipeline, PlatformProject } from '../port.ts'
@@ -40,27 +31,38 @@ function projectFacts(project: z.infer<z.ZodObject<typeof projectFields>>): Proj
   })
 }
 
+/** As a list of pipelines shows one. Only the request may know its project: platforms before 13.6 do not name it. */
+export interface ListedItem extends Omit<ListedPipeline, 'project'> {
+  readonly project: Partial<ProjectFacts>
+}
+
 export const restListItem = (instance: string) =>
-  z
-    .object({
-      id: wireId,
-      project_id: wireId,
-      status: wireStatus,
-      web_url: maybe(wireUrl),
-      created_at: time,
-      updated_at: time,
+  restPipeline
+    .extend({
+      project_id: maybe(wireId),
       merge_request: maybe(z.object({ iid: wireId, title: maybe(wireTitle), web_url: maybe(wireUrl) })),
       project: maybe(z.object(projectFields)),
     })
-    .transform((item): ListedPipeline =>
-      knownOf({
+    .transform((item): ListedItem => {
+      const { facts, times } = observedPipelineOf(item)
+      const request = item.merge_request
+      const project = projectOfPipeline(item, instance)
+      return knownOf({
         ...{ id: item.id, status: item.status, createdAt: item.created_at, updatedAt: item.updated_at },
-        mergeRequest:
-          item.merge_request &&
-          knownOf({ iid: item.merge_request.iid, title: item.merge_request.title, url: item.merge_request.web_url }),
-        project: { ...projectOfPipeline(item, instance), ...(item.project && projectFacts(item.project)) },
-      }),
-    )
+        ...{ facts: knownOf(facts), finishedAt: times.finishedAt },
+        mergeRequest: request && knownOf({ iid: request.iid, title: request.title, url: request.web_url }),
+        project: { ...project, ...(item.project && projectFacts(item.project)) },
+      })
+    })
+
+/** An item of the list of all projects, which must name its project. */
+export const restListItemOfAll = (instance: string) =>
+  restListItem(instance).transform((item, context): ListedPipeline => {
+    const { project } = item
+    if (project.id !== undefined) return { ...item, project: { ...project, id: project.id } }
+    context.addIssue({ code: 'custom', message: 'no such value', path: ['project_id'] })
+    return z.NEVER
+  })
 
 export const restProject = z
   .object({ ...projectFields, last_activity_at: time, archived: flag })
@@ -131,7 +133,7 @@ export const restIncident = (instance: string) =>
       }
       const incident = reportedIncident({ instance, project, iid, state, at, openedAt, closedAt, severity })
       if (incident !== undefined) return incident
-      context.addIssue({ code: 'custom', message: 'unknown state' })
+      context.addIssue({ code: 'custom', message: 'unknown state', path: ['state'] })
       return z.NEVER
     })
 

@@ -7,6 +7,7 @@ import type {
   ObservedJob,
   JobFacts,
   Observation,
+  ObservedPipeline,
   PipelineFacts,
   ProjectFacts,
   Runner,
@@ -52,21 +53,16 @@ export function normalizeRest(answers: RestAnswers): Observation {
   return {
     key: { instance, pipelineId: pipeline.id },
     origin: 'rest',
-    project: knownOf({ ...projectOfPipeline(pipeline, instance), ...(project && knownOf(project)) }),
+    project: { id: pipeline.project_id, ...projectOfPipeline(pipeline, instance), ...(project && knownOf(project)) },
     pipeline: {
       facts: knownOf({
-        ...pipelineFacts(pipeline),
+        ...observedPipelineOf(pipeline).facts,
         stages: answers.jobs === undefined ? undefined : stagesOf(jobs),
         commit: commitOf(pipeline, answers.jobs ?? []),
         committedAt: committedAt(pipeline, answers.jobs ?? []),
-        mergeRequest: mergeRequestOfRef(pipeline.ref),
         ...extra,
       }),
-      times: knownOf({
-        createdAt: pipeline.created_at,
-        finishedAt: pipeline.finished_at,
-        updatedAt: pipeline.updated_at,
-      }),
+      times: observedPipelineOf(pipeline).times,
     },
     jobs,
     ...mergeRequestEventOf(answers),
@@ -81,14 +77,15 @@ function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Obs
 
 /** The project's facts, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
 export function projectOfPipeline(
-  pipeline: Pick<RestPipeline, 'project_id' | 'web_url'>,
+  pipeline: Pick<RestPipeline, 'web_url'> & { readonly project_id?: number | undefined },
   instance: string,
-): ProjectFacts {
+): Partial<ProjectFacts> {
   const webUrl = /^(.+?)(?:\/-)?\/pipelines\/\d+$/.exec(pipeline.web_url ?? '')?.[1]
   // The platform may use another URL for itself than the configured one.
   const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
   const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
-  return knownOf({ id: pipeline.project_id, path, webUrl })
+  const { project_id: id } = pipeline
+  return { ...(id !== undefined && { id }), ...knownOf({ path, webUrl }) }
 }
 
 function decoded(path: string): string | undefined {
@@ -99,8 +96,15 @@ function decoded(path: string): string | undefined {
   }
 }
 
-function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
+/** What an answer or an item of a list says about the pipeline itself. */
+export function observedPipelineOf(pipeline: Omit<RestPipeline, 'project_id'>): ObservedPipeline {
+  const { created_at: createdAt, finished_at: finishedAt, updated_at: updatedAt } = pipeline
+  return { facts: pipelineFacts(pipeline), times: knownOf({ createdAt, finishedAt, updatedAt }) }
+}
+
+function pipelineFacts(pipeline: Omit<RestPipeline, 'project_id'>): PipelineFacts {
   return {
+    mergeRequest: mergeRequestOfRef(pipeline.ref),
     status: pipeline.status,
     iid: pipeline.iid,
     name: pipeline.name,

@@ -1,5 +1,5 @@
 // Encodes IDs and parameters in the URL of a request (REST document, "Request rules").
-import type { ResourceId } from '../port.ts'
+import { PlatformError, type ResourceId } from '../port.ts'
 
 type Scalar = string | number | boolean
 
@@ -11,18 +11,25 @@ type Hash = Readonly<Record<string, Scalar | undefined>>
 export type Query = Readonly<Record<string, QueryValue>>
 
 /**
- * The ID as a URL-encoded path segment (`/` becomes `%2F`). Throws a RangeError for an invalid ID, such as `..`, which would address something
- * else.
+ * The ID as a URL-encoded path segment (`/` becomes `%2F`). Throws a PlatformError for an invalid ID, such as `..`, which would address something
+ * else: it concerns this ID alone, as an answer of the platform would.
  */
 export function segmentOf(id: ResourceId): string {
   if (typeof id === 'number') {
-    if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`Not an id: ${id}`)
+    if (!Number.isSafeInteger(id) || id < 0) throw errorOfId(`${id} is not the number of a project or a group.`)
     return String(id)
   }
   const path = id.replace(/^\/+|\/+$/g, '')
-  if (path === '' || path === '.' || path === '..')
-    throw new RangeError(`Not the path of a project or a group: "${id}"`)
+  if (path === '' || path === '.' || path === '..') throw errorOfId(`"${id}" is not the path of a project or a group.`)
   return encodeURIComponent(path)
+}
+
+function errorOfId(what: string): PlatformError {
+  return new PlatformError({
+    kind: 'refused',
+    what,
+    remedy: 'Use its full path, such as group/project, or its number.',
+  })
 }
 
 /** Encodes a query as `name=a`, `name[]=a&name[]=b`, `name[key]=a` or `name[0][key]=a`, without a leading `?`. A `+` becomes `%2B`. */

@@ -170,8 +170,7 @@ export function createRequester(options: RequesterOptions): Requester {
             }
           }
           const isHere = to.origin === asked.origin
-          if (!isHere && !(isStream && isAsSafe(to, asked)))
-            return { error: errorOfForeignHost(endpoint, 'redirect', to.origin) }
+          if (!isHere && !(isStream && isAsSafe(to, asked))) return { error: errorOfForeignHost(endpoint, to.origin) }
           if (change !== undefined) return { error: errorOfMovedChange(head.status, endpoint, to) }
           if (isMove && isHere) {
             home = to.pathname

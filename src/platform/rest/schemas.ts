@@ -52,6 +52,8 @@ export const restPipeline = z.object({
   detailed_status: maybe(z.object({ label: text })),
 })
 export type RestPipeline = z.infer<typeof restPipeline>
+/** Platforms before 13.6 do not name the project: the request does. */
+export const restPipelineOfProject = restPipeline.extend({ project_id: maybe(wireId) })
 
 const processable = {
   id: wireId,

@@ -15,20 +15,23 @@ import type { RunChange, StoredRun } from '../ports/runs.ts'
 
 export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
 
-/** The column also has what a list named of the merge request, which few runs have. */
-const project = json<RunHead['project'] & Pick<RunHead, 'listedMergeRequest' | 'mergeRequestEvent'>>('project')
+/** The column also has what a list named, which few runs have. */
+const project = json<RunHead['project'] & Pick<RunHead, 'listedMergeRequest' | 'listed' | 'mergeRequestEvent'>>(
+  'project',
+)
 const pipeline = optional(json<NonNullable<RunHead['pipeline']>>, 'pipeline')
 const attempts = json<RunHead['attempts']>('attempts')
 
 export function headOf(row: Row): RunHead {
   const known = pipeline(row)
-  const { listedMergeRequest, mergeRequestEvent, ...own } = project(row)
+  const { listedMergeRequest, listed, mergeRequestEvent, ...own } = project(row)
   return {
     key: keyOf(row),
     project: own,
     ...(known === undefined ? {} : { pipeline: known }),
     attempts: attempts(row),
     ...(listedMergeRequest === undefined ? {} : { listedMergeRequest }),
+    ...(listed === undefined ? {} : { listed }),
     ...(mergeRequestEvent === undefined ? {} : { mergeRequestEvent }),
   }
 }

@@ -44,6 +44,7 @@ function runValues({ change: { run, timing }, firstSeenBy }: Written): StepValue
     JSON.stringify({
       ...run.project,
       listedMergeRequest: run.listedMergeRequest,
+      listed: run.listed,
       mergeRequestEvent: run.mergeRequestEvent,
     }),
     run.pipeline === undefined ? null : JSON.stringify(run.pipeline),

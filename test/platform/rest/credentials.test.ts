@@ -72,10 +72,8 @@ describe('the token', () => {
       `The platform's redirect leads to another host, ${foreign.url} (GET /projects/4711); the token was not sent there. ` +
         `If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.`,
     )
-    platform.reply = json([], { link: `<${foreign.url}/api/v4/pipelines?cursor=1>; rel="next"` })
-    const paged = await rejection(allOf(test.client.ownPipelines({}, poll)))
-    expect(paged).toMatchObject({ kind: 'foreign-host' })
-    expect(paged.message).toContain(`next page leads to another host, ${foreign.url} (GET /pipelines)`)
+    platform.reply = inTurn(json([], { link: `<${foreign.url}/api/v4/pipelines?cursor=1>; rel="next"` }), json([]))
+    await allOf(test.client.ownPipelines({}, poll))
     expect(foreign.asked).toHaveLength(0)
   })
 

@@ -163,7 +163,7 @@ describe('an unusable answer', () => {
     await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.pipeline(4711, 7, poll))
-    expect(error).toMatchObject({ kind: 'unexpected-answer', detail: 'not as documented: id, project_id, status' })
+    expect(error).toMatchObject({ kind: 'unexpected-answer', detail: 'not as documented: id, status' })
   })
 
   it('is recognised if it is an object instead of a list', async () => {

@@ -1,6 +1,6 @@
 // Tests that lists are read page by page, in order, to their end.
 import { describe, expect, it } from 'vitest'
-import { clientOf, fixture, json, poll, startPlatform, type Reply } from './platform-server.ts'
+import { answer, clientOf, fixture, json, poll, startPlatform, type Reply } from './platform-server.ts'
 import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
 
 const [item] = fixture('project-pipelines.json') as [Record<string, unknown>]
@@ -43,6 +43,37 @@ describe('a list', () => {
     expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines?page=2&odd=%2B,;x')
   })
 
+  it.each([
+    ['another scheme', (host: string) => `https://${host}/api/v4/x`],
+    ['localhost', (host: string) => `http://localhost:${host.split(':')[1]}/api/v4/x`],
+    ['another host', () => 'https://elsewhere.example.com/git/api/v4/x'],
+    ['another port', () => 'http://127.0.0.1:1/api/v4/x'],
+    ['a name of the network', () => '//gitlab.internal/api/v4/x'],
+    ['a user', (host: string) => `http://user:password@${host}/api/v4/projects/4711/pipelines`],
+  ])('is read on at the configured address if its links lead to %s', async (_, linked) => {
+    await using platform = await startPlatform((asked, response) => {
+      const page = Number(asked.query.get('page') ?? 1)
+      const next = `<${linked(asked.headers.host ?? '')}?page=${page + 1}&per_page=100>; rel="next"`
+      json(items(page), page < 3 ? { link: next } : {})(asked, response)
+    })
+    await using test = clientOf(platform.url)
+    expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items.map(({ id }) => id)).toEqual([1, 2, 3])
+    expect(new Set(platform.asked.map(({ path }) => path))).toEqual(new Set(['/api/v4/projects/4711/pipelines']))
+    const warnings = test.logged.filter(line => line.includes('continue at another host'))
+    expect(warnings.length).toBeLessThanOrEqual(1)
+    expect(test.logged.join()).not.toContain('password')
+  })
+
+  it.each([
+    '<http://[bad>; rel="next"',
+    '<javascript:alert(1)>; rel="next"',
+    '<https://elsewhere.example.com/>; rel="next"',
+  ])('keeps the page beside a link that leads nowhere: %s', async link => {
+    await using platform = await startPlatform(json(items(1, 2), { link }))
+    await using test = clientOf(platform.url)
+    expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items.map(({ id }) => id)).toEqual([1, 2])
+  })
+
   describe('without Link headers', () => {
     const all = Array.from({ length: 250 }, (_, at) => ({
       ...item,
@@ -77,6 +108,41 @@ describe('a list', () => {
       })
       await using test = clientOf(platform.url)
       expect(ids((await allOf(test.client.ownPipelines({}, poll))).items)).toHaveLength(250)
+    })
+
+    it.each([60_000, 400, 5])(
+      'continues an audit list before the second of the last event (%i ms apart)',
+      async apart => {
+        const events = Array.from({ length: 250 }, (_, at) => ({
+          ...{ id: 1_000 - at, created_at: new Date(Date.UTC(2025, 2, 11, 8, 0, 0, 700) - at * apart).toISOString() },
+        }))
+        await using platform = await startPlatform((asked, response) => {
+          const before = asked.query.get('created_before')
+          const isDocumented = before === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(before)
+          const seen = events.filter(({ created_at: at }) => before === null || Date.parse(at) <= Date.parse(before))
+          const from = asked.query.get('pagination') === 'keyset' ? 0 : (Number(asked.query.get('page') ?? 1) - 1) * 100
+          if (isDocumented) json(seen.slice(from, from + 100))(asked, response)
+          else answer(400, '{"error":"created_before is invalid"}')(asked, response)
+        })
+        await using test = clientOf(platform.url)
+        const period = { createdAfter: Date.UTC(2025, 2, 1) }
+        const { items: found, left } = await allOf(test.client.auditEvents('instance', period, poll))
+        expect([ids(found).length, left]).toEqual([250, 0])
+      },
+    )
+
+    it('names the refusal of a further page, with a remedy that fits', async () => {
+      await using platform = await startPlatform((asked, response) => {
+        const isFirst = !asked.query.has('created_before')
+        if (isFirst) json(all.slice(0, 100))(asked, response)
+        else answer(400, '{"error":"created_before is invalid"}')(asked, response)
+      })
+      await using test = clientOf(platform.url)
+      expect((await allOf(test.client.ownPipelines({}, poll))).left).toBe(1)
+      const warning = test.logged.find(line => line.includes('A list of the platform'))
+      expect(warning).toContain('`Link` headers')
+      expect(warning).toContain('created_before is invalid')
+      expect(warning).not.toContain('maximum offset')
     })
 
     it('ends with an empty page, even if its URL has no page size', async () => {
@@ -133,6 +199,7 @@ describe('a list', () => {
     const warnings = test.logged.filter(line => line.includes('cannot be read'))
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain('"count":3')
+    expect(warnings[0]).toContain('no usable id, item, status')
     const jobs = [{ id: 1, status: 'success' }, { id: 2 }, { status: 'failed' }]
     platform.reply = json(jobs)
     expect((await allOf(test.client.pipelineJobs(4711, 7, poll))).items.map(({ id }) => id)).toEqual([1])

@@ -1,6 +1,7 @@
 // Tests how the URLs of requests are made.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
+import { PlatformError } from '../../../src/platform/port.ts'
 import { encodeQuery, segmentOf, type Query } from '../../../src/platform/rest/query.ts'
 
 describe('the query of a request', () => {
@@ -49,10 +50,10 @@ describe('the path segment of a project or group', () => {
   })
 
   it.each(['', '/', '.', '..'])('cannot be made of %j, which would address something else', id => {
-    expect(() => segmentOf(id)).toThrow(RangeError)
+    expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 
   it.each([-1, 1.5, Number.NaN, 2 ** 60])('cannot be made of %d', id => {
-    expect(() => segmentOf(id)).toThrow(RangeError)
+    expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 })
