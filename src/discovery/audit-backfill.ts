@@ -3,6 +3,7 @@
 import { lastMinutes, maxWindow, readWindow } from './audit-window.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { errorOfEndless, maxBackfillPages, maxPages } from './list-limits.ts'
+import { isRefusal, maxRefusals, mayConcernAll } from './unless-refused.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
 import type { AuditBackfill, AuditCursor, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { BackfillOptions, BackfillProgress } from './backfill.ts'
@@ -46,6 +47,8 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
   let seen = 0
   let full = false
+  /** Refusals in a row that may concern every source: a few are put down to their sources. */
+  let refusals = 0
   const failed: { source: string; reason: string }[] = []
 
   const take: AuditReading['take'] = async items => {
@@ -114,9 +117,13 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     if (state.done.includes(source)) continue
     try {
       if (!(await readSource(source))) return progress()
+      refusals = 0
     } catch (error) {
-      if (!isOwn(error)) throw error
+      const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, sources.length)
+      if (!isOwn(error) && !mayBeOwn) throw error
       failed.push({ source: nameOfSource(source), reason: error.message })
+      // Until another source answers, this one may have to be read again.
+      if (mayBeOwn) continue
     }
     const { reading: _, ...rest } = state
     if (!(await save({ ...rest, done: [...state.done, source] }))) return progress()
@@ -127,7 +134,5 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
 /** True if the error concerns this source only: the others are read all the same. */
 function isOwn(error: unknown): error is PlatformError {
-  return (
-    error instanceof PlatformError && ['not-found', 'forbidden', 'refused', 'unexpected-answer'].includes(error.kind)
-  )
+  return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }

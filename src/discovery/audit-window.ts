@@ -86,6 +86,6 @@ function leadsNowhere(): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
     what: 'The list of audit events repeats itself, or the platform refuses its further pages.',
-    remedy: 'It is retried later; if this persists, report it to the administrator of the platform.',
+    remedy: "It is retried later. The log names the page; proxies must pass the platform's `Link` headers unchanged.",
   })
 }

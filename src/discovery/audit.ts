@@ -116,16 +116,16 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
 
   async function round(): Promise<void> {
     counters.rounds += 1
-    for (const source of sources) {
-      if (!(await mayAsk(source)) || (await options.isFull())) continue
+    await rounds.each(sources, async source => {
+      if (!(await mayAsk(source)) || (await options.isFull())) return 'go-on'
       asked.add(source)
       const ask = async (): Promise<void> => {
         await read(source)
         await refusals.remove(refusalOf(source))
       }
       const subject = `audit events of ${nameOfSource(source)}`
-      if ((await rounds.try(subject, ask, async error => refused(source, error))) === 'stop') return
-    }
+      return rounds.try(subject, ask, async error => refused(source, error))
+    })
   }
 
   const pauses = { every: interval, retry: Math.min(interval, 10_000) }

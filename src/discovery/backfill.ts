@@ -5,7 +5,8 @@ import { isNew } from './discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from './poll-own-pipelines.ts'
 import { projectListsOf } from './project-lists.ts'
 import { errorOfEndless, maxBackfillPages } from './list-limits.ts'
-import { PlatformError, type ListedPipeline } from '../platform/port.ts'
+import { isRefusal, mayConcernAll, maxRefusals, unlessRefused } from './unless-refused.ts'
+import { PlatformError, type ListedPipeline, type ResourceId } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Backfill } from '../store/ports/discovery-documents.ts'
 import type { PollContext } from './poll-context.ts'
@@ -63,6 +64,8 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
+  /** Refusals in a row that may concern every project: a few are put down to their projects. */
+  let refusals = 0
   /** Pipelines that the list of the token's user has shown, which the lists of projects show again. */
   const ofUser = new Set<number>()
 
@@ -88,23 +91,25 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     counts.found += dryRun ? await countFound(items, options) : await context.discover(items)
   }
 
-  async function readProject(project: number): Promise<void> {
+  async function readProject(project: ResourceId): Promise<void> {
     const { until } = at
+    // Only ids have an order in which an interrupted backfill continues.
+    const seen = typeof project === 'number' ? at.seen : undefined
     let any = false
     let pages = 0
     for await (const step of changedPipelines(
       context.client,
       project,
-      { since: at.seen ?? at.since, until },
+      { since: seen ?? at.since, until },
       context.call,
     )) {
       any ||= step.items.length > 0
       if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
       await discoverAll(step.items)
-      await save({ ...at, seen: step.seen })
+      if (typeof project === 'number') await save({ ...at, seen: step.seen })
     }
     // A project without pipelines in this range has no child pipelines either.
-    if (!any && at.seen === undefined) return
+    if (!any && seen === undefined) return
     const children = { since: at.since, until, source: 'parent_pipeline' }
     for await (const step of changedPipelines(context.client, project, children, context.call)) {
       if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
@@ -138,44 +143,58 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     }
     await save({ ...at, own: 'read' })
   }
-  const projects = await projectsOf(options, failed)
-  counts.all = projects.length
-  for (const id of projects) {
+  const { ids, paths } = await projectsOf(options)
+  counts.all = ids.length + paths.length
+  for (const project of [...ids, ...paths]) {
     counts.done += 1
-    if (id <= at.after) continue
+    if (typeof project === 'number' && project <= at.after) continue
     try {
-      await readProject(id)
+      await readProject(project)
+      refusals = 0
     } catch (error) {
-      if (!isOwn(error)) throw error
-      failed.push({ project: String(id), reason: error.message })
+      const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, counts.all)
+      if (!isOwn(error) && !mayBeOwn) throw error
+      failed.push({ project: String(project), reason: error.message })
+      // Until another project answers, this one may have to be read again.
+      if (mayBeOwn) continue
     }
     const { seen: _, ...rest } = at
-    await save({ ...rest, after: id })
+    await save(typeof project === 'number' ? { ...rest, after: project } : rest)
   }
   if (!dryRun) await backfills.remove(key)
   return progress()
 }
 
-/** Ids in ascending order, so that the last id read is enough to continue. */
-async function projectsOf(
-  { context, scope: { projects, groups, memberProjects } }: BackfillOptions,
-  failed: { project: string; reason: string }[],
-): Promise<number[]> {
+/**
+ * Ids in ascending order, so that the last id read is enough to continue. `paths`: of projects that the token may not read themselves, but maybe their
+ * pipelines; they are read again after an interruption.
+ */
+async function projectsOf({
+  context,
+  scope: { projects, groups, memberProjects },
+}: BackfillOptions): Promise<{ readonly ids: readonly number[]; readonly paths: readonly string[] }> {
   const ids = new Set<number>()
+  const paths: string[] = []
   for (const project of projects) {
-    try {
-      ids.add((await context.client.project(project, context.call)).id)
-    } catch (error) {
-      if (!isOwn(error)) throw error
-      failed.push({ project, reason: error.message })
-    }
+    const found = /^\d+$/.test(project) ? { id: Number(project) } : await projectAt(project)
+    if (found === undefined) paths.push(project)
+    else ids.add(found.id)
   }
   for (const { pages } of projectListsOf(context.client, groups, memberProjects)) {
     for await (const page of pages({}, context.call)) {
       for (const { id } of page.items) ids.add(id)
     }
   }
-  return [...ids].sort((a, b) => a - b)
+  return { ids: [...ids].sort((a, b) => a - b), paths }
+
+  async function projectAt(path: string): Promise<{ readonly id: number } | undefined> {
+    try {
+      return await unlessRefused(context.client.project(path, context.call))
+    } catch (error) {
+      if (mayConcernAll(error)) return undefined
+      throw error
+    }
+  }
 }
 
 async function countFound(items: readonly ListedPipeline[], { runs, context }: BackfillOptions): Promise<number> {
@@ -189,5 +208,5 @@ async function countFound(items: readonly ListedPipeline[], { runs, context }: B
 
 /** True if the error concerns this project only: the others are read all the same. */
 function isOwn(error: unknown): error is PlatformError {
-  return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
+  return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
+import { unlessRefused } from './unless-refused.ts'
 import type {
   CallOptions,
   HookDelivery,
@@ -65,6 +66,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const { redelivers } = options
+  let isReported = false
   const rounds = createRounds(options)
   const call: CallOptions = { priority: redelivers ? 'poll' : 'inside', signal: rounds.signal }
   const owners: HookOwner[] = [
@@ -116,14 +118,19 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       }
       return { document, result: document }
     })
-    const whose = 'group' in owner ? { group: of } : { project: await projectOf(owner.project) }
+    const project = 'group' in owner ? undefined : await projectOf(owner.project)
+    if (project === undefined && !('group' in owner)) return
     const at = await gaugeReadings.now()
-    await gaugeReadings.put(readingOf(hook, whose, { profile, at, goodFor: 3 * every }))
+    await gaugeReadings.put(
+      readingOf(hook, project === undefined ? { group: of } : { project }, { profile, at, goodFor: 3 * every }),
+    )
   }
 
-  async function projectOf(project: ResourceId): Promise<ProjectFacts> {
-    const { id, name, path, webUrl, defaultBranch } =
-      projects.get(String(project)) ?? (await client.project(project, call))
+  /** Undefined if the token may not read the project, whose deliveries are read all the same. */
+  async function projectOf(project: ResourceId): Promise<ProjectFacts | undefined> {
+    const found = projects.get(String(project)) ?? (await unlessRefused(client.project(project, call)))
+    if (found === undefined) return /^\d+$/.test(String(project)) ? { id: Number(project) } : undefined
+    const { id, name, path, webUrl, defaultBranch } = found
     const facts = { id, ...knownOf({ name, path, webUrl, defaultBranch }) }
     projects.set(String(project), facts)
     return facts
@@ -132,7 +139,9 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
     const deliveries: Delivery[] = []
     for (const record of failed) {
-      if (reads.unwanted(record.headers) !== undefined) continue
+      const unwanted = reads.unwanted(record.headers, record.body)
+      // Of a record without a body, a name that is not known says nothing.
+      if (unwanted !== undefined && !(record.isOversize && unwanted === 'unknown')) continue
       counters.found += 1
       if (record.isOversize) {
         counters.oversize += 1
@@ -143,6 +152,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       await nextTurn()
       const delivery = deliveryOf(record, reads, options.instance)
       if (delivery !== undefined) deliveries.push(delivery)
+      else without(owner)
     }
     if (deliveries.length === 0) return true
     const outcomes = await inbox.put(deliveries)
@@ -152,11 +162,16 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     return !outcomes.includes('full')
   }
 
+  /** Its project is polled instead, as after a delivery that was too large to be recorded. */
+  function without(owner: HookOwner): void {
+    if (!isReported)
+      options.log.warn('records of webhook deliveries have no request_data: their projects are polled instead')
+    isReported = true
+    options.onOversize('project' in owner ? String(owner.project) : undefined)
+  }
+
   async function round(): Promise<void> {
-    for (const owner of owners) {
-      const did = await rounds.try(`hooks of ${nameOf(owner)}`, async () => look(owner))
-      if (did === 'stop') return
-    }
+    await rounds.each(owners, async owner => rounds.try(`hooks of ${nameOf(owner)}`, async () => look(owner)))
   }
 
   return { ...rounds.loop({ every, retry: every }, round), counters, round }

@@ -1,6 +1,7 @@
 // A loop of rounds of requests to the platform, run by the replica that holds a lease. When the daemon stops, the current round is cut short.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSingleton } from './singleton.ts'
+import { isRefusal, maxRefusals, mayConcernAll } from './unless-refused.ts'
 import { PlatformError, type ErrorThrottle } from '../platform/port.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
@@ -18,6 +19,8 @@ export interface RoundsOptions {
   readonly log: Log
 }
 
+export type Tried = 'go-on' | 'refused' | 'stop'
+
 export interface Rounds {
   /** Aborted when the daemon stops. */
   readonly signal: AbortSignal
@@ -25,13 +28,14 @@ export interface Rounds {
   isMine(): Promise<boolean>
   /**
    * Runs the requests about one subject and logs their failure. `stop`: the round should end, because the daemon stops or because all requests would
-   * fail.
+   * fail. `refused`: all requests may be refused, or only those about this subject.
    */
-  try(
-    subject: string,
-    ask: () => Promise<void>,
-    onError?: (error: PlatformError) => Promise<void>,
-  ): Promise<'go-on' | 'stop'>
+  try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
+  /**
+   * Does it for one after the other, until a round should end. The next one then begins after the last that was tried, so that a subject that
+   * always fails holds up no others.
+   */
+  each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
   /** `every`: between two rounds; `retry`: until a replica without the lease asks for it again, ms. */
   loop(pauses: { readonly every: number; readonly retry: number }, round: () => Promise<void>): Loop
 }
@@ -39,6 +43,8 @@ export interface Rounds {
 export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {
   const lease = createSingleton(name, leases, clock)
   const closing = new AbortController()
+  /** Where the next round of several subjects begins. */
+  let first = 0
   return {
     signal: closing.signal,
     isMine: async () => lease.isMine(),
@@ -51,8 +57,21 @@ export function createRounds({ name, leases, errors, clock, log }: RoundsOptions
         if (closing.signal.aborted) return 'stop'
         if (!(error instanceof PlatformError)) throw error
         await onError?.(error)
-        return errors.failed(subject, error)
+        const scope = errors.failed(subject, error)
+        return scope === 'stop' && (isRefusal(error) || mayConcernAll(error)) ? 'refused' : scope
       }
+    },
+    each: async (all, about) => {
+      const inTurn = [...all.slice(first), ...all.slice(0, first)]
+      let refused = 0
+      for (const [at, one] of inTurn.entries()) {
+        const tried = await about(one)
+        refused = tried === 'refused' ? refused + 1 : 0
+        if (tried !== 'stop' && refused < maxRefusals) continue
+        first = (first + at + 1) % all.length
+        return
+      }
+      first = 0
     },
     loop: ({ every, retry }, round) => {
       let nextAt = -Infinity

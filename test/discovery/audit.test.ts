@@ -4,7 +4,7 @@ import { day, hour, minute, second, t0 } from '../flow/world.ts'
 import { keyMemory } from '../../src/store/ports/inbox.ts'
 import { openAuditWorld } from './audit-world.ts'
 import { bothDatabases, sqliteBench } from '../store/benches.ts'
-import { restFaults } from '../support/rest-faults.ts'
+import { restFaults, restJson } from '../support/rest-faults.ts'
 
 const longest = 30 * day
 
@@ -225,7 +225,76 @@ describe('the reader of audit events', () => {
   })
 })
 
+describe('sources of audit events of which some fail', () => {
+  const failures = {
+    401: () => restFaults.wrongToken(),
+    "a proxy's 403": () => ({
+      status: 403,
+      headers: { 'content-type': 'text/html' },
+      body: '<html><title>Blocked</title>',
+    }),
+    'a login page': () => restFaults.loginPage(),
+    'a scope': () => restFaults.missingScope(),
+    500: () => restFaults.broken(),
+  }
+  const good = 'project:333'
+  const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
+
+  it.each(Object.entries(failures))('hold up no others: %s', async (_, failure) => {
+    await using world = await openAuditWorld(await sqliteBench())
+    world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failure() : undefined)
+    const poller = world.poller({ sources: ['brightwater', '..', good] })
+    for (let round = 1; round < 4; round++) {
+      const id = world.happen(world.bench.now() - minute, { entity })
+      await poller.round()
+      expect(await world.exported()).toEqual([id])
+      world.bench.move(2 * minute)
+    }
+  })
+
+  it('hold up no others however many they are, and cost few requests if all fail', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const sources = [...Array.from({ length: 8 }, (_one, n) => `g${n}`), good]
+    const poller = world.poller({ sources })
+    world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? restFaults.wrongToken() : undefined)
+    const id = world.happen(t0 - minute, { entity })
+    for (let round = 0; round < 4; round++) await poller.round()
+    expect(await world.exported()).toEqual([id])
+    world.api.misbehave = () => restFaults.wrongToken()
+    world.api.asked.length = 0
+    await poller.round()
+    expect(world.api.asked.length).toBeLessThanOrEqual(3)
+  })
+
+  it.each([401, "a proxy's 403"] as const)('are skipped by a backfill, which names them: %s', async why => {
+    await using world = await openAuditWorld(await sqliteBench())
+    world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? failures[why]() : undefined)
+    const id = world.happen(t0 - day, { entity })
+    const range = { since: t0 - 2 * day, until: t0 }
+    const { failed } = await world.backfill({ range, sources: ['brightwater', '..', good] })
+    expect(failed.map(({ source }) => source)).toEqual(['group brightwater', 'group ..'])
+    expect(await world.exported()).toEqual([id])
+    await expect(world.backfill({ range, sources: ['brightwater'] })).rejects.toThrow()
+  })
+})
+
 describe('an audit event', () => {
+  it.each(['id', 'author_id', 'entity_id', 'entity_type', 'details', 'created_at'])(
+    'without %s is exported, or the log names the field',
+    async field => {
+      await using world = await openAuditWorld(await sqliteBench())
+      world.happen(t0 - minute)
+      world.api.misbehave = (_, real) => {
+        const events = JSON.parse(String(real().body)) as object[]
+        return restJson(events.map(one => Object.fromEntries(Object.entries(one).filter(([name]) => name !== field))))
+      }
+      await world.poller().round()
+      const isExported = (await world.chunks()).length === 1
+      expect(isExported).toBe(field !== 'id' && field !== 'created_at')
+      if (!isExported) expect(JSON.stringify(world.logged)).toContain(`no usable ${field}`)
+    },
+  )
+
   it("becomes a log record of its project with the contract's names, without e-mail address, IP address or secret", async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const target = { target_type: 'Project', target_id: 301, target_details: 'Storefront of amina@brightwater.example' }

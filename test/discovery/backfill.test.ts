@@ -120,6 +120,37 @@ describe('a backfill', () => {
     expect(found).toBeGreaterThan(10)
   })
 
+  it.each(['missingRole', 'notFound', 'wrongToken'] as const)(
+    'reads projects by their paths and numbers if the token may read their pipelines, but not them (%s)',
+    async fault => {
+      await using world = await openPast()
+      world.api.misbehave = ({ path }) =>
+        /^\/projects\/(\d+|[^/]+\/.*\/[^/]+)$/.test(path) && !path.includes('/pipelines')
+          ? restFaults[fault]()
+          : undefined
+      const named = ['brightwater/data/reports', 'brightwater/shop/storefront', '302']
+      const own = [...world.lifecycle.state.pipelines.values()]
+        .filter(({ project }) => [333, 301, 302].includes(project.id))
+        .map(({ id }) => id)
+      const summary = await run(world, { scope: scopeOf({ projects: named }) })
+      expect(summary).toMatchObject({ found: own.length, failed: [] })
+      expect(await exported(world)).toEqual(own)
+    },
+  )
+
+  it('skips a few projects that answer as if the token or a proxy refused everything, and reads the others', async () => {
+    await using world = await openPast()
+    const page = { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Blocked</title>' }
+    world.api.misbehave = ({ path }) =>
+      path.startsWith('/projects/302/') ? page : path.startsWith('/projects/303/') ? restFaults.wrongToken() : undefined
+    const { failed, found } = await run(world)
+    expect(failed.map(({ project }) => project)).toEqual(expect.arrayContaining(['302']))
+    expect(found).toBeGreaterThan(10)
+    world.api.misbehave = ({ path }) => (path.startsWith('/projects/') ? restFaults.wrongToken() : undefined)
+    await expect(run(world, { name: 'other' })).rejects.toThrow('does not accept the token')
+    expect((await world.store.repositories.backfills.all())[0]?.after ?? 0).toBe(0)
+  })
+
   it('cuts a list with too many pages, and says so, without affecting others', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path, query }) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { pino } from 'pino'
 import { createRedelivery, type Redelivery } from '../../src/discovery/redelivery.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { gaugesData } from '../../src/telemetry/metrics/gauges.ts'
@@ -8,7 +9,7 @@ import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
 import { createDeliveryHeaders } from '../../src/platform/webhook/delivery-headers.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import { restFaults } from '../support/rest-faults.ts'
+import { restFaults, restJson } from '../support/rest-faults.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
@@ -30,6 +31,8 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
   const world = await openPolledWorld()
   world.api.hooks.hooks.push(own, foreign)
   const oversize: (string | undefined)[] = []
+  const logged: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) })
   const again = (how: { redelivers: boolean }): Redelivery =>
     createRedelivery({
       ...how,
@@ -47,12 +50,20 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
       onAccepted: () => undefined,
       onOversize: project => oversize.push(project),
       clock: { now: () => world.now(), sleep: async () => undefined },
-      log: silentLog(),
+      log,
     })
   const redelivery = again({ redelivers })
   const inbox = async (): Promise<(string | undefined)[]> =>
     (await world.store.inbox.lease(1_000, 1e9, minute)).items.map(({ key }) => key).sort()
-  return { world, redelivery, again, oversize, inbox, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  return {
+    world,
+    redelivery,
+    again,
+    oversize,
+    logged,
+    inbox,
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
 }
 
 describe('redelivery', () => {
@@ -74,6 +85,40 @@ describe('redelivery', () => {
     // Each is counted once, whoever looks.
     expect((await here.world.store.repositories.hooks.all())[0]?.answers).toEqual({ 503: 3, 200: 1 })
   })
+
+  it('reads failed deliveries under other names of their events, as their bodies are about pipelines', async () => {
+    await using here = await open()
+    for (const id of [1, 2]) record(here.world, own, '503', delivery(id))
+    here.world.api.misbehave = ({ path }, real) => {
+      if (!path.endsWith('/events')) return undefined
+      const records = JSON.parse(String(real().body)) as { request_headers: Record<string, string> }[]
+      return restJson(
+        records.map((one, at) => ({
+          ...one,
+          request_headers: { ...one.request_headers, 'X-Service-Event': ['Pipelines Hook', 'Push Hook'][at] },
+        })),
+      )
+    }
+    await here.redelivery.round()
+    expect(await here.inbox()).toEqual(['key-1', 'key-2'])
+  })
+
+  it.each(['id', 'trigger', 'request_headers', 'request_data', 'response_status', 'execution_duration'])(
+    'reads records without %s, or names it',
+    async field => {
+      await using here = await open()
+      record(here.world, own, '503', delivery(1))
+      here.world.api.misbehave = ({ path }, real) => {
+        if (!path.endsWith('/events')) return undefined
+        const records = JSON.parse(String(real().body)) as object[]
+        return restJson(records.map(one => Object.fromEntries(Object.entries(one).filter(([name]) => name !== field))))
+      }
+      await here.redelivery.round()
+      const inbox = await here.inbox()
+      const isRead = inbox.length === 1 || here.oversize.length === 1
+      if (!isRead || field === 'request_data') expect(JSON.stringify([here.world.logged, here.logged])).toContain(field)
+    },
+  )
 
   it('reads refused and unanswered deliveries of its own hook, and no others', async () => {
     await using here = await open()
