@@ -86,7 +86,8 @@ async function tryQueriesOf(config: Config): Promise<OnlineFinding[]> {
   try {
     for (const query of config.queries) {
       try {
-        const { points } = await runQuery(query, client)
+        const { points, problem } = await runQuery(query, client)
+        if (problem !== undefined) found.push({ ok: false, what: `${query.metric}: ${problem}` })
         const [first] = points
         const values =
           points.length === 1 && first !== undefined ? JSON.stringify(first.value) : `${points.length} points`

@@ -134,7 +134,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     thing: Thing,
     before: InventoryState | undefined,
     known: { readonly owner?: unknown; readonly ownerAt?: number },
-    { points: allPoints, events = [], memory, goesOnIn, omitted: unread = 0 }: Collected,
+    { points: allPoints, events = [], memory, goesOnIn, problem, omitted: unread = 0 }: Collected,
   ): Promise<void> {
     const points = allPoints.slice(0, maxPoints)
     const omitted = unread + allPoints.length - points.length
@@ -142,6 +142,8 @@ export function createInventory(options: InventoryOptions): Inventory {
       const { kind, of } = thing
       log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
     }
+    if (problem !== undefined && problem !== before?.refusal?.message)
+      log.warn({ kind: thing.kind, of: thing.of }, problem)
     const owner = known.owner as Owner | undefined
     // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
     for (const event of events)
@@ -155,6 +157,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     }
     await states.put({
       ...{ ...keyOf(thing), ...known, memory, failures: 0 },
+      ...(problem !== undefined && { refusal: { message: problem, lasts: false } }),
       omitted: goesOnIn === undefined ? omitted : before?.omitted,
       answeredAt: goesOnIn === undefined ? now : before?.answeredAt,
       nextAt: now + (goesOnIn ?? thing.every),

@@ -17,6 +17,8 @@ export interface Collected {
   readonly omitted?: number | undefined
   /** What is exported once each, as log records. */
   readonly events?: readonly CollectedEvent[] | undefined
+  /** What the answers lack, in a sentence with its remedy: the round is done, and the log and the page say it. */
+  readonly problem?: string | undefined
   /** Plain JSON, for the next round. */
   readonly memory?: unknown
   /** The round continues after so many ms; until then the points of the round before stay. */

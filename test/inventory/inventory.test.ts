@@ -6,7 +6,7 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { inventoryOf } from '../../src/app/inventory.ts'
 import { inventoryReference } from '../../scripts/docs/inventory.ts'
 import { requestsAnHour } from '../../src/model/inventory.ts'
-import { restJson } from '../support/rest-faults.ts'
+import { restFaults, restJson } from '../support/rest-faults.ts'
 import type { AddressInfo } from 'node:net'
 import type { Thing } from '../../src/platform/port/inventory.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
@@ -282,12 +282,45 @@ describe('a bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
-  it('is given up until the next day if it is never ready', async () => {
+  it('is given up until the next day if it is never ready, with a log message', async () => {
     world.api.misbehave = ({ path }) =>
       /^\/dependency_list_exports\/\d+$/.test(path) ? restJson({ id: 1, has_finished: false }, 202) : undefined
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
     const asked = world.asked().filter(path => path.includes('dependency_list_exports'))
     expect(asked.length).toBeLessThan(50)
+    expect(world.warnings).toEqual([expect.stringContaining('was not finished')])
+  })
+
+  it.each(['the export', 'its download'])('is made again at once if %s is gone', async what => {
+    let gone = 0
+    world.api.misbehave = ({ path }) => {
+      const isGone = what === 'the export' ? /exports\/\d+$/.test(path) : path.endsWith('/download')
+      return isGone && gone++ === 0 ? restFaults.notFound('Not found') : undefined
+    }
+    await world.pass(world.inventory({ dependencies: [shop] }), 5 * minute)
+    expect(await world.found()).toMatchObject({ 'platform.sbom.components npm': 3 })
+    expect(world.events).toHaveLength(1)
+    expect(world.warnings).toEqual([])
+  })
+
+  it('is made twice a day if it is always gone, and the log and the page say it', async () => {
+    world.api.misbehave = ({ path }) => (path.endsWith('/download') ? restFaults.notFound('Not found') : undefined)
+    const inventory = world.inventory({ dependencies: [shop] })
+    await world.pass(inventory, hour)
+    expect(world.asked().filter(path => path.endsWith('/dependency_list_exports'))).toHaveLength(2)
+    expect(world.warnings).toEqual([expect.stringMatching(/gone before it was read.*tomorrow/)])
+    const [state] = await world.store.repositories.inventoryStates.all()
+    expect(state?.refusal?.message).toContain('gone before it was read')
+    world.api.misbehave = () => undefined
+    await world.pass(inventory, day)
+    expect(await world.found()).toMatchObject({ 'platform.sbom.components npm': 3 })
+  })
+
+  it('without components is no change, and named', async () => {
+    world.api.misbehave = ({ path }) => (path.endsWith('/download') ? restJson({ bomFormat: 'CycloneDX' }) : undefined)
+    await world.pass(world.inventory({ dependencies: [shop] }), 5 * minute)
+    expect(world.events).toEqual([])
+    expect(world.warnings).toEqual([expect.stringContaining('has no components')])
   })
 })
 

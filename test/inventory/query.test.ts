@@ -56,6 +56,48 @@ describe('a query', () => {
     })
   })
 
+  it.each([
+    ['no row has its value', [{ ref: 'a' }], 'p50'],
+    ['no row has a number for its value', [{ ref: 'a', p50: 'fast' }], 'p50'],
+    ['there are no rows at all', undefined, 'data.nodes'],
+  ])('is refused, and names what is absent, if %s', async (_, nodes, named) => {
+    const fields = [{ key: 'ref', label: 'Ref' }, { key: 'medianDuration' }]
+    world.api.misbehave = () => restJson({ success: true, data: { count: 1, nodes }, fields })
+    const error: unknown = await askQuery(medians, world.ask).catch((caught: unknown) => caught)
+    expect(String(error)).toContain(`has no usable ${named}. It has ref, medianDuration.`)
+    await world.inventory([thing(medians)]).turn()
+    expect(world.warnings).toEqual([expect.stringContaining(named)])
+  })
+
+  it('is refused, and names it, if a count has no count', async () => {
+    world.api.misbehave = () => restJson({ success: true, data: { nodes: [] }, fields: [] })
+    await expect(askQuery(count, world.ask)).rejects.toThrow('no usable data.count')
+  })
+
+  it('is exported without an attribute that no row has, which is logged once', async () => {
+    world.api.misbehave = () => restJson({ success: true, data: { count: 1, nodes: [{ p50: 3 }] }, fields: [] })
+    const inventory = world.inventory([thing(medians)])
+    await world.pass(inventory, 10 * minute)
+    expect(await world.found()).toEqual({ 'build.p50': 3 })
+    expect(world.warnings).toEqual([expect.stringContaining('has no usable ref')])
+  })
+
+  it('finds a field under the key that the answer gives it, and nothing wrong with empty values or rows', async () => {
+    const fields = [{ field: 'p50', key: 'medianDuration', name: 'p50' }, { key: 'ref' }]
+    const nodes = [
+      { ref: 'main', medianDuration: 7 },
+      { ref: 'b', medianDuration: null },
+    ]
+    world.api.misbehave = () => restJson({ success: true, data: { count: 2, nodes }, fields })
+    const { points, problem } = await askQuery(medians, world.ask)
+    expect(points).toEqual([{ metric: 'build.p50', attributes: { 'platform.query.ref': 'main' }, value: 7 }])
+    expect(problem).toBeUndefined()
+    for (const rows of [[], [{ ref: 'b', medianDuration: null }]]) {
+      world.api.misbehave = () => restJson({ success: true, data: { count: 0, nodes: rows }, fields })
+      expect(await askQuery(medians, world.ask)).toEqual({ points: [] })
+    }
+  })
+
   it('continues with the cursor of a page', async () => {
     const pages = [
       { nodes: [{ ref: 'a', p50: 1 }], pageInfo: { hasNextPage: true, endCursor: 'next' } },

@@ -22,8 +22,8 @@ type Component = z.infer<typeof component>
 const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({
-  /** The unfinished export, and how often it was checked. */
-  export: z.object({ id: z.number(), looks: z.number() }).optional(),
+  /** The unfinished export, and how often it was checked. `isSecond`: the platform no longer had the first one. */
+  export: z.object({ id: z.number(), looks: z.number(), isSecond: z.boolean().optional() }).optional(),
   /** A short hash of each component of the last bill, and a digest over all of these hashes. */
   digest: z.string().optional(),
   known: z.array(z.string()).optional(),
@@ -31,6 +31,8 @@ const memoryShape = z.object({
 type Memory = z.infer<typeof memoryShape>
 
 const ecosystem = 'platform.sbom.ecosystem'
+const nextTry =
+  'Pipespan makes another one tomorrow. If this lasts, check whether the platform keeps and serves such exports.'
 /** Interval between two checks of an unfinished export, ms. */
 const checkInterval = 15_000
 /** After this many checks the collector gives up until the next day. */
@@ -69,33 +71,42 @@ export const dependencies: Collector = {
   },
 }
 
-async function startExport({ ask, owner }: Round, memory: Memory): Promise<Collected> {
+async function startExport({ ask, owner }: Round, memory: Memory, isSecond = false): Promise<Collected> {
   const wish = { export_type: 'cyclonedx_1_6_json', send_email: false }
   const { id } = await ask.post(`${pathOf(owner)}/dependency_list_exports`, wish, begun)
-  return { points: [], memory: { ...memory, export: { id, looks: 0 } }, goesOnIn: checkInterval }
+  return { points: [], memory: { ...memory, export: { id, looks: 0, isSecond } }, goesOnIn: checkInterval }
 }
 
 async function checkExport(
-  { ask }: Round,
+  round: Round,
   memory: Memory,
-  { id, looks }: { id: number; looks: number },
+  { id, looks, isSecond = false }: NonNullable<Memory['export']>,
 ): Promise<Collected> {
+  const { ask } = round
   const { export: _, ...last } = memory
   const path = `/dependency_list_exports/${id}`
   try {
     const answer = await ask.one(path, state)
     if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
       if (looks < maxChecks)
-        return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: checkInterval }
-      return { points: [], memory: last, goesOnIn: nextDay }
+        return { points: [], memory: { ...last, export: { id, looks: looks + 1, isSecond } }, goesOnIn: checkInterval }
+      const problem = `The bill of materials was not finished (has_finished) in ${maxChecks} checks. ${nextTry}`
+      return { points: [], memory: last, goesOnIn: nextDay, problem }
     }
-    return await collectedFrom((await ask.file(`${path}/download`, bill)).components ?? [], last, id)
+    const { components } = await ask.file(`${path}/download`, bill)
+    if (components !== undefined) return await collectedFrom(components, last, id)
+    return {
+      points: [],
+      memory: last,
+      goesOnIn: nextDay,
+      problem: `The bill of materials has no components. ${nextTry}`,
+    }
   } catch (error) {
-    // The export expired, or belongs to another token.
-    if (error instanceof PlatformError && error.kind === 'not-found') {
-      return { points: [], memory: last, goesOnIn: nextDay }
-    }
-    throw error
+    if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
+    // The export expired, or belongs to another token. If the platform loses another one, a third would not help.
+    if (!isSecond) return startExport(round, last, true)
+    const problem = `The bill of materials is gone before it was read (404 at ${error.endpoint}). ${nextTry}`
+    return { points: [], memory: last, goesOnIn: nextDay, problem }
   }
 }
 

@@ -1,6 +1,7 @@
 // Collects feature flags: the share of users for whom each is on, by environment, and its age (REST document, "Feature flags").
 import { z } from 'zod'
 import { maybe, wireFlag, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
+import { maxListed } from '../rest/asking.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
 
 /** Maximum number of environment scopes that are exported for one flag. */
@@ -64,7 +65,7 @@ export const featureFlags: Collector = {
     },
   ],
   collect: async ({ ask, owner }) => {
-    const { items, left } = await ask.all(`${pathOf(owner)}/feature_flags`, flag)
+    const { items, left } = await ask.all(`${pathOf(owner)}/feature_flags`, flag, {}, maxListed, ['active'])
     const flags = items.map(one => ({ ...one, ...sharesOf(one) }))
     return {
       points: flags.flatMap(({ name, created_at: at, shares }) => [

@@ -8,6 +8,8 @@ const group = z.object({
   extra_shared_runners_minutes_limit: maybe(wireCount),
 })
 
+const remedy = 'Give the token a user who may see the limits (paid tiers), or remove `inventory.groups`.'
+
 const limit = { unit: 'min', number: 'int', attributes: [] } as const
 
 export const groups: Collector = {
@@ -35,6 +37,8 @@ export const groups: Collector = {
     const answer = await ask.one(pathOf(owner), group, { with_projects: false })
     const { shared_runners_minutes_limit: own, extra_shared_runners_minutes_limit: extra } = answer
     return {
+      // Without extra minutes the platform may leave out their limit.
+      ...(own === undefined && { problem: `The group's answer has no usable shared_runners_minutes_limit. ${remedy}` }),
       points: [
         ...(own === undefined ? [] : [point('platform.group.compute_minutes.limit', own)]),
         ...(extra === undefined ? [] : [point('platform.group.compute_minutes.extra_limit', extra)]),

@@ -37,7 +37,9 @@ export const includes: Collector = {
     },
   ],
   collect: async ({ ask, owner }) => {
-    const { includes: found = [] } = await ask.one(`${pathOf(owner)}/ci/lint`, lint)
+    const { includes: found } = await ask.one(`${pathOf(owner)}/ci/lint`, lint)
+    if (found === undefined) return { points: [], problem: without('includes') }
+    const unnamed = (['type', 'location'] as const).find(field => found.some(one => one[field] === undefined))
     const points = new Map(
       found.flatMap(one => {
         const read = readInclude(one)
@@ -46,8 +48,12 @@ export const includes: Collector = {
         return [[JSON.stringify(attributes), point('platform.cicd.include', 1, attributes)] as const]
       }),
     )
-    return { points: [...points.values()] }
+    return { points: [...points.values()], problem: unnamed && without(`includes.${unnamed}`) }
   },
+}
+
+function without(field: string): string {
+  return `The answer about the CI configuration has no usable ${field}. Check the version of the platform.`
 }
 
 /** Undefined for a file of the project itself, and for what is not known. `version` is empty where there is none. */

@@ -30,7 +30,7 @@ export const maxRows = 100
 /** Maximum number of pages that are read of one answer. */
 export const maxPages = 20
 
-const field = z.object({ key: wireText, type: maybe(wireText) })
+const field = z.object({ key: wireText, field: maybe(wireText), name: maybe(wireText), type: maybe(wireText) })
 const answer = z.object({
   success: maybe(wireFlag),
   error: maybe(wireText),
@@ -71,8 +71,13 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
   const { metric, attributes } = spec
   if (spec.value === 'count') {
     const count = first.data?.count
-    return { points: count === undefined ? [] : [{ metric, attributes, value: count }] }
+    if (count === undefined) throw errorOfFields(spec, ['data.count'], first)
+    return { points: [{ metric, attributes, value: count }] }
   }
+  if (first.data?.nodes === undefined) throw errorOfFields(spec, ['data.nodes'], first)
+  const absent = absentFields(first, spec)
+  if (absent.includes(spec.value)) throw errorOfFields(spec, [spec.value], first)
+  const problem = absent.length === 0 ? {} : { problem: errorOfFields(spec, absent, first).message }
   const points = new Map<string, CollectedPoint>()
   let page = first
   let rows = 0
@@ -80,8 +85,13 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
     rows += page.data?.nodes?.length ?? 0
     for (const one of pointsOf(page, spec)) points.set(JSON.stringify(one.attributes), one)
     const { hasNextPage, endCursor } = page.data?.pageInfo ?? {}
-    if (hasNextPage !== true || endCursor === undefined) return { points: [...points.values()] }
-    if (pages >= maxPages) return { points: [...points.values()], omitted: Math.max(1, (page.data?.count ?? 0) - rows) }
+    const unread = Math.max(0, (page.data?.count ?? 0) - rows)
+    if (hasNextPage !== true || endCursor === undefined) {
+      // An answer that does not say how it goes on may have been its first page only.
+      const omitted = page.data?.pageInfo === undefined && unread > 0 ? { omitted: unread } : {}
+      return { points: [...points.values()], ...problem, ...omitted }
+    }
+    if (pages >= maxPages) return { points: [...points.values()], ...problem, omitted: Math.max(1, unread) }
     page = await send(spec, text, endCursor, ask)
   }
 }
@@ -98,18 +108,45 @@ async function send(spec: QuerySpec, text: string, after: string | undefined, as
   })
 }
 
+/** The configured fields that no row has, and the value if no row has a number for it. Without rows nothing can be said. */
+function absentFields(page: Answer, { value, fields }: QuerySpec): string[] {
+  const rows = (page.data?.nodes ?? []).filter(node => node !== undefined)
+  const isWord = (found: unknown): boolean => found !== null && numberOf(found) === undefined
+  const isNoNumber = rows.every(row => isWord(row[keyOf(value, page)]))
+  const lacking = fields.filter(name => rows.every(row => !(keyOf(name, page) in row)))
+  return rows.length === 0 ? [] : [...(isNoNumber ? [value] : []), ...lacking]
+}
+
+function errorOfFields({ metric }: QuerySpec, absent: readonly string[], { fields = [] }: Answer): PlatformError {
+  const there = fields.length === 0 ? '' : ` It has ${fields.map(({ key }) => key).join(', ')}.`
+  return new PlatformError({
+    kind: 'unexpected-answer',
+    what: `The answer to the query of ${metric} has no usable ${absent.join(', ')}.${there}`,
+    remedy:
+      "Name fields of the platform's answer in the configuration (`queries`), and try it with `pipespan config check --online`.",
+    endpoint: 'POST /glql',
+  })
+}
+
+/** The rows' key for a field of the query: the answer says it, such as `dueDate` for `due`. */
+function keyOf(name: string, { fields = [] }: Answer): string {
+  const found = fields.find(one => one.key === name) ?? fields.find(one => one.field === name || one.name === name)
+  return found?.key ?? name
+}
+
 /** The points of one page. A row whose value is not a number has no point. */
-function pointsOf({ data, fields = [] }: Answer, spec: QuerySpec): CollectedPoint[] {
-  const dimensions = [
-    ...new Set([...spec.fields, ...fields.filter(({ type }) => type === 'dimension').map(({ key }) => key)]),
-  ]
+function pointsOf(page: Answer, spec: QuerySpec): CollectedPoint[] {
+  const { data, fields = [] } = page
+  const keys = new Map([spec.value, ...spec.fields].map(name => [keyOf(name, page), name]))
+  for (const { key, type } of fields) if (type === 'dimension' && !keys.has(key)) keys.set(key, key)
+  const valueKey = keyOf(spec.value, page)
   return (data?.nodes ?? []).flatMap(node => {
     if (node === undefined) return []
-    const value = numberOf(node[spec.value])
+    const value = numberOf(node[valueKey])
     if (value === undefined) return []
-    const own = dimensions.flatMap(name => {
-      const text = textOf(node[name])
-      return text === undefined || name === spec.value ? [] : [[`platform.query.${name}`, text] as const]
+    const own = [...keys].flatMap(([key, name]) => {
+      const text = textOf(node[key])
+      return text === undefined || key === valueKey ? [] : [[`platform.query.${name}`, text] as const]
     })
     return [{ metric: spec.metric, attributes: { ...Object.fromEntries(own), ...spec.attributes }, value }]
   })

@@ -9,6 +9,7 @@
 // The owner of a schedule is reported once for each time that the platform blocks the account: a blocked owner's schedules make no pipelines.
 import { z } from 'zod'
 import { maybe, wireFlag, wireId, wireText, wireTime } from '../rest/wire-field.ts'
+import { maxListed } from '../rest/asking.ts'
 import { hidden, minute, pathOf, point, unless, type Collector } from './collector.ts'
 import type { CollectedEvent, CollectedPoint } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -88,7 +89,7 @@ export const schedules: Collector = {
   ],
   collect: async ({ ask, owner: of, now, memory }) => {
     const path = `${pathOf(of)}/pipeline_schedules`
-    const { items, left } = await ask.all(path, schedule)
+    const { items, left } = await ask.all(path, schedule, {}, maxListed, ['active'])
     const parsed = memoryShape.safeParse(memory)
     const before = parsed.success ? parsed.data : {}
     const known: Record<string, Remembered> = {}

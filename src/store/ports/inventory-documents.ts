@@ -20,7 +20,7 @@ export const inventoryState = z.object({
   nextAt: z.number(),
   /** Rounds without an answer in a row. */
   failures: z.number(),
-  /** Why the last round had no answer. */
+  /** Why the last round had no answer, or what its answers lacked. */
   refusal: z
     .object({
       status: z.number().optional(),
