@@ -72,7 +72,6 @@ function attributesTable(field: string, attributes: EventRow['attributes']): str
 
 function webhookOf({ wire, flags, sentBy }: EventRow): string {
   const kinds = wire.map(code).join(', ')
-  if (sentBy === 'system') return `${kinds}; system hooks`
   return `${kinds}; ${flags.map(code).join(', ')}${sentBy === 'group' ? ' of groups' : ''}`
 }
 

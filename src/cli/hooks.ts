@@ -5,6 +5,7 @@ import { plainLine } from '../lib/plain-text.ts'
 import { complain, exitCode, print, type Terminal, printJson } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import { resourceIdOf } from './platform.ts'
+import { unlessRefused } from '../discovery/unless-refused.ts'
 import type { HookEvents } from '../platform/port/webhook.ts'
 import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platform/port.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -57,9 +58,10 @@ export async function hooksEnsure(
 ): Promise<number> {
   const counts: Record<Outcome, number> = { created: 0, repaired: 0, fine: 0, failed: 0 }
   const hooks: EnsuredHook[] = []
+  const said = new Set<string>()
   for await (const [owner, path] of ownersOf(client, options)) {
     const name = plainLine(path)
-    const ensured = { owner: name, ...(await ensureOne(client, owner, name, options, terminal)) }
+    const ensured = { owner: name, ...(await ensureOne(client, owner, name, options, terminal, said)) }
     counts[ensured.outcome] += 1
     if (options.json) hooks.push(ensured)
     else if (ensured.outcome !== 'failed') print(terminal, lineOf(ensured, options))
@@ -78,7 +80,8 @@ async function* ownersOf(
   for (const project of projects) yield [{ project: resourceIdOf(project) }, project]
   for (const group of groups) yield [{ group: resourceIdOf(group) }, group]
   if (!allProjects) return
-  const seen = (await client.isAdministrator(call)) ? 'all' : 'maintained'
+  // A token without a right to its user is no administrator's.
+  const seen = (await unlessRefused(client.isAdministrator(call))) === true ? 'all' : 'maintained'
   for await (const { items } of client.projects(seen, {}, { ...call, max: maxProjects })) {
     for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
   }
@@ -90,6 +93,7 @@ async function ensureOne(
   name: string,
   options: HooksEnsureOptions,
   terminal: Terminal,
+  said: Set<string>,
 ): Promise<Omit<EnsuredHook, 'owner'>> {
   try {
     const hooks = await existing(client, owner, options)
@@ -98,7 +102,7 @@ async function ensureOne(
       const others = hooks.slice(1).map(({ id }) => id)
       complain(terminal, `${name}: several webhooks have this URL; remove ${others.join(', ')} on the platform.`)
     }
-    if (hook === undefined) return await create(client, owner, options)
+    if (hook === undefined) return await create(client, owner, name, options, terminal, said)
     if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
       const state = hook.alertStatus.replaceAll('_', ' ')
       complain(
@@ -113,14 +117,20 @@ async function ensureOne(
       )
     }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
-    if (reasons.length === 0) return { outcome: 'fine', hook: hook.id }
+    if (reasons.length === 0) {
+      complainOfMissing(hook, owner, name, options, terminal, said)
+      return { outcome: 'fine', hook: hook.id }
+    }
     const wish = wishOf(options, owner, secretsFor(hook, options))
     // Its masked parts are kept: whoever masked them wants them hidden.
     const url = hook.mayBeAt(options.url) ? undefined : options.url
-    if (!options.dryRun) await client.editHook(owner, hook.id, { ...wish, url }, call)
+    if (!options.dryRun) {
+      const edited = await client.editHook(owner, hook.id, { ...wish, url }, call)
+      complainOfMissing(edited, owner, name, options, terminal, said)
+    }
     return { outcome: 'repaired', hook: hook.id, reasons }
   } catch (error) {
-    if (!(error instanceof Fault) && !(error instanceof RangeError)) throw error
+    if (!(error instanceof Fault)) throw error
     complain(terminal, `${name}: ${error.message}`)
     return { outcome: 'failed', reasons: [error.message] }
   }
@@ -129,13 +139,37 @@ async function ensureOne(
 async function create(
   client: PlatformClient,
   owner: HookOwner,
+  name: string,
   options: HooksEnsureOptions,
+  terminal: Terminal,
+  said: Set<string>,
 ): Promise<Omit<EnsuredHook, 'owner'>> {
   const flags = flagsOf(options.events, owner).map(flag => flag.replaceAll('_', ' '))
   const reasons = ['pipeline events', 'job events', ...flags]
   if (options.dryRun) return { outcome: 'created', reasons }
-  const { id } = await client.createHook(owner, wishOf(options, owner, options.secrets), call)
-  return { outcome: 'created', hook: id, reasons }
+  const created = await client.createHook(owner, wishOf(options, owner, options.secrets), call)
+  complainOfMissing(created, owner, name, options, terminal, said)
+  return { outcome: 'created', hook: created.id, reasons }
+}
+
+/** `said`: events that the platform does not know, which are named once for all hooks. A platform may ignore a flag that its hooks cannot have, or that its tier lacks, and answer as if all were well. */
+function complainOfMissing(
+  hook: PlatformHook,
+  owner: HookOwner,
+  name: string,
+  { events }: HooksEnsureOptions,
+  terminal: Terminal,
+  said: Set<string>,
+): void {
+  const flags = flagsOf(events, owner)
+  const unknown = unknownEvents(hook, flags).filter(one => !said.has(one))
+  const missing = [...missingEvents(hook, flags), ...unknown]
+  for (const one of unknown) said.add(one)
+  if (missing.length === 0) return
+  complain(
+    terminal,
+    `${name}: hook ${hook.id} does not send ${missing.join(', ')}: the platform does not have them for it, or only for system hooks.`,
+  )
 }
 
 function lineOf({ owner, outcome, hook, reasons = [] }: EnsuredHook, { dryRun }: HooksEnsureOptions): string {
@@ -193,6 +227,11 @@ export function missingEvents(hook: PlatformHook, flags: readonly string[]): str
     ...(hook.jobEvents ? [] : ['job events']),
     ...flags.filter(flag => hook.events[flag] === false).map(flag => flag.replaceAll('_', ' ')),
   ]
+}
+
+/** The events that the platform does not know, for people. */
+function unknownEvents(hook: PlatformHook, flags: readonly string[]): string[] {
+  return flags.filter(flag => hook.events[flag] === undefined).map(flag => flag.replaceAll('_', ' '))
 }
 
 export function flagsOf(events: HookEvents, owner: HookOwner): readonly string[] {

@@ -97,6 +97,13 @@ async function revoke(
   if (reason !== undefined) return refuse(terminal, plainLine(`Token ${id} is not revoked: ${reason}`))
   const revocation = await setup.instance.revoke(id)
   if (revocation === 'last') return refuse(terminal, `Token ${id} is not revoked: ${lastUnderEnforcement}`)
+  if ((await setup.instance.list()).some(token => token.valid && token.id === id)) {
+    complain(
+      terminal,
+      `The instance accepted to revoke token ${plainLine(id)}, but still lists it as valid. \`pipespan tokens list\` shows it.`,
+    )
+    return tokensExit.failed
+  }
   if (json) printJson(terminal, { id, revoked: true }, 2)
   else print(terminal, `Token ${id} is revoked.`)
   return tokensExit.done

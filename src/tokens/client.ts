@@ -2,7 +2,7 @@
 // platform's REST document, "Pipeline telemetry export (observability instance)").
 import type { Dispatcher } from 'undici'
 import { Secret } from '../lib/secret.ts'
-import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'
+import { errorOfAnswer, errorOfBody, errorOfKey, errorOfUnrevoked, InstanceError } from './instance-error.ts'
 import { readCreated, readList, readState, type ListedToken } from './listed-token.ts'
 import type { CreatedToken, IngestTokens, Revocation } from './ingest-tokens.ts'
 import { isSendable, parsed, send, type Answer, type Call } from './request.ts'
@@ -76,6 +76,10 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     return valid.length === 1 && valid[0]?.id === id
   }
 
+  async function isListed(id: string): Promise<boolean> {
+    return (await list()).some(token => token.valid && token.id === id)
+  }
+
   async function create(name: string): Promise<CreatedToken> {
     const action = `create an ingest token named "${name}"`
     const answer = await ask('POST', 'tokens', action, { name })
@@ -92,7 +96,11 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       return 'revoked'
     } catch (error) {
       if (!(error instanceof InstanceError)) throw error
-      if (error.kind === 'not-found') return 'gone'
+      if (error.kind === 'not-found') {
+        // A proxy, or an older instance without this endpoint, answers so, too.
+        if (await isListed(id)) throw errorOfUnrevoked(id, error.status)
+        return 'gone'
+      }
       const refused = error.kind === 'refused' || error.kind === 'forbidden'
       if (refused && (await isLast(id).catch(() => error.status === 409))) return 'last'
       throw error

@@ -8,7 +8,7 @@ export interface CreatedToken {
   readonly id: string | undefined
 }
 
-/** `last`: the instance refused, because this is the last valid token and enforcement is on. `gone`: the token did not exist (404). */
+/** `last`: the instance refused, because this is the last valid token and enforcement is on. `gone`: the token did not exist (404), and is not listed. */
 export type Revocation = 'revoked' | 'gone' | 'last'
 
 /** Every function throws an InstanceError if the instance does not do what was requested. */

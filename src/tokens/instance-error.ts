@@ -88,6 +88,18 @@ export function errorOfAnswer(answer: Answer, action: string, key: string): Inst
   return fault('refused', 'the observability instance refused', remedy)
 }
 
+/** The error for a token that the instance still lists as valid after it was to be revoked. `status`: the answer to that. */
+export function errorOfUnrevoked(id: string, status: number | undefined): InstanceError {
+  return new InstanceError({
+    kind: 'refused',
+    what: `Could not revoke the ingest token ${id}: the answer was ${status}, but the token is still listed as valid.`,
+    remedy:
+      'Check PIPESPAN_OBSERVABILITY_URL, proxies before the instance and its version; until then the token can be used.',
+    status,
+    uncertain: false,
+  })
+}
+
 function errorOfFailure(answer: Answer & { kind: 'failed' }, action: string): InstanceError {
   return new InstanceError({
     kind: 'unavailable',

@@ -125,7 +125,7 @@ async function finds(...reported: Reported[]): Promise<void> {
 /** The platform answers this path otherwise. */
 function answering(wanted: RegExp, reply: () => RestReply): void {
   const before = platform.misbehave
-  platform.misbehave = request => (wanted.test(request.path) ? reply() : before(request))
+  platform.misbehave = (request, real) => (wanted.test(request.path) ? reply() : before(request, real))
 }
 
 it('prints a line for each check and exits with 0 if everything is right', async () => {
@@ -152,6 +152,21 @@ it('prints a line for each check and exits with 0 if everything is right', async
   expect(text).toContain('All checks passed.')
   expect(code).toBe(0)
   for (const secret of ['a-webhook-token', 'a-platform-token', instance.apiKey]) expect(text).not.toContain(secret)
+})
+
+it('judges a job token by what it may read, as it has no user', async () => {
+  env.PIPESPAN_PLATFORM_TOKEN_TYPE = 'job'
+  answering(/^\/user$/, () => restFaults.wrongToken())
+  const { code, reported } = await examined()
+  expect([code, reported]).toEqual([0, []])
+  expect(platform.asked.filter(({ path: asked, headers }) => asked === '/user' && 'job-token' in headers)).toEqual([])
+  answering(/pipelines$/, () => restFaults.wrongToken())
+  expect((await examined()).reported).toContainEqual(expect.objectContaining({ check: 'platform', level: 'failure' }))
+})
+
+it('judges a token that may not read its user by what it may read', async () => {
+  answering(/^\/user$/, () => restFaults.missingScope())
+  expect(await examined()).toEqual({ code: 0, reported: [] })
 })
 
 it('1: finds a configuration that cannot be used', async () => {

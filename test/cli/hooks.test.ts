@@ -52,6 +52,29 @@ describe('pipespan hooks ensure', () => {
     expect((await ensure(platform, ['--project', '4', '--group', '7'], env)).out).toContain('fine 2')
   })
 
+  it('switches on repository update events, and says so if the platform ignores that or does not know them', async () => {
+    const flags = { repository_update_events: false }
+    await using platform = await startHooksPlatform({ 'projects/4': [{ ...good, ...flags }], 'projects/5': [] })
+    const env = { PIPESPAN_EVENTS: 'repository_update' }
+    const first = await ensure(platform, ['--project', '4'], env)
+    expect(first.out).toMatch(/4: hook \d+ repaired \(repository update events\)/)
+    expect(first.err).toBe('')
+    expect(platform.hooks['projects/4']).toMatchObject([{ repository_update_events: true }])
+    platform.interrupt = (request, response) => {
+      if (request.method !== 'POST') return false
+      response.writeHead(201, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ ...good, ...flags, id: 9 }))
+      return true
+    }
+    const ignored = await ensure(platform, ['--project', '5'], env)
+    expect(ignored.err).toContain('5: hook 9 does not send repository update events')
+    platform.interrupt = undefined
+    platform.hooks['projects/5'] = [{ ...good, id: 10, push_events: false, alert_status: 'executable' }]
+    const unknown = await ensure(platform, ['--project', '5'], env)
+    expect(unknown.out).toContain('fine 1')
+    expect(unknown.err).toContain('5: hook 10 does not send repository update events')
+  })
+
   it('does not change a correct hook, nor hooks of others', async () => {
     const foreign = { url: 'https://chat.example.com/', pipeline_events: false }
     await using platform = await startHooksPlatform({ 'projects/4': [foreign, good] })

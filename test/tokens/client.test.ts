@@ -47,6 +47,14 @@ describe('the client', () => {
     expect(instance.tokens).toHaveLength(1)
   })
 
+  it('does not take a 404 for success while the token is still listed', async () => {
+    const { id } = await client.create('pipespan')
+    instance.misbehaveOnce('DELETE', `/tokens/${id}`, { status: 404, body: '{"error":"not found"}' })
+    const error = await faultOf(client.revoke(id!))
+    expect(error).toMatchObject({ kind: 'refused', status: 404 })
+    expect(error.message).toContain('still listed as valid')
+  })
+
   it('reads and sets enforcement', async () => {
     expect(await client.enforcement()).toBe(true)
     expect(await client.setEnforcement(false)).toBe(false)

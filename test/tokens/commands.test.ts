@@ -151,6 +151,16 @@ describe('tokens revoke', () => {
     expect(instance.tokens).toHaveLength(1)
   })
 
+  it.each([404, 204])('fails if the token is still listed after the answer %i', async status => {
+    await tokens({ ...rotate, target: target() })
+    const { id } = instance.add('another')
+    instance.misbehaveOnce('DELETE', `/tokens/${id}`, { status, body: '' })
+    const output = await tokens({ ...plainRevoke, id: String(id) })
+    expect(output.code).not.toBe(0)
+    expect(output.out).not.toContain('is revoked')
+    expect(output.err).toContain('valid')
+  })
+
   it('refuses the token in use, even with --force', async () => {
     await tokens({ ...rotate, target: target() })
     instance.add('another')

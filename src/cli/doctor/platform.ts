@@ -39,13 +39,19 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
       report('skipped', 'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are named.'),
     )
   }
-  try {
-    await client.isAdministrator(call)
-    findings.push(report('fine', `${client.instance} answers and accepts the token.`))
-  } catch (error) {
-    // The platform does not document that request: the lists show what the token may read.
-    if (!(error instanceof PlatformError && error.kind === 'not-found')) return [broken(report, 'failure', error)]
-    findings.push(report('fine', `${client.instance} answers.`))
+  // A job's token has no user to show: only the lists tell what it may read.
+  if (config.platform.tokenType !== 'job') {
+    try {
+      await client.isAdministrator(call)
+      findings.push(report('fine', `${client.instance} answers and accepts the token.`))
+    } catch (error) {
+      // The platform does not document that request, and a token may have no right to it: the lists show what it may read.
+      const isNoProof = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
+      if (!isNoProof) return [broken(report, 'failure', error)]
+      findings.push(report('fine', `${client.instance} answers.`))
+    }
+  } else if (polledLists(config, client).length === 0) {
+    findings.push(report('skipped', 'What a job token may read shows only once projects are named for polling.'))
   }
   for (const { name, pages } of polledLists(config, client)) {
     try {

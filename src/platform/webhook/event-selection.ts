@@ -26,9 +26,7 @@ export function selectEvents(words: readonly string[]): EventSelection {
     row: kind => byKind.get(kind),
     takes: kind => isPipelineOrJob(kind) || byKind.has(kind),
     flags: owner =>
-      rows
-        .filter(({ sentBy }) => sentBy !== 'system' && (owner === 'group' || sentBy === 'project'))
-        .flatMap(({ flags }) => flags),
+      rows.filter(({ sentBy }) => owner === 'group' || sentBy === 'project').flatMap(({ flags }) => flags),
   }
 }
 

@@ -13,9 +13,9 @@ export interface EventRow {
   readonly name: `platform.${string}`
   /** The platform's kinds, in the header or in the body. */
   readonly wire: readonly EventKind[]
-  /** The flags of a hook that sends it. None: only system hooks do. */
+  /** The flags of a hook that sends it. */
   readonly flags: readonly string[]
-  readonly sentBy: 'project' | 'group' | 'system'
+  readonly sentBy: 'project' | 'group'
   readonly description: string
   /** Identifies what it is about; all are required. */
   readonly object: readonly Path[]
@@ -223,7 +223,7 @@ export const eventTable: readonly EventRow[] = [
     body: of => `Project: ${of('platform.project.action')}`,
   },
   {
-    word: 'repository_update', name: 'platform.repository_update', wire: ['repository_update'], flags: ['repository_update_events'], sentBy: 'system',
+    word: 'repository_update', name: 'platform.repository_update', wire: ['repository_update'], flags: ['repository_update_events'], sentBy: 'project',
     description: 'A push changed refs of a repository: once for all of its refs.',
     object: [project],
     attributes: [

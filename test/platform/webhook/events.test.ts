@@ -205,7 +205,8 @@ describe('the selection', () => {
 
   it("lists the flags of a project's or a group's hook", () => {
     const events = selectEvents(['deployment', 'access_token', 'member', 'repository_update'])
-    expect(events.flags('project')).toEqual(['deployment_events', 'resource_access_token_events'])
-    expect(events.flags('group')).toEqual(['deployment_events', 'resource_access_token_events', 'member_events'])
+    const ofBoth = ['deployment_events', 'resource_access_token_events']
+    expect(events.flags('project')).toEqual([...ofBoth, 'repository_update_events'])
+    expect(events.flags('group')).toEqual([...ofBoth, 'member_events', 'repository_update_events'])
   })
 })
