@@ -43,6 +43,7 @@ const slowest = [
   'inventory/inventory',
   'discovery/endless-lists',
   'enrichment/refused-details',
+  'discovery/absent-fields',
   'deploy/helm',
   'bounds/disk-full',
   'e2e/backend',

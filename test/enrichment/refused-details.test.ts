@@ -168,7 +168,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     let refused = 0
     world.api.misbehave = ({ path }) => (itself.test(path) && refused++ === 0 ? refusal() : undefined)
     const [pipeline] = begin(world)
-    await world.pass(hour, 30 * second)
+    await world.pass(20 * minute, 30 * second)
     const sent = await world.sent()
     expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
     expect(told(sent)).toEqual([{ hasJobs: true, isMarked: false }])
@@ -201,7 +201,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     await using world = await openPolledWorld({ poll: { ...polled.poll, running: true } })
     world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
-    await world.pass(hour, 30 * second)
+    await world.pass(20 * minute, 30 * second)
     expect((await world.sent()).map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
   })
 
@@ -213,7 +213,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     })
     world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
-    await world.pass(hour, 30 * second)
+    await world.pass(20 * minute, 30 * second)
     expect((await world.sent()).map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
   })
 })
