@@ -50,7 +50,7 @@ function pageAfter(items: readonly unknown[], from: URL): string | undefined {
     query.delete('pagination')
     query.set('page', String(Number(query.get('page') ?? 1) + 1))
   }
-  return `${from.pathname}?${query}`
+  return `${from.pathname}?${query.toString()}`
 }
 
 /** The end of the time's second, as `YYYY-MM-DDTHH:MM:SSZ`: the form in which the REST document gives times of lists with keyset pagination. */
