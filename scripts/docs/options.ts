@@ -55,7 +55,7 @@ function eachSection(key: string, each: Each): string[] {
   const header = '| key | value | default | meaning |\n|---|---|---|---|'
   const rows = rowsOf(each.item).map(({ path, option }) => {
     const fallback = option.spec.required === true ? 'required' : defaultOf(option)
-    return `| ${keysOf(path, option)} | ${option.kind.noun} | ${fallback} | ${option.spec.description} |`
+    return `| ${keysOf(path, option)} | ${option.kind.noun} | ${fallback} | ${option.spec.description}${notesOf(option)} |`
   })
   return [`### ${key}\n`, `${each.description} In YAML only, a list of mappings:\n`, header, ...rows, '']
 }
@@ -65,9 +65,15 @@ function tableOf(rows: readonly Row[], profiles: Profiles): string {
     const { kind, spec } = option
     const key = spec.variableOnly === true ? '' : keysOf(path, option)
     const example = spec.example === undefined ? '' : ` Example: \`${spec.example}\`.`
-    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.description}${example}${spec.restart === true ? ' *Needs a restart.*' : ''} |`
+    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.description}${example}${notesOf(option)} |`
   })
   return ['| key | variable | value | default | meaning |', '|---|---|---|---|---|', ...lines, ''].join('\n')
+}
+
+function notesOf({ spec }: Option): string {
+  const restart =
+    spec.restart === 'presence' ? ' *Needs a restart to be set at first, or removed.*' : ' *Needs a restart.*'
+  return `${spec.restart === undefined ? '' : restart}${spec.protects === true ? ' *A reload does not remove it.*' : ''}`
 }
 
 function keysOf(path: string, { kind }: Option): string {

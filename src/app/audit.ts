@@ -21,7 +21,7 @@ export function startAudit(wiring: Wiring, { name, config, client }: Connection)
   const taking = takingOf(wiring)
   const isTaken = taking.rules.to.length > 0
   if (sources.length > 0 && !isTaken)
-    log.warn('no destination takes log records: audit events are not read (SERVICE_OBSERVABILITY_EXPORT)')
+    log.warn('no destination takes log records: audit events are not read (PIPESPAN_OBSERVABILITY_EXPORT)')
   if (sources.length === 0 || !isTaken) return startLoop(undefined, why)
   const part = createAuditPoller({
     ...{ client, sources, clock, log, repositories: store.repositories, leases: store.leases },

@@ -8,7 +8,7 @@ import { reloadConfig } from '../config/reload.ts'
 import { shown } from '../config/describe.ts'
 import type { ConfigStatus } from '../pages/sources/setup-shape.ts'
 import type { Daemon } from './daemon.ts'
-import type { LoadedConfig, LoadOptions } from '../config/load.ts'
+import { pathOf, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { ProfileName } from './profile.ts'
@@ -23,8 +23,11 @@ export interface LiveConfigOptions {
 
 export interface LiveConfig {
   status(): ConfigStatus
-  /** If the file has faults, or the daemon cannot start with it, nothing changes. Never rejects, except with EndOfProcess if no configuration works. */
-  reload(daemon: Pick<Daemon, 'reload' | 'refresh'>): Promise<void>
+  /**
+   * If the file has faults, or the daemon cannot start with it, nothing changes. Never rejects, except with EndOfProcess if no configuration works.
+   * `text`: the content of the file, if it has been read already.
+   */
+  reload(daemon: Pick<Daemon, 'reload' | 'refresh'>, text?: string): Promise<void>
 }
 
 export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOptions): LiveConfig {
@@ -34,6 +37,8 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
   let refused: ConfigStatus['refused']
   const reloads = { applied: 0, refused: 0 }
   const queue = new PQueue({ concurrency: 1 })
+  /** The content that the last caller has read; undefined: the file is to be read. */
+  let asked: string | undefined
 
   function refuse(faults: readonly string[]): void {
     for (const fault of faults) log.error(fault)
@@ -43,7 +48,7 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
   }
 
   async function once(daemon: Pick<Daemon, 'reload' | 'refresh'>): Promise<void> {
-    const found = reloadConfig(running, loading)
+    const found = reloadConfig(running, { ...loading, text: asked })
     if (!found.ok) {
       refuse(found.faults.map(describeFault))
       return
@@ -71,11 +76,23 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
     log.info({ changed: found.changed, config: digestOf(running) }, 'configuration reloaded')
   }
 
+  /** No mistake of ours in reading a configuration ends the daemon, or stays without the name of the file. */
+  async function reported(daemon: Pick<Daemon, 'reload' | 'refresh'>): Promise<void> {
+    try {
+      await once(daemon)
+    } catch (error) {
+      if (error instanceof EndOfProcess) throw error
+      log.error({ reason: reasonOf(error) }, 'the reload failed')
+      refuse([`${pathOf(loading) ?? 'the environment'}: The configuration cannot be read: ${reasonOf(error)}`])
+    }
+  }
+
   return {
     status: () => ({ digest: digestOf(running), since, restart, refused, reloads }),
-    reload: async daemon => {
+    reload: async (daemon, text) => {
+      asked = text
       // One that waits reads the file only when it begins: it is enough for all who ask meanwhile.
-      if (queue.size === 0) await queue.add(async () => once(daemon))
+      if (queue.size === 0) await queue.add(async () => reported(daemon))
       else await queue.onIdle()
     },
   }

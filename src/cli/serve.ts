@@ -1,24 +1,20 @@
 // `pipespan serve`: the daemon until a signal ends it.
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { createLiveConfig } from '../app/live-config.ts'
 import { commandLog } from './configuration.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
-import { loadConfig, type LoadOptions } from '../config/load.ts'
+import { loadConfig, pathOf, type LoadOptions } from '../config/load.ts'
+import { lookAt, watchConfig } from './config-watch.ts'
 import { profiles, type ProfileName } from '../app/profile.ts'
 import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
-import { every, type Timer } from '../lib/timer.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
 import type { Daemon } from '../app/daemon.ts'
 import type { Log } from '../lib/log.ts'
-
-/** How often the configuration file is looked at, ms. */
-const watchEvery = 2_000
 
 /** `file`: the configuration's, where the command line names one. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
@@ -29,6 +25,8 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     profiles,
     onSecretNews: sentence => begun.log?.info(sentence),
   }
+  const path = pathOf(loading)
+  const seen = path === undefined ? undefined : lookAt(path)
   const loaded = loadConfig(loading)
   if (!loaded.ok) {
     for (const fault of loaded.faults) complain(terminal, describeFault(fault))
@@ -62,8 +60,10 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
   )
   onHangup = () => void live.reload(daemon)
-  const path = file ?? config.config
-  const watching = config.configWatch && path !== undefined ? watch(path, () => onHangup(), log) : undefined
+  const watching =
+    config.configWatch && path !== undefined && seen !== undefined
+      ? watchConfig({ file: path, loaded: seen, log }, text => void live.reload(daemon, text))
+      : undefined
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
   onHangup = () => undefined
   watching?.stop()
@@ -73,23 +73,4 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   await daemon.stop()
   log.info('stopped')
   return exitCode.done
-}
-
-/** Reloads when the file has changed, also by a link that leads elsewhere. */
-function watch(file: string, reload: () => void, log: Log): Timer {
-  const stamp = (): string => {
-    const stats = statSync(file, { bigint: true, throwIfNoEntry: false })
-    return stats === undefined ? '' : [stats.dev, stats.ino, stats.size, stats.mtimeNs].join()
-  }
-  let seen = stamp()
-  const look = (): void => {
-    const now = stamp()
-    // A file that is replaced may be missing for a moment.
-    if (now === seen || now === '') return
-    seen = now
-    reload()
-  }
-  return every(watchEvery, look, error =>
-    log.warn({ reason: reasonOf(error) }, 'the configuration file cannot be looked at'),
-  )
 }

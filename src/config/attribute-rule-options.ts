@@ -1,7 +1,7 @@
 // The options of the operator's attributes: a list of rules, each with what it matches and what it sets.
 import { boolean } from './plain-kinds.ts'
 import { Each, setting } from './option.ts'
-import { choiceOf } from './choice-options.ts'
+import { choiceOf, projectChoice } from './choice-options.ts'
 import { someOf } from './list-kinds.ts'
 import { attributeNamePattern, wrongAttributeName } from './attribute-name.ts'
 import { wrong, type Kind } from './kind.ts'
@@ -92,7 +92,7 @@ function wrongValue(name: string, value: string): { what: string; remedy: string
 
 export const attributeRules = new Each(
   {
-    projects: choiceOf('full project paths'),
+    projects: projectChoice(),
     branches: setting(someOf(['default', 'merge_request', 'tag', 'other']), {
       unset: 'all',
       description: 'What the pipeline ran for.',

@@ -197,32 +197,41 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const sources = new Map(settings.map(({ path, source }) => [path, source]))
   const sourceOf = (setting: string): Source => sources.get(setting) ?? { from: 'default' }
   const faultOf: FaultOf = (setting, what, remedy) => ({ setting, source: sourceOf(setting), what, remedy })
+  // Despite its type, a setting that could not be read is undefined. It has its own fault, and a check that needs it has nothing to say.
+  const found = <T>(check: () => Iterable<T>): T[] => {
+    try {
+      return [...check()]
+    } catch (error) {
+      if (faulty.size === 0) throw error
+      return []
+    }
+  }
   const faults = checks.flatMap(({ of, find, ofListeners }) => {
     const applies = (listens || ofListeners !== true) && !of.some(path => faulty.has(path))
-    const wrong = applies ? find(config) : undefined
+    const [wrong] = applies ? found(() => [find(config)]) : []
     if (wrong === undefined) return []
     const setting = of.find(path => sourceOf(path).from !== 'default') ?? of[0] ?? ''
     return [faultOf(setting, wrong.what, wrong.remedy)]
   })
   const warnings = [
-    ...noSecret(checked),
-    ...unusedToken(config, sourceOf('observability.token')),
-    ...(faulty.has('observability.export') ? [] : nothingExported(config, sourceOf('observability.export'))),
-    ...(faulty.has('events') ? [] : silentNotifications(config)),
-    ...exceeding(config),
-    ...idleAttributeRules(config, sourceOf),
-    ...unknownGrouping(config, sourceOf),
+    () => noSecret(checked),
+    () => unusedToken(config, sourceOf('observability.token')),
+    () => nothingExported(config, sourceOf('observability.export')),
+    () => silentNotifications(config),
+    () => exceeding(config),
+    () => idleAttributeRules(config, sourceOf),
+    () => unknownGrouping(config, sourceOf),
   ]
   const ofLists = [
-    ...repeatedNames(config, faultOf),
-    ...wrongNotifications(config, faultOf),
-    ...unreachableRules(config, faultOf, faulty),
-    ...wrongAttributeRules(config, faultOf, checked.profile),
-    ...wrongHeaderTemplates(config, faultOf),
-    ...wrongQueries(config, faultOf, checked.profile),
-    ...wrongPlatforms(config, settings, faulty, faultOf),
+    () => repeatedNames(config, faultOf),
+    () => wrongNotifications(config, faultOf),
+    () => unreachableRules(config, faultOf, faulty),
+    () => wrongAttributeRules(config, faultOf, checked.profile),
+    () => wrongHeaderTemplates(config, faultOf),
+    () => wrongQueries(config, faultOf, checked.profile),
+    () => wrongPlatforms(config, settings, faulty, faultOf),
   ]
-  return { faults: [...faults, ...ofLists], warnings }
+  return { faults: [...faults, ...ofLists.flatMap(found)], warnings: warnings.flatMap(found) }
 }
 
 /** Pending exports and messages are stored under these names. */

@@ -1,5 +1,6 @@
 // The options that choose by patterns: what to include, without what to exclude.
 import { patterns } from './list-kinds.ts'
+import { projectPatterns } from './project-kinds.ts'
 import { setting } from './option.ts'
 
 /** `what`: the texts that the patterns are for. `note`: a sentence after that, with a space before it. */
@@ -7,5 +8,17 @@ export function choiceOf(what: string, note = '') {
   return {
     include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.${note}` }),
     exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.${note}` }),
+  }
+}
+
+/** The same of projects. `protects`: it separates what some may see from what others may. */
+export function projectChoice(note = '', more: { readonly protects?: true } = {}) {
+  const what = 'full project paths'
+  return {
+    include: setting(projectPatterns, { unset: 'all', description: `Patterns of ${what}.${note}`, ...more }),
+    exclude: setting(projectPatterns, {
+      description: `Patterns of ${what} to exclude; overrides \`include\`.${note}`,
+      ...more,
+    }),
   }
 }

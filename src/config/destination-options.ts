@@ -1,6 +1,6 @@
 // The options of destinations: the signals, the token of the default destination, the instance that manages its tokens, and
 // more destinations.
-import { choiceOf } from './choice-options.ts'
+import { projectChoice } from './choice-options.ts'
 import { certificateFile } from './file-kinds.ts'
 import { destinationName } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
@@ -51,6 +51,7 @@ export const destinations = new Each(
       description: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     }),
     headers: secretSetting(headers, {
+      protects: true,
       description:
         'Headers of every request. `{group}`, `{project.id}` and `{own.NAME}` stand for values of the project that is sent.',
     }),
@@ -59,7 +60,9 @@ export const destinations = new Each(
       unset: '`otlp.metrics.temporality_preference`',
       description: 'Temporality of metrics.',
     }),
-    projects: choiceOf('full project paths', ' Others are not sent there, nor is what is about no project or group.'),
+    projects: projectChoice(' Others are not sent there, nor is what is about no project or group.', {
+      protects: true,
+    }),
     signals: setting(someOf(signals), {
       unset: '`observability.export`',
       description: 'Signals to send, from the enabled ones.',

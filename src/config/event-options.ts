@@ -2,6 +2,7 @@
 import { boolean, duration, oneOf } from './plain-kinds.ts'
 import { listOf, patterns, wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
+import { wrongPath } from './project-kinds.ts'
 import { wrong, type Kind } from './kind.ts'
 
 const auditSources: Kind<readonly string[]> = listOf({
@@ -12,6 +13,9 @@ const auditSources: Kind<readonly string[]> = listOf({
       const remedy = 'Write the ID or full path after it, such as project:team/shop.'
       return wrong('`project:` names no project.', remedy)
     }
+    const names = value.filter(item => item !== 'instance').map(item => item.replace(/^project:/, ''))
+    const fault = names.map(wrongPath).find(one => one !== undefined)
+    if (fault !== undefined) return { wrong: fault }
     if (!value.includes('instance') || value.length === 1) return { value }
     const what = '`instance` already includes the audit events of all groups and projects.'
     return wrong(what, 'Use instance alone, or remove it.')

@@ -25,7 +25,8 @@ function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined 
     }
   }
   const own = name.slice('own.'.length)
-  const setters = rules.filter(({ set }) => Object.hasOwn(set, own))
+  // Despite its type, what a rule sets is undefined if it could not be read. It has its own fault.
+  const setters = rules.filter(({ set }) => Object.hasOwn((set as Rule['set'] | undefined) ?? {}, own))
   if (setters.length === 0) {
     return { what: `{${name}} has no value: no rule sets ${own}.`, remedy: `Set ${own} in attributes.rules.` }
   }

@@ -3,6 +3,7 @@ import { attributes } from './pair-kinds.ts'
 import { duration, metricName, text } from './plain-kinds.ts'
 import { Each, setting, type Option, type Profiles } from './option.ts'
 import { list } from './list-kinds.ts'
+import { projectName, projectNames } from './project-kinds.ts'
 
 type Lists = Readonly<Record<string, Option<readonly string[] | undefined>>>
 
@@ -14,7 +15,7 @@ export function inventoryOptions(profiles: Profiles): Lists {
   return Object.fromEntries(
     [...kinds.values()].map(({ kind, of, hasInstance = false, description, every, requests, role }) => [
       kind,
-      setting(list, {
+      setting(projectNames(hasInstance ? { or: '*' } : {}), {
         variable: `PIPESPAN_INVENTORY_${kind.toUpperCase()}`,
         description: `${description} List of ${of}: IDs or full paths${hasInstance ? '; `*`: the whole instance' : ''}. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
         example: of === 'groups' ? 'team' : 'team/shop,4711',
@@ -35,8 +36,8 @@ export const queryOptions = new Each(
       unset: 'the platform of the `platform` settings',
       description: 'Name of the platform to query, one of `platforms`.',
     }),
-    project: setting(text, { description: 'Full path of the project to query.' }),
-    group: setting(text, { description: 'Full path of the group to query; cannot be combined with `project`.' }),
+    project: setting(projectName, { description: 'Full path of the project to query.' }),
+    group: setting(projectName, { description: 'Full path of the group to query; cannot be combined with `project`.' }),
     value: setting(text, {
       default: 'count',
       description: '`count`: the number of results. Otherwise a numeric field: one point per row of the result.',

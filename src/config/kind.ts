@@ -25,6 +25,8 @@ export interface Kind<T> {
   parse(raw: Raw): Parsed<T>
   /** The value as the operator would write it, with secrets masked. */
   show(value: T): string
+  /** What of a secret the parts are built for, such as the names of templates. Only a reload can change it; the rest of a secret may change at any time. */
+  shape?(value: T): string
 }
 
 interface ScalarKind<T> {

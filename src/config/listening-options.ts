@@ -17,10 +17,12 @@ export const listeningOptions = {
   tls: {
     certFile: setting(certificateFile, {
       variable: 'PIPESPAN_TLS_CERT_FILE',
+      restart: 'presence',
       description: 'PEM file of the certificate chain; with its key, `listen` serves HTTPS.',
     }),
     keyFile: setting(keyFile, {
       variable: 'PIPESPAN_TLS_KEY_FILE',
+      restart: 'presence',
       description: "PEM file of the certificate's private key.",
     }),
   },

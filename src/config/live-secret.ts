@@ -12,6 +12,8 @@ const maxBytes = 64 * 1024
 interface SecretFileOptions<T> {
   readonly path: string
   readonly parse: (text: string) => Parsed<T>
+  /** See `Kind.shape`: a value of another shape is not taken over while the daemon runs. */
+  readonly shape?: ((value: T) => string) | undefined
   /** Called with a sentence, which has no secret, when the file was read again or can no longer be used. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
@@ -98,7 +100,7 @@ class SecretFile<T> {
   }
 
   #readIfChanged(): Wrong | undefined {
-    const { path, parse, onNews } = this.#options
+    const { path, parse, shape, onNews } = this.#options
     const named = `The secret file ${quoted(path)}`
     try {
       // `stat` follows links: where Kubernetes updates a secret, it points a link to a new folder, and the inode changes.
@@ -112,6 +114,10 @@ class SecretFile<T> {
       if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret to it.' }
       const parsed = parse(text)
       if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
+      if (this.#value !== undefined && shape?.(parsed.value) !== shape?.(this.#value)) {
+        const what = `${named} has changed in its templates or its host, which only a reload can apply.`
+        return { what, remedy: 'Send SIGHUP to apply it.' }
+      }
       const again = this.#value !== undefined && version !== this.#stamp
       this.#value = parsed.value
       this.#stamp = version

@@ -12,7 +12,7 @@ import {
   unknownVariables,
   type Environment,
 } from './variables.ts'
-import { parseYamlFile, type FileMap } from './yaml-file.ts'
+import { isBlank, parseYamlFile, type FileMap } from './yaml-file.ts'
 import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { Reader, type Setting } from './reader.ts'
 import type { Profiles } from './option.ts'
@@ -24,6 +24,8 @@ export interface LoadOptions<P extends string> {
   readonly env: Environment
   /** The YAML file. Default: `PIPESPAN_CONFIG`; without either there is none. */
   readonly file?: string | undefined
+  /** The content of that file, if it has been read already. */
+  readonly text?: string | undefined
   /** The profiles by name. One is `generic`, the default. */
   readonly profiles: Profiles<P>
   /** Called with a sentence, which has no secret, when a secret's file has changed or can no longer be used. */
@@ -71,7 +73,6 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   const faults = [...file.faults, ...reader.faults, ...checked.faults].toSorted(byPlace)
   const known = knownVariables(table, profiles)
   const warnings = [
-    ...file.warnings,
     ...unknownVariables(env, known),
     ...mistypedStandardVariables(env, known, config.self.telemetry),
     ...foreignVariables(env, profiles, profile),
@@ -92,25 +93,34 @@ interface ReadFile {
   /** Whether all that the file says is known. */
   readonly whole: boolean
   readonly faults: readonly ConfigFault[]
-  readonly warnings: readonly string[]
 }
 
-function readFile({ env, file }: Pick<LoadOptions<string>, 'env' | 'file'>): ReadFile {
-  const named = firstSet(env, ['PIPESPAN_CONFIG'])
-  const path = file ?? named?.text.trim()
-  if (path === undefined) return { whole: true, faults: [], warnings: [] }
-  const text = readText(path)
+/** The path of the configuration file; undefined: there is none. */
+export function pathOf({ env, file }: Pick<LoadOptions<string>, 'env' | 'file'>): string | undefined {
+  return file ?? firstSet(env, ['PIPESPAN_CONFIG'])?.text.trim()
+}
+
+function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 'file' | 'text'>): ReadFile {
+  const path = pathOf({ env, file })
+  if (path === undefined) return { whole: true, faults: [] }
+  const text = known ?? readConfigText(path)
   if (typeof text === 'object') {
     const source: Source =
       file === undefined ? { from: 'environment', variable: 'PIPESPAN_CONFIG' } : { from: 'default' }
-    return { whole: false, faults: [{ source, ...text }], warnings: [] }
+    return { whole: false, faults: [{ source, ...text }] }
   }
   const { root, faults } = parseYamlFile(text, path)
-  const warnings = root === undefined && faults.length === 0 ? [`${path}: The file has no settings.`] : []
-  return { ...(root === undefined ? {} : { root }), whole: faults.length === 0, faults, warnings }
+  // A file that is being written is empty for a moment. Without settings the daemon would be open to everybody.
+  if (faults.length === 0 && (root === undefined || isBlank(root))) {
+    const source: Source = { from: 'file', file: path, line: 1, column: 1 }
+    const remedy = 'Write at least one, or start without a configuration file.'
+    return { whole: false, faults: [{ source, what: 'The file has no settings.', remedy }] }
+  }
+  return { ...(root === undefined ? {} : { root }), whole: faults.length === 0, faults }
 }
 
-function readText(path: string): string | Wrong {
+/** The text of the file, or why there is none. */
+export function readConfigText(path: string): string | Wrong {
   const remedy = 'Use a YAML file that this process can read.'
   try {
     const stats = statSync(path)

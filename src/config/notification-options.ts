@@ -1,5 +1,5 @@
 // The options of notifications: messages to people by webhook.
-import { choiceOf } from './choice-options.ts'
+import { projectChoice } from './choice-options.ts'
 import { destinationName, oneOf, text } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
 import { headers } from './pair-kinds.ts'
@@ -39,6 +39,7 @@ const webhookUrl: Kind<Secret> = {
     return { value: new Secret(parsed.value) }
   },
   show: String,
+  shape: url => new URL(url.reveal()).origin,
 }
 
 export const notifications = new Each(
@@ -57,7 +58,7 @@ export const notifications = new Each(
       unset: 'all of them',
       description: 'What messages are about.',
     }),
-    projects: choiceOf('full project paths', ' Messages about no project or group are then not sent there.'),
+    projects: projectChoice(' Messages about no project or group are then not sent there.', { protects: true }),
     headers: secretSetting(headers, { description: 'Headers of every request.' }),
     from: setting(text, { description: 'Sender of e-mails; by default that of the gateway.' }),
     to: setting(list, { description: 'Recipients of e-mails.' }),

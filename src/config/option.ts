@@ -53,8 +53,13 @@ interface OptionSpec {
   readonly example?: string
   /** Every item of the list must have it. */
   readonly required?: boolean
-  /** A change needs a restart of the daemon: it is used before and beside the parts that a reload starts anew. */
-  readonly restart?: true
+  /**
+   * A change needs a restart of the daemon: it is used before and beside the parts that a reload starts anew. `presence`: only if it is set for the
+   * first time, or removed.
+   */
+  readonly restart?: true | 'presence'
+  /** It protects somebody. A reload does not remove it, because a file that was cut looks the same as one from which it was removed. */
+  readonly protects?: true
   /** It has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
 }

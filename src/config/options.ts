@@ -7,12 +7,13 @@ import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
 import { inventoryOptions, queryOptions } from './inventory-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
-import { list, patterns } from './list-kinds.ts'
+import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { jobMetricsOption, metricOptions } from './metric-options.ts'
 import { notifications } from './notification-options.ts'
 import { otlpOptions } from './otlp-options.ts'
 import { mcp, pageOptions, traceLink } from './page-options.ts'
+import { projectPatterns } from './project-kinds.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
 import { secretSetting, setting, type ConfigOf, type Group, type Profiles, Each } from './option.ts'
@@ -37,7 +38,7 @@ const costOptions = {
       match: {
         tags: setting(list, { description: 'Tags of the runner, or requested by the job; all must match.' }),
         type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { description: 'Runner type.' }),
-        project: setting(patterns, { description: 'Patterns of the full project path.' }),
+        project: setting(projectPatterns, { description: 'Patterns of the full project path.' }),
       },
       perMinute: setting(decimal, { default: '1', description: 'Price per minute.' }),
       factor: setting(decimal, { default: '1', description: 'Factor for its minutes.' }),
@@ -74,15 +75,18 @@ const regressionOptions = {
 const webhookOptions = {
   token: secretSetting(secretList, {
     variable: 'PIPESPAN_WEBHOOK_TOKEN',
+    protects: true,
     description: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
   }),
   signingToken: secretSetting(signingTokens, {
     variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
+    protects: true,
     description:
       'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
   }),
   requireSignature: setting(boolean, {
     variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',
+    protects: true,
     default: 'false',
     description: 'Refuse deliveries without a signature.',
   }),

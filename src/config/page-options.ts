@@ -1,6 +1,6 @@
 // The options of the pages: who may open them, links to traces, job logs, and which projects are hidden.
-import { patterns } from './list-kinds.ts'
 import { boolean, text } from './plain-kinds.ts'
+import { projectPatterns } from './project-kinds.ts'
 import { scalar, wrong, type Kind } from './kind.ts'
 import { secret } from './secret-kinds.ts'
 import { secretSetting, setting } from './option.ts'
@@ -22,6 +22,7 @@ const adminTokenKind: Kind<Secret> = {
 
 export const adminToken = secretSetting(adminTokenKind, {
   variable: 'PIPESPAN_ADMIN_TOKEN',
+  protects: true,
   description:
     'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
     'Required unless the admin listener is on loopback.',
@@ -69,8 +70,9 @@ export const pageOptions = {
       'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
     example: 'team',
   }),
-  hide: setting(patterns, {
+  hide: setting(projectPatterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
+    protects: true,
     description: 'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
     example: 'secret/**',
   }),

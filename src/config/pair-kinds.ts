@@ -1,5 +1,6 @@
 // Kinds of key=value pairs: OTLP headers and resource attributes. In a variable they are written as the OpenTelemetry
 // specification says (W3C Baggage without metadata, percent-encoded), in YAML as a mapping of plain values.
+import { namesIn } from '../lib/template.ts'
 import { Secret } from '../lib/secret.ts'
 import { itemsOf } from './list-kinds.ts'
 import { wrong, type Kind, type Parsed, type Raw } from './kind.ts'
@@ -38,6 +39,7 @@ export const headers: Kind<Headers> = {
     return { value: new Map([...pairs.value].map(([name, value]) => [name.toLowerCase(), new Secret(value)])) }
   },
   show: values => [...values].map(([name]) => `${name}=[secret]`).join(','),
+  shape: values => [...new Set([...values.values()].flatMap(value => namesIn(value.reveal())))].sort().join(),
 }
 
 /** Attribute values by name. All are strings, as in the specification's variable. */

@@ -1,6 +1,6 @@
 // The options of people who open the pages behind a proxy that has logged them in.
 import { isIP } from 'node:net'
-import { choiceOf } from './choice-options.ts'
+import { projectChoice } from './choice-options.ts'
 import { Each, setting } from './option.ts'
 import { listOf, patterns } from './list-kinds.ts'
 import { oneOf } from './plain-kinds.ts'
@@ -46,12 +46,14 @@ function isNetwork(item: string): boolean {
 export const peopleOptions = {
   trustedHeader: setting(headerName, {
     variable: 'PIPESPAN_ADMIN_TRUSTED_HEADER',
+    protects: true,
     description:
       'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
     example: 'X-Auth-Request-Email',
   }),
   trustedProxies: setting(networks, {
     variable: 'PIPESPAN_ADMIN_TRUSTED_PROXIES',
+    protects: true,
     description: 'Addresses and networks of the proxies whose `trusted_header` is believed.',
     example: '10.0.0.0/8',
   }),
@@ -72,7 +74,7 @@ export const peopleOptions = {
         required: true,
         description: '`viewer` reads; `operator` also retries and drops dead letters, and retries exports now.',
       }),
-      projects: choiceOf('full project paths', ' Others do not exist for these people.'),
+      projects: projectChoice(' Others do not exist for these people.', { protects: true }),
     },
     'Who may open the pages, by the `trusted_header`: the first entry that matches counts, and who matches none is refused.',
   ),

@@ -100,6 +100,21 @@ export const duration: Kind<number> = scalar({
   show: showDuration,
 })
 
+/** A duration that is not shorter than this. */
+export function durationFrom(min: number): Kind<number> {
+  const noun = `a duration of at least ${showDuration(min)}`
+  return scalar<number>({
+    noun,
+    remedy: `Write a number with its unit, such as 5s, 1h or 7d; at least ${showDuration(min)}.`,
+    schema: duration.schema,
+    read: given => {
+      const ms = readDuration(given)
+      return ms !== undefined && ms >= min ? ms : undefined
+    },
+    show: showDuration,
+  })
+}
+
 /** A longer timer would run out at once in Node, after 1 ms. */
 const maxTimeout = 2_147_483_647
 

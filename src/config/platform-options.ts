@@ -1,8 +1,8 @@
 // The options of the platform's API: how it is reached, and what is fetched from it: polling, redelivery, hooks.
 import { certificateFile } from './file-kinds.ts'
-import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
+import { boolean, duration, durationFrom, integer, oneOf } from './plain-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
-import { list } from './list-kinds.ts'
+import { projectNames } from './project-kinds.ts'
 import { secret } from './secret-kinds.ts'
 import { secretSetting, setting } from './option.ts'
 
@@ -41,12 +41,12 @@ export const enrichDeadline = setting(duration, {
 
 export const pollingOptions = {
   poll: {
-    projects: setting(list, {
+    projects: setting(projectNames(), {
       variable: 'PIPESPAN_POLL_PROJECTS',
       description: 'Projects to poll for pipelines: IDs or full paths.',
       example: 'team/shop,4711',
     }),
-    groups: setting(list, {
+    groups: setting(projectNames(), {
       variable: 'PIPESPAN_POLL_GROUPS',
       description: 'Groups to poll, including subgroups: IDs or full paths.',
       example: 'team',
@@ -62,10 +62,10 @@ export const pollingOptions = {
       description:
         'Where the settings above name nothing to poll, and there is a token: poll what it may see, which is the pipelines that its user started, in all projects, and the projects that its user is a member of. Per round 3 requests and 2 for each project that was active, at most six tenths of PIPESPAN_PLATFORM_BUDGET.',
     }),
-    interval: setting(duration, {
+    interval: setting(durationFrom(1_000), {
       variable: 'PIPESPAN_POLL_INTERVAL',
       default: '60s',
-      description: 'Polling interval, at least 1s.',
+      description: 'Polling interval.',
     }),
     lookback: setting(duration, {
       variable: 'PIPESPAN_POLL_LOOKBACK',

@@ -113,7 +113,8 @@ export class Reader {
       const { onSecretNews: onNews, clock, mayBeMissing } = this.#options
       const path = given.secretFile
       const parse = (text: string): Parsed<unknown> => kind.parse(text)
-      return LiveSecret.fromFile({ path, parse, onNews, clock, mayBeMissing: mayBeMissing?.(setting) })
+      const shape = kind.shape && ((value: unknown): string => kind.shape?.(value) ?? '')
+      return LiveSecret.fromFile({ path, parse, shape, onNews, clock, mayBeMissing: mayBeMissing?.(setting) })
     }
     const parsed = kind.parse(given.raw)
     return 'value' in parsed && kind.secret ? { value: LiveSecret.fixed(parsed.value) } : parsed

@@ -1,8 +1,10 @@
-// What SIGHUP does: reads and checks the configuration again, and says what has changed: what a reload can apply, and what needs a restart.
+// What SIGHUP does: reads and checks the configuration again, and says what has changed: what a reload can apply, what needs a restart, and why it
+// refuses to apply anything.
 import { describeSource } from './config-fault.ts'
 import { LiveSecret } from './live-secret.ts'
 import { platformViews } from './platforms.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig, type LoadOptions } from './load.ts'
+import { removedProtections } from './removed-protections.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
@@ -30,16 +32,16 @@ export function reloadConfig<P extends string>(
   const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
     path => !same(valueOf(before.get(path)), valueOf(after.get(path))),
   )
-  const fixed = differing.filter(
-    path => before.get(path)?.option.spec.restart === true && !path.startsWith('platforms['),
-  )
+  const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
   const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
   // Another profile gives other names to headers, variables and events: nothing of this configuration fits the running one.
   const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
   if (isOfProfile)
     restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
   const applied = isOfProfile ? [] : differing.filter(path => !restart.has(path))
-  const secrets = applied.filter(path => before.get(path)?.value instanceof LiveSecret && after.has(path))
+  const removed = isOfProfile ? [] : removedProtections(running, loaded)
+  if (removed.length > 0) return { ok: false, faults: removed, warnings: loaded.warnings }
+  const secrets = applied.filter(path => isAnotherValue(before.get(path), after.get(path)))
   const changed = applied.filter(path => !secrets.includes(path))
   if (changed.length === 0) {
     if (!isOfProfile) for (const path of secrets) adopt(before.get(path)?.value, after.get(path)?.value)
@@ -52,19 +54,32 @@ function profileOf<P extends string>(config: Config<P>): P {
   return platformViews(config)[0]?.config.platform.profile ?? config.platform.profile
 }
 
+function isFixed(old: Setting | undefined, now: Setting | undefined): boolean {
+  const restart = old?.option.spec.restart
+  return restart === 'presence' ? (old?.value === undefined) !== (now?.value === undefined) : restart === true
+}
+
+/** Whether it is a secret that only has another value. What is built for it, such as a connection for a token, can stay. */
+function isAnotherValue(old: Setting | undefined, now: Setting | undefined): boolean {
+  return now?.value instanceof LiveSecret && old !== undefined && shapeOf(old) === shapeOf(now)
+}
+
 function adopt(old: unknown, now: unknown): void {
   if (old instanceof LiveSecret && now instanceof LiveSecret) old.adopt(now)
 }
 
-/** A secret of an unchanged file is the same, as it is read at each use. */
+/** A secret of an unchanged file is the same, as it is read at each use, unless its shape has changed. */
 function valueOf(setting: Setting | undefined): unknown {
   if (!(setting?.value instanceof LiveSecret)) return setting?.value
   const secret: unknown = setting.value.current()
-  return (
-    setting.value.path ?? {
-      secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret,
-    }
-  )
+  if (setting.value.path !== undefined) return { path: setting.value.path, shape: shapeOf(setting) }
+  return { secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret }
+}
+
+/** What of a secret parts are built for; undefined: there is none. */
+function shapeOf({ value, option: { kind } }: Setting): string | undefined {
+  const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
+  return secret === undefined ? undefined : (kind.shape?.(secret) ?? '')
 }
 
 function needsRestart(path: string, old: Setting | undefined, now: Setting | undefined): string {

@@ -1,18 +1,19 @@
 // The options of what is exported: projects, refs, sources, attributes.
 import { integer } from './plain-kinds.ts'
 import { patterns } from './list-kinds.ts'
+import { projectPatterns } from './project-kinds.ts'
 import { setting } from './option.ts'
 import { attributeRules } from './attribute-rule-options.ts'
 
 export const selectionOptions = {
   projects: {
-    include: setting(patterns, {
+    include: setting(projectPatterns, {
       variable: 'PIPESPAN_PROJECTS_INCLUDE',
       unset: 'all',
       description: 'Projects to export: patterns of full paths.',
       example: 'team/*,shop/**',
     }),
-    exclude: setting(patterns, {
+    exclude: setting(projectPatterns, {
       variable: 'PIPESPAN_PROJECTS_EXCLUDE',
       description: 'Projects to exclude; overrides `include`.',
     }),
@@ -39,11 +40,13 @@ export const selectionOptions = {
   attributes: {
     drop: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_DROP',
+      protects: true,
       description: 'Attributes to drop from every signal: names or patterns.',
       example: 'pipeline.user.*',
     }),
     hash: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_HASH',
+      protects: true,
       description: 'Attributes to hash in every signal: names or patterns.',
       example: '*.commit.message',
     }),

@@ -1,7 +1,7 @@
 // The options of several platforms, a list of mappings: each item has the settings of the single form, under the same names.
 import { httpUrl } from './address-kinds.ts'
 import { Each, Option, secretSetting, setting, yamlKey, type Group } from './option.ts'
-import { list } from './list-kinds.ts'
+import { projectNames } from './project-kinds.ts'
 import { platformName } from './plain-kinds.ts'
 import { platformOptions } from './platform-options.ts'
 import { secret } from './secret-kinds.ts'
@@ -16,10 +16,11 @@ function inFile<G extends Group>(group: G, path: string): G {
 }
 
 function inFileOnly<V>({ kind, spec }: Option<V>, path: string): Option<V> {
-  const { default: fallback, unset } = spec
+  const { default: fallback, unset, protects } = spec
   return new Option(kind, {
     ...(fallback !== undefined && { default: fallback }),
     ...(unset !== undefined && { unset }),
+    ...(protects !== undefined && { protects }),
     description: `As \`${path}\`, of this platform.`,
   })
 }
@@ -42,7 +43,7 @@ export function severalPlatforms<P extends Group, W extends Group, L extends Gro
       ...inFile(single.platform, 'platform'),
       tokens: new Each(
         {
-          groups: setting(list, {
+          groups: setting(projectNames(), {
             required: true,
             description: 'Full paths of the groups, with their subgroups, whose projects this token is for.',
           }),

@@ -107,3 +107,10 @@ function treeOf(
     return { is: 'map', source, entries: new Map(entries) }
   }
 }
+
+/** Whether it has no value at all, as `{}`, or `webhook:` alone. */
+export function isBlank(value: FileValue): boolean {
+  return (
+    value.is === 'blank' || (value.is === 'map' && [...value.entries.values()].every(entry => isBlank(entry.value)))
+  )
+}

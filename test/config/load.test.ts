@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { inspect } from 'node:util'
 import { writeFileSync } from 'node:fs'
-import { faults, fileWith, good, load } from './given.ts'
+import { faults, fileWith, good } from './given.ts'
 import { describeConfig } from '../../src/config/describe.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { profiles } from '../../src/app/profile.ts'
@@ -39,7 +39,7 @@ describe('precedence', () => {
   it.each(['settle:', 'settle: ""', 'settle: null', 'webhook:', 'destinations:'])(
     'treats a blank key (%s) as unset',
     yaml => {
-      expect(good({}, yaml).config).toMatchObject({ settle: 5000, destinations: [] })
+      expect(good({}, `remember: 10d\n${yaml}`).config).toMatchObject({ settle: 5000, destinations: [] })
     },
   )
 
@@ -291,10 +291,23 @@ describe('variables', () => {
   })
 })
 
-it.each(['', '# settle: 5s\n', '---\n'])('warns about an empty file (%j)', yaml => {
-  const loaded = load({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)
-  expect(loaded.warnings).toEqual([expect.stringMatching(/pipespan\.yaml: The file has no settings\.$/)])
-  expect(loaded.ok).toBe(true)
+it.each([
+  '',
+  ' \n',
+  '\uFEFF',
+  '# settle: 5s\n',
+  '---\n',
+  '---\n...\n',
+  'null',
+  '~',
+  '{}',
+  '""',
+  'webhook:\n',
+  'pages: {}\nredact:\n',
+])('refuses a file without settings (%j)', yaml => {
+  expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)).toEqual([
+    '1:1: The file has no settings. Write at least one, or start without a configuration file.',
+  ])
 })
 
 it('accepts a byte order mark and Windows line ends', () => {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { fileWith } from './given.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../../src/config/load.ts'
 import { profiles, type ProfileName } from '../../src/app/profile.ts'
+import { plain, several, whole, yamlOf } from './whole.ts'
 import { reloadConfig } from '../../src/config/reload.ts'
 
 function running(yaml: string): {
@@ -91,4 +92,128 @@ it('gives each destination its own token, also where they changed places', () =>
     ['two', 'e'],
     ['one', 'f'],
   ])
+})
+
+it('refuses a file without settings, and one that is being written', () => {
+  for (const text of ['', '# nothing\n', '---\n', 'null\n', '{}\n', 'webhook:\n', 'pages: {}\n']) {
+    const { loaded, options, write } = running(yamlOf(whole))
+    write(text)
+    expect(reloadConfig(loaded, options)).toMatchObject({ ok: false, faults: [{ what: 'The file has no settings.' }] })
+  }
+})
+
+it.each([
+  ['one platform', whole],
+  ['several platforms', several],
+])('keeps every protection of a file that is cut at the end of any line, with %s', (_, tree) => {
+  const text = yamlOf(tree)
+  const { loaded, options } = running(text)
+  const protectedBy = ({ admin, pages, redact, attributes, webhook, platforms }: typeof loaded.config): unknown =>
+    plain([
+      admin.token,
+      admin.trustedHeader,
+      pages.hide,
+      redact,
+      attributes.drop,
+      webhook,
+      platforms.map(one => one.webhook),
+    ])
+  const ends = [...text.matchAll(/\n/g)].map(({ index }) => index + 1)
+  const cut = ends.map(end => text.slice(0, end))
+  // As an editor writes that begins with what the daemon may lose.
+  const reversed = Object.fromEntries(Object.entries(tree).reverse())
+  const other = yamlOf(reversed)
+  cut.push(...[...other.matchAll(/\n/g)].map(({ index }) => other.slice(0, index + 1)))
+  let applied = 0
+  for (const part of cut) {
+    const found = reloadConfig(loaded, { ...options, text: part })
+    if (!found.ok) continue
+    applied += 1
+    const { config } = found.loaded
+    expect(config.otlp.endpoint ?? config.destinations[0]).toBeDefined()
+    const before = new Map(loaded.config.destinations.map(one => [one.name, one.projects]))
+    for (const { name, projects } of config.destinations) expect(projects).toEqual(before.get(name))
+    const kept = config.platforms.length === loaded.config.platforms.length
+    if (kept) expect(protectedBy(config)).toEqual(protectedBy(loaded.config))
+  }
+  expect(applied).toBeGreaterThan(0)
+})
+
+it.each([
+  ['webhook.token', 'webhook: { token: abc }', 'webhook: {}'],
+  [
+    'webhook.token',
+    'webhook: { token: abc, signing_token: whsec_c2VjcmV0 }',
+    'webhook: { signing_token: whsec_c2VjcmV0 }',
+  ],
+  ['webhook.signing_token', 'webhook: { token: abc, signing_token: whsec_c2VjcmV0 }', 'webhook: { token: abc }'],
+  ['admin.token', 'admin: { token: 0123456789abcdef }', 'admin:'],
+  ['pages.hide', "pages: { hide: ['secret/**'] }", 'pages: {}'],
+  ['pages.hide', "pages: { hide: ['secret/**'] }", 'pages: { hide: [] }'],
+  ['redact', 'redact: [key-.]', 'redact: []'],
+  ['attributes.drop', 'attributes: { drop: [a] }', 'attributes:'],
+  ['platforms', "platforms: [{ name: a, url: 'http://a', webhook: { token: abc } }]", 'platforms: []'],
+  [
+    'platforms[0].webhook.token',
+    "platforms: [{ name: a, url: 'http://a', webhook: { token: abc } }]",
+    "platforms: [{ name: a, url: 'http://a' }]",
+  ],
+  [
+    'platforms[1].webhook.token',
+    "platforms: [{ name: a, url: 'http://a', webhook: { token: abc } }]",
+    "platforms: [{ name: b, url: 'http://b' }, { name: a, url: 'http://a' }]",
+  ],
+  ['destinations', "destinations: [{ name: a, endpoint: 'http://a' }]", 'destinations: []'],
+  ['destinations', 'otlp: { endpoint: http://a }', 'otlp:'],
+  [
+    'observability.export',
+    'otlp: { endpoint: http://a }',
+    'otlp: { endpoint: http://a }\nobservability: { export: none }',
+  ],
+  [
+    'destinations[0].projects.include',
+    "destinations: [{ name: a, endpoint: 'http://a', projects: { include: ['a/**'] } }]",
+    "destinations: [{ name: a, endpoint: 'http://a' }]",
+  ],
+  [
+    'destinations[0].headers',
+    "destinations: [{ name: a, endpoint: 'http://a', headers: { x: '{group}' } }]",
+    "destinations: [{ name: a, endpoint: 'http://a', headers: { x: all } }]",
+  ],
+])('does not remove %s', (setting, before, after) => {
+  const { loaded, options, write } = running(`settle: 5s\n${before}`)
+  const was = plain(loaded.config)
+  write(`settle: 6s\n${after}`)
+  const found = reloadConfig(loaded, options)
+  expect(found).toMatchObject({ ok: false, faults: [{ setting, remedy: expect.stringContaining('Restart to apply') }] })
+  expect(plain(loaded.config)).toEqual(was)
+})
+
+it('removes one destination or platform of several, and a header without templates', () => {
+  const { loaded, options, write } = running(
+    "destinations: [{ name: a, endpoint: 'http://a', headers: { x: one } }, { name: b, endpoint: 'http://b' }]",
+  )
+  write("destinations: [{ name: a, endpoint: 'http://a' }]")
+  expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: new Map() })
+})
+
+it('takes a secret with other templates from its file at a reload only', () => {
+  const secret = fileWith('x-scope-orgid=one', 'headers')
+  const { loaded, options } = running(`destinations: [{ name: a, endpoint: 'http://a', headers_file: ${secret} }]`)
+  const shown = (): string | undefined =>
+    loaded.config.destinations[0]?.headers.current()?.get('x-scope-orgid')?.reveal()
+  expect(shown()).toBe('one')
+  writeFileSync(secret, 'x-scope-orgid=tenant-{group}')
+  loaded.config.destinations[0]?.headers.reload()
+  expect(shown()).toBe('one')
+  const found = reloadConfig(loaded, options)
+  expect(found).toMatchObject({ ok: true, changed: ['destinations[0].headers'] })
+  expect(found.ok && found.loaded.config.destinations[0]?.headers.current()?.get('x-scope-orgid')?.reveal()).toBe(
+    'tenant-{group}',
+  )
+  writeFileSync(secret, '')
+  expect(reloadConfig(loaded, options)).toMatchObject({
+    ok: false,
+    faults: [{ what: expect.stringContaining('is empty') }],
+  })
 })

@@ -26,6 +26,8 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
   'a number from 0 to 1': () => fc.constantFrom('0', '0.25', '1', '1.0'),
   'a boolean': () => fc.constantFrom('true', 'false', 'True'),
   'a duration': () => fc.tuple(fc.nat(10_000), fc.constantFrom('ms', 's', 'm', 'h', 'd')).map(parts => parts.join('')),
+  'a duration of at least 1s': () =>
+    fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.constantFrom('s', 'm', 'h', 'd')).map(parts => parts.join('')),
   'a timeout': () =>
     fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.constantFrom('', 'ms', 's')).map(parts => parts.join('')),
   'a size': () => fc.tuple(fc.nat(9999), fc.constantFrom('B', 'KiB', 'MiB', 'GiB')).map(parts => parts.join('')),
@@ -38,6 +40,16 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
     fc.tuple(fc.constantFrom('127.0.0.1', '127.1.2.3', 'localhost', '[::1]'), port).map(parts => parts.join(':')),
   'a path that starts with /': () => fc.array(word, { maxLength: 3 }).map(parts => `/${parts.join('/')}`),
   'a list': () => fc.array(word, { minLength: 1 }).map(items => items.join(',')),
+  'a list of IDs and full paths': () =>
+    fc
+      .array(
+        fc.oneof(
+          fc.nat(9999).map(String),
+          fc.array(word, { minLength: 1, maxLength: 3 }).map(parts => parts.join('/')),
+        ),
+        { minLength: 1, maxLength: 3 },
+      )
+      .map(items => items.join(',')),
   'the name of a header': () => fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/).map(name => `x-${name}`),
   'a list of host names': () =>
     fc
@@ -66,6 +78,15 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
     fc
       .array(
         glob.map(parts => parts.join('')),
+        { minLength: 1, maxLength: 3 },
+      )
+      .map(items => items.join(',')),
+  'a list of patterns of full paths': () =>
+    fc
+      .array(
+        fc
+          .array(fc.constantFrom('*', '**', 'a', '{x,y}', '?b', '[a-c]'), { minLength: 1, maxLength: 3 })
+          .map(parts => parts.join('/')),
         { minLength: 1, maxLength: 3 },
       )
       .map(items => items.join(',')),

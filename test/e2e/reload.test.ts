@@ -1,8 +1,9 @@
 // A reload of the configuration: what changes, what does not, and that nothing is lost or sent twice meanwhile.
 import { afterAll, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from './daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -169,4 +170,76 @@ it('notices a changed file by itself if it is asked to, also behind a link that 
   })
   write('two', 'projects: { exclude: [none] }')
   await expect.poll(async () => (await live(daemon)).reloads.applied).toBe(1)
+})
+
+it('keeps its secrets while a slow writer rewrites the file, and when the file is empty', async () => {
+  const backend = await receiver()
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  const lines = [
+    'destinations:',
+    `  - { name: a, endpoint: '${backend.url}' }`,
+    'admin:',
+    '  token: an-admin-token-of-tests',
+    'webhook:',
+    '  token: a-secret-of-the-file',
+    "pages: { hide: ['secret/**'] }",
+  ]
+  writeFileSync(file, lines.join('\n'))
+  const env = { ...unset, PIPESPAN_CONFIG: file, PIPESPAN_CONFIG_WATCH: 'true', PIPESPAN_WEBHOOK_TOKEN: undefined }
+  const daemon = await Daemon.start(env)
+  const statuses = async (): Promise<unknown[]> => {
+    const webhook = await fetch(`${daemon.url}/webhooks`, { method: 'POST', body: '{}', headers: pipelineHook })
+    const page = await fetch(`${daemon.adminUrl}/api/config`).catch(() => ({ status: 401 }))
+    return [webhook.status, page.status]
+  }
+  const config = async (): Promise<Live | undefined> =>
+    fetch(`${daemon.adminUrl}/api/config`, { headers: { authorization: 'Bearer an-admin-token-of-tests' } }).then(
+      async answer => (await answer.json()) as Live,
+      () => undefined,
+    )
+  writeFileSync(file, '')
+  daemon.signal('SIGHUP')
+  await expect.poll(async () => (await config())?.refused?.faults.join()).toMatch(/The file has no settings/)
+  expect(await statuses()).toEqual([401, 401])
+  for (const line of [...lines, 'projects: { exclude: [none] }']) {
+    appendFileSync(file, `${line}\n`)
+    expect(await statuses()).toEqual([401, 401])
+    await sleep(500)
+  }
+  await expect.poll(async () => (await config())?.reloads.applied).toBe(1)
+  expect(await statuses()).toEqual([401, 401])
+})
+
+it('fills the templates that a reload brings, and uses a platform token from then on', async () => {
+  const backend = await receiver()
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  const write = (header: string, more = ''): void =>
+    writeFileSync(
+      file,
+      `observability: { export: [traces] }\ndestinations: [{ name: a, endpoint: '${backend.url}', headers: { X-Scope-OrgID: '${header}' } }]\n${more}`,
+    )
+  write('everybody')
+  const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '0s' })
+  write('tenant-{group}')
+  await reloaded(daemon, 1)
+  const event = JSON.parse(pipelineEvent({ id: 1 })) as { project: object }
+  for (const [id, group] of ['alpha', 'beta'].entries()) {
+    const body = { ...(JSON.parse(pipelineEvent({ id: id + 1 })) as object) }
+    const project = { ...event.project, id: id + 1, path_with_namespace: `${group}/app` }
+    expect((await daemon.post(JSON.stringify({ ...body, project }), pipelineHook)).status).toBe(202)
+  }
+  await backend.until(() => idsAt(backend).length === 2)
+  expect(new Set(backend.requests.map(({ headers }) => headers['x-scope-orgid']))).toEqual(
+    new Set(['tenant-alpha', 'tenant-beta']),
+  )
+  const platform = "platform: { url: 'http://127.0.0.1:9'"
+  write('tenant-{group}', `${platform}, token: one }`)
+  await reloaded(daemon, 2)
+  await daemon.process.logged(({ msg }) => msg.startsWith('polls '))
+  const sources = async (): Promise<string> => (await fetch(`${daemon.adminUrl}/sources`)).text()
+  const none = 'none: details that webhooks leave out are not fetched'
+  expect(await sources()).not.toContain(none)
+  write('tenant-{group}', `${platform} }`)
+  await reloaded(daemon, 3)
+  expect(await sources()).toContain(none)
 })

@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
 import { binaryText } from '../support/binary-text.ts'
+import { nameOf, placesIn, several, whole, withValue, yamlOf } from '../config/whole.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -96,3 +97,56 @@ it('accepts any YAML, or refuses it and says where it is wrong', () => {
     fuzzing(300),
   )
 })
+
+/** Values of a wrong shape for nearly every place. */
+const wrongShapes: readonly unknown[] = [
+  null,
+  5,
+  true,
+  'text',
+  '',
+  [],
+  [1],
+  [[]],
+  [{}],
+  [null],
+  {},
+  { a: 1 },
+  { a: {} },
+  { a: { b: [{}] } },
+  { label: 'x' },
+  { '': null },
+]
+
+const places = [whole, several].flatMap(tree => placesIn(tree).map(place => ({ tree, ...place })))
+
+it('has a place and a remedy for every wrong shape at every place of the schema, beside all other settings', () => {
+  const wrong = fc.record({
+    at: fc.constantFrom(...places),
+    shape: fc.oneof(fc.constantFrom(...wrongShapes), fc.jsonValue({ maxDepth: 3 })),
+  })
+  fc.assert(
+    fc.property(wrong, ({ at: { tree, ...place }, shape }) =>
+      reports(withValue(tree, place.steps, shape), nameOf(place)),
+    ),
+    fuzzing(1_500),
+  )
+})
+
+it.each(
+  placesIn(whole).flatMap(place =>
+    /^attributes\.rules\[0\]|^destinations\[0\]\.headers/.test(nameOf(place)) ? [[nameOf(place), place] as const] : [],
+  ),
+)('has one for every wrong shape of %s, beside a header with a template of it', (name, place) => {
+  for (const shape of wrongShapes) reports(withValue(whole, place.steps, shape), name)
+})
+
+function reports(tree: unknown, name: string): void {
+  const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles })
+  if (loaded.ok) return
+  expect([name, loaded.faults.length]).not.toEqual([name, 0])
+  for (const fault of loaded.faults) {
+    expect(describeFault(fault)).toMatch(/^pipespan\.yaml:\d+:\d+: |^[a-z]/)
+    expect(fault.remedy).toMatch(/\S/)
+  }
+}

@@ -74,7 +74,7 @@ function problemsOf(
   const takesLogs = destinations.some(({ endpoints }) => endpoints.some(({ signal }) => signal === 'logs'))
   const whole = [
     !hasPlatformToken && 'There is no token for the platform (PIPESPAN_PLATFORM_TOKEN).',
-    !takesLogs && 'No destination takes log records (SERVICE_OBSERVABILITY_EXPORT), so audit events are not read.',
+    !takesLogs && 'No destination takes log records (PIPESPAN_OBSERVABILITY_EXPORT), so audit events are not read.',
     platformError !== undefined && `${platformError.what} ${platformError.remedy}`,
   ]
   return [

@@ -1,0 +1,86 @@
+// Looking at the configuration file: what counts as a change, while somebody writes it, or a link is exchanged.
+import { expect, it, vi } from 'vitest'
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { pino } from 'pino'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { completeChange, lookAt, watchConfig } from '../../src/cli/config-watch.ts'
+
+it('takes a change that two looks in a row have found, once, and none that is still being written', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(file, 'settle: 5s\n')
+  const changeAt = completeChange(lookAt(file))
+  const look = (): string | undefined => changeAt(lookAt(file))?.text
+  expect([look(), look()]).toEqual([undefined, undefined])
+  const lines = ['webhook:\n', '  token: abc\n', 'settle: 6s\n']
+  truncateSync(file)
+  for (const line of lines) {
+    expect(look()).toBeUndefined()
+    appendFileSync(file, line)
+  }
+  expect(look()).toBeUndefined()
+  expect(look()).toBe(lines.join(''))
+  expect([look(), look()]).toEqual([undefined, undefined])
+})
+
+it('takes what two looks have found, whatever the file has become since', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(file, 'settle: 5s\n')
+  const changeAt = completeChange(lookAt(file))
+  writeFileSync(file, 'settle: 6s\n')
+  const [first, second] = [lookAt(file), lookAt(file)]
+  truncateSync(file)
+  expect(changeAt(first)).toBeUndefined()
+  expect(changeAt(second)?.text).toBe('settle: 6s\n')
+})
+
+it('takes a change that came between the reading of the configuration and the first look', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(file, 'settle: 5s\n')
+  const changeAt = completeChange(lookAt(file))
+  writeFileSync(file, 'settle: 6s\n')
+  expect([changeAt(lookAt(file)), changeAt(lookAt(file))?.text]).toEqual([undefined, 'settle: 6s\n'])
+})
+
+it('follows a link that is exchanged, a file that takes its place, and one that is gone for a while', () => {
+  const folder = temporaryFolder()
+  const inFolder = (name: string): string => path.join(folder, name)
+  const version = (name: string, text: string): void => {
+    mkdirSync(inFolder(name))
+    writeFileSync(path.join(inFolder(name), 'pipespan.yaml'), text)
+    symlinkSync(name, inFolder('next'))
+    renameSync(inFolder('next'), inFolder('..data'))
+  }
+  version('one', 'settle: 5s\n')
+  symlinkSync('..data/pipespan.yaml', inFolder('pipespan.yaml'))
+  const file = inFolder('pipespan.yaml')
+  const changeAt = completeChange(lookAt(file))
+  const look = () => changeAt(lookAt(file))
+  version('two', 'settle: 6s\n')
+  expect([look(), look()?.text]).toEqual([undefined, 'settle: 6s\n'])
+  rmSync(inFolder('..data'))
+  expect(look()).toBeUndefined()
+  const gone = look()
+  expect(gone?.text).toBeUndefined()
+  expect(gone?.key).toContain('ENOENT')
+  writeFileSync(inFolder('new'), 'settle: 7s\n')
+  renameSync(inFolder('new'), file)
+  expect([look(), look()?.text]).toEqual([undefined, 'settle: 7s\n'])
+})
+
+it('has a changed file reloaded, and says once that it is gone', async () => {
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(file, 'settle: 5s\n')
+  const lines: string[] = []
+  const reload = vi.fn()
+  const log = pino({ base: null }, { write: line => lines.push(line) })
+  const timer = watchConfig({ file, loaded: lookAt(file), log, everyMs: 20 }, reload)
+  closeAfterTest({ close: () => timer.stop() })
+  writeFileSync(file, 'settle: 6s\n')
+  await expect.poll(() => reload.mock.calls).toEqual([['settle: 6s\n']])
+  rmSync(file)
+  await expect.poll(() => lines.join('')).toContain('the configuration file is gone')
+  writeFileSync(file, 'settle: 7s\n')
+  await expect.poll(() => reload.mock.calls.at(-1)).toEqual(['settle: 7s\n'])
+  expect(lines).toHaveLength(1)
+})

@@ -1,0 +1,81 @@
+// A reload reads from the new configuration all that a start reads from it, and nothing of the one before stays in use.
+import { expect, it } from 'vitest'
+import path from 'node:path'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { allOptions, type Config } from '../../src/config/options.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
+import { rowsOf } from '../../src/config/option.ts'
+import { several, whole, yamlOf, type Tree } from '../config/whole.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { startDaemon } from '../../src/app/daemon.ts'
+import { startEarly } from '../../src/app/early-start.ts'
+
+/** Used before the parts, or beside them; and secrets, which are read at each use. In the spelling of the configuration: `store.maxSize`. */
+const others = rowsOf(allOptions(profiles)).flatMap(({ path: place, option }) =>
+  option.spec.restart === undefined && !option.kind.secret
+    ? []
+    : [place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())],
+)
+
+/** Calls `onRead` with the path of every value that is read. */
+function watched<T extends object>(value: T, onRead: (path: string) => void, before = ''): T {
+  return new Proxy(value, {
+    get: (target, key) => {
+      const inner: unknown = Reflect.get(target, key)
+      if (typeof key === 'symbol') return inner
+      const place = `${before}${/^\d+$/.test(key) ? '[]' : `${before === '' ? '' : '.'}${key}`}`
+      const isGroup = isPlain(inner) || (Array.isArray(inner) && inner.every(isPlain))
+      if (!isGroup && (!Array.isArray(target) || /^\d+$/.test(key))) onRead(place)
+      return isGroup ? watched(inner as object, onRead, place) : inner
+    },
+  })
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+it.each([
+  ['one platform', whole],
+  ['several platforms', several],
+])('with %s', async (_, tree: Tree) => {
+  const store = `sqlite:${path.join(temporaryFolder(), 'pipespan.db')}`
+  const load = (): Config<ProfileName> => {
+    const text = yamlOf({
+      ...tree,
+      listen: '127.0.0.1:0',
+      admin: { ...(tree.admin as Tree), listen: '127.0.0.1:0' },
+      store: { url: store },
+      self: { telemetry: true },
+      ...(tree.platforms === undefined && { inventory: { runners: ['team'] }, audit: ['team'] }),
+      redelivery: true,
+      mcp: true,
+    })
+    const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text, profiles })
+    if (loaded.ok) return loaded.config
+    throw new Error(loaded.faults.map(({ setting, what }) => `${setting}: ${what}`).join('\n'))
+  }
+  let reads = new Set<string>()
+  const old = watched(load(), place => reads.add(place))
+  const log = silentLog()
+  const early = await startEarly({ config: old, log })
+  const daemon = await startDaemon({ config: old, early, log })
+  closeAfterTest({ close: async () => daemon.stop(0) })
+  const atStart = reads
+  expect(atStart.size).toBeGreaterThan(50)
+  const atReload = new Set<string>()
+  await daemon.reload(watched(load(), place => atReload.add(place)))
+  const missing = [...atStart].filter(
+    place => !atReload.has(place) && !others.some(one => place === one || place.startsWith(`${one}.`)),
+  )
+  expect(missing).toEqual([])
+  // Whoever still has the configuration before would read it now.
+  reads = new Set()
+  const headers = { authorization: 'Bearer an-admin-token-of-tests' }
+  for (const page of ['/metrics', '/', '/api/config', '/exports', '/sources'])
+    expect((await fetch(daemon.adminUrl + page, { headers })).status).toBeLessThan(500)
+  expect((await fetch(`${daemon.url}/webhooks`, { method: 'POST', body: '{}' })).status).toBe(401)
+  daemon.refresh()
+  expect([...reads]).toEqual([])
+})
