@@ -39,6 +39,7 @@ export function notificationDestinations(config: Config): Destination[] {
           get headers() {
             return { 'idempotency-key': idempotencyKey, ...Object.fromEntries(headers.current() ?? []) }
           },
+          isSecret: true,
           timeoutMs: config.otlp.timeout,
           compression: 'none',
           contentType: contentTypeOf(format),

@@ -11,6 +11,7 @@ import {
   notificationQueues,
   startStandingWatch,
 } from './notifications.ts'
+import { holdForeignBacklogs } from '../export/held-backlog.ts'
 import { observeParts } from '../self-telemetry/observe-parts.ts'
 import { mergeRulesOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
@@ -78,6 +79,10 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     steps.add(startTokenReport(context, outlets))
     const messages = notificationDestinations(config)
     const sending = { ...outlets, destinations: [...outlets.destinations, ...messages] }
+    await holdForeignBacklogs({
+      ...{ destinations: sending.destinations, outbox: store.outbox, log },
+      endpoints: store.repositories.exportEndpoints,
+    })
     const exporter = steps.add(startExporter(context, sending, own.watch.exports))
     const notifier = await createNotifications(context)
     const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))

@@ -1,4 +1,4 @@
-// The command line of what operates a daemon: `pipespan inbox`, `regressions`, `notify`, `dead-letters`, `migrate` and `store`.
+// The command line of what operates a daemon: `pipespan inbox`, `regressions`, `notify`, `dead-letters`, `held`, `migrate` and `store`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
 import type { Config } from '../config/options.ts'
@@ -119,6 +119,37 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
         ),
       ),
       `pipespan dead-letters ${name} 4`,
+    )
+  }
+
+  const held = program
+    .command('held')
+    .description('exports that wait, because the endpoint of their destination has changed')
+  example(
+    held
+      .command('list')
+      .description('list what is held, and for which endpoint it was')
+      .option('--json', 'print JSON, for scripts', false)
+      .action(
+        onStore(async ({ store }, options: Json) => (await import('./held.ts')).heldList(store, terminal, options)),
+      ),
+    'pipespan held list',
+  )
+  for (const [name, description] of [
+    ['confirm', 'send it to the endpoint that the destination has now'],
+    ['drop', 'drop it for good'],
+  ] as const) {
+    example(
+      held
+        .command(name)
+        .description(description)
+        .argument('<destination>', 'the name of the destination')
+        .action(
+          onStore(async (opened, destination: string) =>
+            (await import('./held.ts')).heldChange(opened, terminal, name, destination),
+          ),
+        ),
+      `pipespan held ${name} tempo`,
     )
   }
 

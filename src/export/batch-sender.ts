@@ -27,6 +27,7 @@ export interface BatchContext {
   readonly sender: Pick<Sender, 'send'>
   /** As of the destination. */
   readonly headerValues: Destination['headerValues']
+  readonly takes: Destination['takes']
   readonly breaker: QueueBreaker
   readonly stats: ExportStats
   /** Bytes of one request before compression; a single larger entry is still sent, alone. */
@@ -62,6 +63,9 @@ const damage = 'the stored data is damaged: nothing can be sent'
 
 /** The same where the configuration has changed since it was queued. */
 const valueless = 'a template of the destination’s headers has no value for its project'
+
+/** The same where the destination no longer takes its project. */
+const foreign = 'not sent: the destination no longer takes this project (`projects`)'
 
 /** The minimum of tries of a settlement, even if the lease expires meanwhile. */
 const minTries = 3
@@ -106,18 +110,22 @@ export class BatchSender {
     return true
   }
 
-  /** An entry that cannot be encoded becomes a dead letter; one without data for this signal is done. */
+  /**
+   * An entry that cannot be encoded becomes a dead letter, and so does one that its destination no longer takes; one without data for this signal is
+   * done.
+   */
   async #encoded(entries: readonly OutboxEntry[]): Promise<readonly EncodedItem[]> {
-    const { encode, encodeNoted, headerValues } = this.#context
+    const { encode, encodeNoted, headerValues, takes } = this.#context
     const items: EncodedItem[] = []
     for (const found of await encodeNoted(entries, encode)) {
-      if ('reason' in found) await this.#reject(found.entry, 0, found.reason)
-      else if (headerValues !== undefined && found.bytes.length > 0) {
-        const values = headerValues(subjectOf(found.entry.chunk), found.entry.chunk)
-        if (values === undefined) await this.#reject(found.entry, 0, valueless)
-        else items.push({ ...found, values })
-      } else if (found.bytes.length > 0) items.push(found)
-      else await this.#settle([{ id: found.entry.id, as: 'delivered' }])
+      const { entry } = found
+      const subject = subjectOf(entry.chunk)
+      const values = headerValues?.(subject, entry.chunk)
+      if ('reason' in found) await this.#reject(entry, 0, found.reason)
+      else if (found.bytes.length === 0) await this.#settle([{ id: entry.id, as: 'delivered' }])
+      else if (headerValues !== undefined && values === undefined) await this.#reject(entry, 0, valueless)
+      else if (takes?.(subject) === false) await this.#reject(entry, 0, foreign)
+      else items.push(values === undefined ? found : { ...found, values })
     }
     return items
   }

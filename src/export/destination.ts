@@ -26,6 +26,8 @@ export type HeaderValues = Readonly<Record<string, string>>
 export interface Endpoint {
   /** The whole address, e.g. `https://otel.example.com:4318/v1/traces`. Read for every request. */
   readonly url: string
+  /** The address is a credential, and is not shown. */
+  readonly isSecret?: boolean | undefined
   /** Read for every request: they may follow a file. May contain templates such as `{group}`. */
   readonly headers: Readonly<Record<string, Secret>>
   /** From the first byte of a request to the last byte of its answer. */

@@ -26,7 +26,7 @@ export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'>
 
 export interface ExportQueueOptions extends Pick<
   BatchContext,
-  'encode' | 'encodeNoted' | 'headerValues' | 'breaker' | 'clock' | 'log'
+  'encode' | 'encodeNoted' | 'headerValues' | 'takes' | 'breaker' | 'clock' | 'log'
 > {
   readonly queue: ExportQueue
   readonly outbox: Outbox

@@ -14,6 +14,7 @@ import type { Log } from '../lib/log.ts'
 import { nothingNoted, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
+import { heldFor } from '../model/held-name.ts'
 import { noteTry, watchTries, type TryRequests } from './try-requests.ts'
 
 export interface ExporterOptions {
@@ -35,8 +36,11 @@ export interface ExporterOptions {
 }
 
 export interface ExportQueueStatus extends ExportQueue, Omit<QueueView, 'state'> {
-  /** `unserved`: exports are pending for a destination or signal that is no longer configured. */
-  readonly state: QueueView['state'] | 'unserved'
+  /**
+   * `unserved`: exports are pending for a destination or signal that is no longer configured; `held`: for one whose endpoint has changed
+   * (`held-backlog.ts`).
+   */
+  readonly state: QueueView['state'] | 'unserved' | 'held'
   readonly pending: number
   /** Since when the oldest is pending. */
   readonly oldest?: Millis | undefined
@@ -125,7 +129,7 @@ export function createExporter(options: ExporterOptions): Exporter {
 
 function queuesOf(destination: Destination, options: ExporterOptions, encodeNoted: EncodeNoted): RunningQueue[] {
   const { outbox, tries: requests, encode, clock, log, meters, probes = defaultProbes } = options
-  const { name, bearer, proxy, headerValues } = destination
+  const { name, bearer, proxy, headerValues, takes } = destination
   const limits = { ...defaultLimits, ...options.limits }
   const queues: RunningQueue[] = []
   const onClosed = (): void => queues.forEach(queue => queue.wake())
@@ -141,7 +145,7 @@ function queuesOf(destination: Destination, options: ExporterOptions, encodeNote
     const queue = { destination: name, signal }
     queues.push(
       createExportQueue({
-        ...{ queue, outbox, encode: encoder, encodeNoted, headerValues, sender, timeoutMs: endpoint.timeoutMs },
+        ...{ queue, outbox, encode: encoder, encodeNoted, headerValues, takes, sender, timeoutMs: endpoint.timeoutMs },
         ...{ breaker: breakerOf(signal), tries: requests && watchTries(requests, name, clock) },
         ...{ limits, clock, log, meters },
       }),
@@ -162,7 +166,8 @@ function statusOf(running: readonly RunningQueue[], stored: readonly ExportQueue
     .filter(queue => queue.pending > 0 && !served.some(isOf(queue)))
     .map(({ destination, signal, pending, dead, putOff, oldest }) => {
       const counters = { delivered: 0, repeated: 0, rejected: 0, later: 0, partiallyRejected: 0, lost: 0 }
-      return { destination, signal, pending, dead, putOff, oldest, counters, state: 'unserved' as const }
+      const state = heldFor(destination) === undefined ? ('unserved' as const) : ('held' as const)
+      return { destination, signal, pending, dead, putOff, oldest, counters, state }
     })
   return [...served, ...unserved]
 }

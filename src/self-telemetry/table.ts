@@ -34,6 +34,7 @@ const breakerStates = [
   'open',
   'half-open',
   'unserved',
+  'held',
 ] as const satisfies readonly ExportQueueStatus['state'][]
 /** Bucket bounds in seconds, for operations and requests. */
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -94,7 +95,7 @@ export const observedMetrics = [
   { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: queue,
     description: 'Exports that the backend refused for good.', points: ({ queues }) => queues.map(one => ({ value: one.dead, attributes: queueOf(one) })) },
   { name: 'pipespan.export.circuit_breaker.state', type: 'gauge', unit: '{queue}', attributes: [...queue, 'state'],
-    description: '1 for the current state of the circuit breaker of a destination and signal, 0 for the others: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, but the destination is no longer configured.',
+    description: '1 for the current state of the circuit breaker of a destination and signal, 0 for the others: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, but the destination is no longer configured; `held`: for an endpoint that the destination no longer has (`pipespan held`).',
     points: ({ queues }) => queues.flatMap(one => breakerStates.map(state => ({ value: Number(one.state === state), attributes: { ...queueOf(one), state } }))) },
   { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...queue, 'outcome'],
     description: 'Exports by outcome: delivered, postponed, rejected (dead letters), repeated because the outcome was unknown (no answer, or the process was killed before it), taken over by another replica.',

@@ -68,7 +68,7 @@ ${others}`
     const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
     expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
   }
-  // What is pending for a destination stays so while its address changes, and a new one gets what comes from then on.
+  // What is pending for a destination is held when its address changes, until somebody says that it is meant for the new one.
   rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   await post(5, 'web/shop', 2)
   await rest.until(refusedTrace)
@@ -81,8 +81,11 @@ ${others}`
   )
   await daemon.restart()
   await post(6, 'secret/keys', 3)
-  await moved.until(() => idsAt(moved).includes(5))
   await secret.until(() => idsAt(secret).includes(6))
+  expect([idsAt(moved), idsAt(secret)]).toEqual([[], [6]])
+  await daemon.process.logged('the endpoint of this destination has changed')
+  expect((await daemon.command('held', 'confirm', 'rest')).stdout).toMatch(/^\d pending again/)
+  await moved.until(() => idsAt(moved).includes(5))
   expect([idsAt(moved), idsAt(secret)]).toEqual([[5], [6]])
   // What is pending for a destination that is removed waits for it, and is said to.
   moved.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })

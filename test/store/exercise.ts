@@ -390,6 +390,25 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
+      it('moves what is pending to a queue of another name and back, but nothing else', async () => {
+        await oweExports(4)
+        const { token, items } = await store.outbox.lease(exportQueue, 1, 1_000)
+        await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'bad attribute' }])
+        const held = { ...exportQueue, destination: 'default@1f3c9a2b' }
+        expect(await store.outbox.move({ ...exportQueue, signal: 'logs' }, held.destination, 10)).toBe(0)
+        expect(await store.outbox.move(exportQueue, held.destination, 2)).toBe(2)
+        expect(await store.outbox.move(exportQueue, held.destination, 2)).toBe(1)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toEqual([])
+        expect(await store.outbox.queues()).toMatchObject([
+          { ...exportQueue, pending: 0, dead: 1 },
+          { ...held, pending: 3, dead: 0 },
+        ])
+        expect(await store.pruning.unserved(held, Number.MAX_SAFE_INTEGER, 1)).toBe(1)
+        expect(await store.outbox.move(held, exportQueue.destination, 10)).toBe(2)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(2)
+        expect(await store.outbox.dueIn(held)).toBeUndefined()
+      })
+
       it('reports for each export queue what is pending and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([

@@ -7,9 +7,9 @@ export const queueShape = z.object({
   destination: z.string(),
   signal: z.string<Signal>(),
   state: z
-    .enum(['closed', 'open', 'half-open', 'unserved'])
+    .enum(['closed', 'open', 'half-open', 'unserved', 'held'])
     .describe(
-      'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured.',
+      'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured; `held`: its endpoint has changed, and what was pending for the one before waits for `pipespan held`.',
     ),
   cause: z
     .enum(['unavailable', 'unauthorized', 'unacceptable'])

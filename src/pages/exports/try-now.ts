@@ -6,7 +6,7 @@ import type { RequestContext } from '../layout/frame.ts'
 
 /** Whether something waits for its next try: exports, or an open circuit breaker. */
 function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
-  if (state === 'unserved') return false
+  if (state === 'unserved' || state === 'held') return false
   return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)
 }
 

@@ -16,6 +16,7 @@ const tones: Readonly<Record<string, Tone>> = {
   unauthorized: 'bad',
   unacceptable: 'bad',
   unserved: 'warn',
+  held: 'warn',
   running: 'active',
   pending: 'waiting',
   created: 'waiting',

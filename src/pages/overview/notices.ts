@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
+import { heldFor } from '../../model/held-name.ts'
 import type { Flow } from './flow.ts'
 import type { ExportQueueStatus } from '../exports/queue-shape.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
@@ -126,7 +127,7 @@ function queueNotices(
     message === undefined ? '' : ` The last error: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
   const waiting = `${counted(pending, 'export is', 'exports are')} pending for "${destination}"`
-  switch (state === 'unserved' ? state : cause) {
+  switch (state === 'unserved' || state === 'held' ? state : cause) {
     case 'unauthorized':
       return [
         {
@@ -154,6 +155,17 @@ function queueNotices(
           more: '/exports',
         },
       ]
+    case 'held': {
+      const name = heldFor(destination) ?? destination
+      return [
+        {
+          level: 'problem',
+          what: `${counted(pending, 'export is', 'exports are')} held for the endpoint that "${name}" had before (${signals}).`,
+          remedy: `Send them to the new endpoint with \`pipespan held confirm ${name}\`, or drop them with \`pipespan held drop ${name}\`.`,
+          more: '/exports',
+        },
+      ]
+    }
     case 'unavailable':
       return [
         {

@@ -222,6 +222,7 @@ const breakerWords = {
   open: 'open (tripped)',
   'half-open': 'half-open (probing)',
   unserved: 'not configured',
+  held: 'held',
 }
 
 const causeWords = {

@@ -4,6 +4,7 @@ import { createLoop, type Loop } from '../../lib/loop.ts'
 import { createSteps } from './steps.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { pressureOf, relieve } from './relief.ts'
+import { heldFor } from '../../model/held-name.ts'
 import { keptInStore, type KeepTimes, type KeptStore } from './kept.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
@@ -55,11 +56,12 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   const steps = createSteps(mayGoOn, clock)
   const kept = keptInStore(store, options, steps)
 
-  /** A destination may be configured again within the retention. */
+  /** A destination may be configured again within the retention. A backlog that is held for one stays until somebody decides. */
   async function giveUpUnserved(before: Millis): Promise<number> {
     let sum = 0
     for (const queue of await store.outbox.queues()) {
-      const isServed = served.some(one => one.destination === queue.destination && one.signal === queue.signal)
+      const name = heldFor(queue.destination) ?? queue.destination
+      const isServed = served.some(one => one.destination === name && one.signal === queue.signal)
       if (isServed || queue.pending === 0) continue
       const exports = await steps.repeat(async rows => pruning.unserved(queue, before, rows))
       sum += exports

@@ -85,6 +85,8 @@ export interface Outbox {
   dueIn(queue: ExportQueue): Promise<number | undefined>
   /** Ends the back-off of all items that are not being sent at the moment; returns how many. */
   makeDue(queue: ExportQueue): Promise<number>
+  /** Moves up to `limit` pending entries to another name; returns how many. */
+  move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** The chunk is undefined if it is damaged. */

@@ -9,6 +9,7 @@ import { gaugeReading } from './gauge-documents.ts'
 import { inventoryState } from './inventory-documents.ts'
 import { regression } from './regression-documents.ts'
 import { refusedEndpoint } from './capability-documents.ts'
+import { exportEndpoint } from './endpoint-documents.ts'
 import { recentRuns } from './recent-runs.ts'
 import { countedRows } from './scrape-documents.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -94,6 +95,8 @@ export function repositoriesOf(make: MakeRepository) {
     formKeys: make('form-key', z.object({ key: z.string() }), []),
     /** Written by "Try now": when an operator last asked to retry at once. Replicas with an open circuit breaker read it. */
     tryRequests: make('try-now', z.object({ destination: z.string(), at: z.number() }), ['destination']),
+    /** Written when a daemon starts to send: the endpoint that what is pending for a destination and signal is meant for. */
+    exportEndpoints: make('export/endpoint', exportEndpoint, ['destination', 'signal']),
     /** Written by the metric flush; a single document. */
     recentRuns: make('metrics/recent-runs', recentRuns, []),
     /** Written by scrapes with the metrics of gcpe. */

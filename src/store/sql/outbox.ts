@@ -12,7 +12,7 @@ import type { ExportQueueState, Outbox, Settlement } from '../ports/outbox.ts'
 export function deadLetters(
   sql: Statements,
   countQueues: () => Promise<readonly Row[]>,
-): Pick<Outbox, 'makeDue' | 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
+): Pick<Outbox, 'makeDue' | 'move' | 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
   let counted: { readonly queues: readonly ExportQueueState[]; readonly until: number } | undefined
   /** Set while a large backlog is counted: all callers meanwhile share that count. */
   let counting: Promise<readonly ExportQueueState[]> | undefined
@@ -43,6 +43,10 @@ export function deadLetters(
       forget()
       return sql.change(makeDue, [await sql.now(), destination, signal])
     },
+    move: async ({ destination, signal }, to, limit) => {
+      forget()
+      return sql.change(move(sql.skipLocked), [destination, signal, to, limit])
+    },
     queues: async () => {
       if (counted !== undefined && performance.now() < counted.until) return counted.queues
       if (counting !== undefined) return counting
@@ -70,6 +74,10 @@ const believedMs = 0.005
 const makeDue = `
   UPDATE outbox SET due_at = ?1
   WHERE state = 'pending' AND destination = ?2 AND signal = ?3 AND due_at > ?1 AND lease IS NULL`
+
+const move = (skipLocked: string): string => `
+  UPDATE outbox SET destination = ?3 WHERE id IN
+    (SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 LIMIT ?4 ${skipLocked})`
 
 /** With the chunk's content; a condition may follow with AND. */
 export const selectDead = `

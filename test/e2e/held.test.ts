@@ -1,0 +1,130 @@
+// What is pending when a name gets another endpoint: held for the one that it was meant for, until somebody confirms or drops it.
+import { afterAll, describe, expect, it } from 'vitest'
+import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Daemon } from './daemon.ts'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+
+const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
+const away = { fault: { kind: 'status', status: 503, message: 'away' } } as const
+
+async function receiver(): Promise<OtlpReceiver> {
+  return closeAfterTest(await OtlpReceiver.start())
+}
+
+const idsAt = ({ spans }: OtlpReceiver): number[] =>
+  spans
+    .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
+    .sort((a, b) => a - b)
+
+const wasRefused = (one: OtlpReceiver) => (): boolean => one.requests.some(({ status }) => status === 503)
+
+/** A finished pipeline of a project whose path is `group/app`. */
+function of(group: string, id: number): string {
+  const event = JSON.parse(pipelineEvent({ id })) as { project: object }
+  const project = { ...event.project, id: group.charCodeAt(0), path_with_namespace: `${group}/app` }
+  return JSON.stringify({ ...event, project })
+}
+
+const postgres = await startPostgres()
+afterAll(async () => postgres.dispose())
+
+describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine => {
+  it.each(['SIGHUP', 'a restart'])(
+    'holds what was pending for a backend whose entry was exchanged with another by %s, and sends no tenant what is of another',
+    async how => {
+      const [a, b] = [await receiver(), await receiver()]
+      const file = path.join(temporaryFolder(), 'pipespan.yaml')
+      const entry = (name: string, { url }: OtlpReceiver, group: string): string =>
+        `  - { name: ${name}, endpoint: '${url}', projects: { include: ['${group}/**'] } }\n`
+      const write = (...entries: string[]): void =>
+        writeFileSync(file, `observability: { export: [traces] }\nsettle: 0s\ndestinations:\n${entries.join('')}`)
+      write(entry('one', a, 'alpha'), entry('two', b, 'beta'))
+      const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
+      const daemon = await Daemon.start({ ...unset, ...store, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: undefined })
+      const post = async (group: string, id: number): Promise<void> =>
+        expect((await daemon.post(of(group, id), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
+      const apply = async (): Promise<void> => {
+        if (how !== 'SIGHUP') {
+          await daemon.stop()
+          await daemon.restart()
+          return
+        }
+        const before = daemon.process.log.filter(({ msg }) => msg === 'configuration reloaded').length
+        daemon.signal('SIGHUP')
+        await expect
+          .poll(() => daemon.process.log.filter(({ msg }) => msg === 'configuration reloaded').length)
+          .toBe(before + 1)
+      }
+      b.misbehave(away)
+      await post('beta', 1)
+      await b.until(wasRefused(b))
+      write(entry('one', b, 'beta'), entry('two', a, 'alpha'))
+      await apply()
+      await daemon.process.logged(({ msg, destination }) => msg.includes('is held') && destination === 'two')
+      expect(await (await fetch(daemon.adminUrl)).text()).toContain('pipespan held confirm two')
+      expect(await (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(
+        /^pipespan_export_circuit_breaker_state{destination="two@[0-9a-f]{8}",signal="traces",state="held"} 1$/m,
+      )
+      expect((await daemon.command('held', 'list')).stdout).toContain(`${b.url}/v1/traces`)
+      b.behave()
+      await post('alpha', 2)
+      await post('beta', 3)
+      await a.until(() => idsAt(a).includes(2))
+      await b.until(() => idsAt(b).includes(3))
+      // Confirmed by mistake: the entry does not take that tenant's project.
+      expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
+      await daemon.process.logged(({ reason }) => String(reason).includes('no longer takes this project'))
+      expect([idsAt(a), idsAt(b)]).toEqual([[2], [3]])
+      // The dead letter goes where it belongs once its entry does again.
+      write(entry('one', a, 'alpha'), entry('two', b, 'beta'))
+      await apply()
+      expect((await daemon.command('dead-letters', 'retry', '--all')).stdout).toMatch(/^1 pending again/)
+      await b.until(() => idsAt(b).includes(1))
+      expect([idsAt(a), idsAt(b)]).toEqual([[2], [1, 3]])
+    },
+  )
+
+  it('sends what is held when the former endpoint is back, and drops it when it is told to', async () => {
+    const [before, after] = [await receiver(), await receiver()]
+    const file = path.join(temporaryFolder(), 'pipespan.yaml')
+    const write = ({ url }: OtlpReceiver): void =>
+      writeFileSync(file, `observability: { export: [traces] }\nsettle: 0s\notlp: { endpoint: '${url}' }`)
+    write(before)
+    const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
+    const daemon = await Daemon.start({ ...unset, ...store, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: undefined })
+    const post = async (id: number): Promise<void> =>
+      expect((await daemon.post(of('alpha', id), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
+    before.misbehave(away)
+    await post(1)
+    await before.until(wasRefused(before))
+    const become = async (one: OtlpReceiver): Promise<void> => {
+      await daemon.stop()
+      write(one)
+      await daemon.restart()
+    }
+    await become(after)
+    before.behave()
+    await post(2)
+    await after.until(() => idsAt(after).includes(2))
+    await become(before)
+    await before.until(() => idsAt(before).includes(1))
+    expect([idsAt(before), idsAt(after)]).toEqual([[1], [2]])
+    before.misbehave(away)
+    const refusals = before.requests.length
+    await post(3)
+    await before.until(() => before.requests.length > refusals)
+    await become(after)
+    expect((await daemon.command('held', 'drop', 'default')).stdout).toBe('1 dropped.\n')
+    expect((await daemon.command('held', 'list')).stdout).toMatch(/^Nothing is held/)
+    expect(await daemon.command('held', 'confirm', 'default')).toMatchObject({ code: 1 })
+    before.behave()
+    await become(before)
+    await post(4)
+    await before.until(() => idsAt(before).includes(4))
+    expect([idsAt(before), idsAt(after)]).toEqual([[1, 4], [2]])
+  })
+})
