@@ -82,7 +82,6 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
       await once(daemon)
     } catch (error) {
       if (error instanceof EndOfProcess) throw error
-      log.error({ reason: reasonOf(error) }, 'the reload failed')
       refuse([`${pathOf(loading) ?? 'the environment'}: The configuration cannot be read: ${reasonOf(error)}`])
     }
   }

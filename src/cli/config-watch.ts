@@ -56,7 +56,7 @@ export function watchConfig(
     const change = changeAt(lookAt(file))
     if (change === undefined) return
     if (change.text !== undefined) reload(change.text)
-    else log.warn({ reason: change.key }, 'the configuration file is gone: the running configuration stays in use')
+    else log.warn({ reason: change.key }, 'the configuration file cannot be used: the running configuration stays')
   }
   return every(everyMs, look, error =>
     log.warn({ reason: reasonOf(error) }, 'the configuration file cannot be looked at'),

@@ -68,7 +68,7 @@ it('follows a link that is exchanged, a file that takes its place, and one that 
   expect([look(), look()?.text]).toEqual([undefined, 'settle: 7s\n'])
 })
 
-it('has a changed file reloaded, and says once that it is gone', async () => {
+it('has a changed file reloaded, and says once that there is none', async () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
   const lines: string[] = []
@@ -79,7 +79,7 @@ it('has a changed file reloaded, and says once that it is gone', async () => {
   writeFileSync(file, 'settle: 6s\n')
   await expect.poll(() => reload.mock.calls).toEqual([['settle: 6s\n']])
   rmSync(file)
-  await expect.poll(() => lines.join('')).toContain('the configuration file is gone')
+  await expect.poll(() => lines.join('')).toContain('the configuration file cannot be used')
   writeFileSync(file, 'settle: 7s\n')
   await expect.poll(() => reload.mock.calls.at(-1)).toEqual(['settle: 7s\n'])
   expect(lines).toHaveLength(1)

@@ -73,6 +73,12 @@ it.each<[string, Partial<Health>, string, string]>([
     'Configure a destination of that name again, or wait until retention removes them.',
   ],
   [
+    'exports for an endpoint that a destination no longer has',
+    { queues: [{ ...queue, destination: 'tempo@1f3c9a2b', state: 'held' }] },
+    '3 exports are held for the endpoint that "tempo" had before (traces).',
+    'Send them to the new endpoint with `pipespan held confirm tempo`, or drop them with `pipespan held drop tempo`.',
+  ],
+  [
     'dead letters',
     { queues: [{ ...queue, dead: 2 }] },
     '2 exports were refused for good by a backend.',

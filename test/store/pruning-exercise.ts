@@ -177,38 +177,45 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     it.each([
       ['after the retention', week + minute, 2 ** 40],
       ['at once when the store is nearly full', 11 * minute, 1],
-    ])('drops exports that are pending for a removed destination %s', async (_when, later, maxSize) => {
-      const gone = { ...exportQueue, destination: 'gone' }
-      await observe(failed())
-      await takeSnapshot(7, gone)
-      await observe(failed(8))
-      await takeSnapshot(8)
-      here.move(later)
-      await observe(failed(9))
-      await takeSnapshot(9, gone)
-      const sized = await here.open({ maxSize })
-      const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-      const log = silentLog()
-      const loop = createMaintenance({
-        store: sized,
-        served: [exportQueue],
-        retention: week,
-        remember: 400 * day,
-        keepFigures: 400 * day,
-        clock,
-        log,
-      })
-      loop.start()
-      await expect.poll(async () => (await store.runs.count()).runs).toBe(2)
-      await loop.stop()
-      await sized.close()
-      expect((await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
-      expect(await store.outbox.queues()).toMatchObject([
-        { ...exportQueue, pending: 1 },
-        { ...gone, pending: 1 },
-      ])
-      expect(await store.runs.get(key)).toMatchObject({ run: { attempts: [{}] } })
-    })
+    ])(
+      'drops exports that are pending for a removed destination %s, but not what is held',
+      async (_when, later, maxSize) => {
+        const gone = { ...exportQueue, destination: 'gone' }
+        const held = { ...exportQueue, destination: 'default@1f3c9a2b' }
+        await observe(failed(10))
+        await takeSnapshot(10, held)
+        await observe(failed())
+        await takeSnapshot(7, gone)
+        await observe(failed(8))
+        await takeSnapshot(8)
+        here.move(later)
+        await observe(failed(9))
+        await takeSnapshot(9, gone)
+        const sized = await here.open({ maxSize })
+        const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+        const log = silentLog()
+        const loop = createMaintenance({
+          store: sized,
+          served: [exportQueue],
+          retention: week,
+          remember: 400 * day,
+          keepFigures: 400 * day,
+          clock,
+          log,
+        })
+        loop.start()
+        await expect.poll(async () => (await store.runs.count()).runs).toBe(3)
+        await loop.stop()
+        await sized.close()
+        expect((await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
+        expect(await store.outbox.queues()).toMatchObject([
+          { ...exportQueue, pending: 1 },
+          { ...held, pending: 1 },
+          { ...gone, pending: 1 },
+        ])
+        expect(await store.runs.get(key)).toMatchObject({ run: { attempts: [{}] } })
+      },
+    )
 
     it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
       await observe(failed())

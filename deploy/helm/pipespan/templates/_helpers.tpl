@@ -92,8 +92,11 @@ envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 env:
+  {{- /* A file without settings is an error. */}}
+  {{- if .Values.config }}
   - name: PIPESPAN_CONFIG
     value: /etc/pipespan/pipespan.yaml
+  {{- end }}
   # Read again when it changes, so the token can be replaced without a restart.
   - name: PIPESPAN_WEBHOOK_TOKEN_FILE
     value: /run/secrets/pipespan/{{ .Values.webhook.key }}
