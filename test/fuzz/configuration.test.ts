@@ -6,6 +6,8 @@ import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
 import { allOptions } from '../../src/config/options.ts'
 import { describeFault } from '../../src/config/config-fault.ts'
+import { costsOf } from '../../src/cli/config-costs.ts'
+import { describeConfig } from '../../src/config/describe.ts'
 import { fuzzing } from './mutations.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { profiles } from '../../src/app/profile.ts'
@@ -143,7 +145,11 @@ it.each(
 
 function reports(tree: unknown, name: string): void {
   const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles })
-  if (loaded.ok) return
+  if (loaded.ok) {
+    // What `config check --show` prints.
+    expect([describeConfig(loaded), ...costsOf(loaded.config)].join('\n')).not.toContain('undefined')
+    return
+  }
   expect([name, loaded.faults.length]).not.toEqual([name, 0])
   for (const fault of loaded.faults) {
     expect(describeFault(fault)).toMatch(/^pipespan\.yaml:\d+:\d+: |^[a-z]/)
