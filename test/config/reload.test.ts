@@ -185,7 +185,10 @@ it.each([
   const was = plain(loaded.config)
   write(`settle: 6s\n${after}`)
   const found = reloadConfig(loaded, options)
-  expect(found).toMatchObject({ ok: false, faults: [{ setting, remedy: expect.stringContaining('Restart to apply') }] })
+  expect(found).toMatchObject({
+    ok: false,
+    faults: [{ setting, remedy: expect.stringContaining('Restart to apply') as string }],
+  })
   expect(plain(loaded.config)).toEqual(was)
 })
 
@@ -214,6 +217,6 @@ it('takes a secret with other templates from its file at a reload only', () => {
   writeFileSync(secret, '')
   expect(reloadConfig(loaded, options)).toMatchObject({
     ok: false,
-    faults: [{ what: expect.stringContaining('is empty') }],
+    faults: [{ what: expect.stringContaining('is empty') as string }],
   })
 })

@@ -11,7 +11,7 @@ import { writingOf } from './writings.ts'
 
 const tls = 'test/fixtures/tls'
 
-export type Tree = { [key: string]: unknown }
+export type Tree = Record<string, unknown>
 
 /** Of one platform, with all that guards, hides and divides. */
 export const whole: Tree = {
@@ -156,7 +156,7 @@ export function withValue(tree: Tree, steps: readonly Step[], value: unknown): T
   const last = steps.at(-1) ?? ''
   if (value !== undefined) at[last] = value
   else if (Array.isArray(at)) at.splice(Number(last), 1)
-  else delete at[last]
+  else Reflect.deleteProperty(at, last)
   return copy
 }
 
