@@ -59,6 +59,7 @@ export const peopleOptions = {
   }),
   hosts: setting(hostNames, {
     variable: 'PIPESPAN_ADMIN_HOSTS',
+    protects: true,
     unset: 'loopback names for a proxy on this machine, any name for others',
     description:
       'Host names under which people open the pages through the proxy, if it passes them on; loopback names are always accepted. Required for a proxy on this machine that passes on its own name, as any web site can let its name point here.',
