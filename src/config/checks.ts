@@ -8,6 +8,7 @@ import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
 import { platformViews } from './platforms.ts'
 import { silentNotifications, wrongNotifications } from './notification-checks.ts'
+import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts'
 import { wrongPlatforms } from './platform-checks.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
@@ -204,6 +205,8 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     const setting = of.find(path => sourceOf(path).from !== 'default') ?? of[0] ?? ''
     return [faultOf(setting, wrong.what, wrong.remedy)]
   })
+  // What could not be read is missing, despite its type.
+  const mayBeRead = faulty.size === 0
   const warnings = [
     ...noSecret(checked),
     ...unusedToken(config, sourceOf('observability.token')),
@@ -212,6 +215,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...exceeding(config),
     ...idleAttributeRules(config, sourceOf),
     ...unknownGrouping(config, sourceOf),
+    ...(mayBeRead ? meetingPlatforms(config) : []),
   ]
   const ofLists = [
     ...repeatedNames(config, faultOf),
@@ -221,6 +225,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...wrongHeaderTemplates(config, faultOf),
     ...wrongQueries(config, faultOf, checked.profile),
     ...wrongPlatforms(config, settings, faulty, faultOf),
+    ...(mayBeRead ? unknownPlatforms(config, faultOf) : []),
   ]
   return { faults: [...faults, ...ofLists], warnings }
 }

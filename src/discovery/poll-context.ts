@@ -126,7 +126,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const work: RunWork[] = []
       for (const item of items) {
         const listed = { ...item.project, ...project }
-        if (!selection.project(listed.path)) continue
+        if (!selection.project(listed.path, instance)) continue
         const facts = await completed(listed)
         const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
           source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'
