@@ -2,18 +2,19 @@
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createFamilies } from '../telemetry/metrics/families.ts'
 import { goodReadings, knownChanges, type MetricSources } from './metric-sources.ts'
-import type { GaugePoint, GaugeReading } from '../store/ports/gauge-documents.ts'
+import type { Scope } from '../store/ports/scope.ts'
+import { pointsWithin, type GaugeReading } from '../store/ports/gauge-documents.ts'
 import { lookAtActive } from './active-runs.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {
-  /** True for the path of a hidden project; undefined: none is hidden. */
-  readonly isHidden: ((path: string) => boolean) | undefined
-  /** True for a text that names a hidden project, as the result of a query may. */
-  readonly namesHidden?: ((text: string) => boolean) | undefined
+  /** What readers see. */
+  readonly scope: Scope
 }
 
 interface Owned {
+  readonly instance?: string | undefined
+  readonly key?: { readonly instance: string } | undefined
   readonly project?: ProjectFacts | undefined
   readonly group?: string | undefined
 }
@@ -22,16 +23,13 @@ interface Owned {
 const page = 50
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { totals, settings, isHidden, namesHidden } = options
+  const { totals, settings, scope } = options
   const active = lookAtActive(options)
-  const isShown = ({ project, group }: Owned): boolean =>
-    isHidden?.(project?.path ?? project?.name ?? group ?? '') !== true
-  const isNamed = ({ attributes }: GaugePoint): boolean =>
-    Object.values(attributes).some(value => typeof value === 'string' && namesHidden?.(value) === true)
-  const shownOf = (reading: GaugeReading): GaugeReading => ({
-    ...reading,
-    points: reading.points.filter(point => !isNamed(point)),
-  })
+  const isShown = ({ key, instance = key?.instance ?? '', project, group }: Owned): boolean =>
+    scope.sees({ instance, path: project?.path ?? project?.name ?? group ?? '' })
+  // The result of a query may name a hidden project.
+  const shownOf = (reading: GaugeReading): GaugeReading =>
+    scope.bounds === 'none' ? reading : { ...reading, points: pointsWithin(scope, reading) }
   return async () => {
     const families = createFamilies(settings)
     let from: number | undefined
