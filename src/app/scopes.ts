@@ -1,6 +1,8 @@
 // Who may see which projects: nobody hidden ones (PIPESPAN_PAGES_HIDE), and people whose entry names projects only these.
 import { everything, type Scope } from '../store/ports/scope.ts'
+import { normalizeInstance } from '../model/instance.ts'
 import { platformNames } from './connections.ts'
+import { platformViews } from '../config/platforms.ts'
 import { projectChooser } from '../lib/chooser.ts'
 import type { Config } from '../config/options.ts'
 import type { ProfileName } from './profile.ts'
@@ -12,7 +14,10 @@ export type ScopeOf = (choice: ProjectChoice | undefined) => Scope
 export function scopesOf(config: Config<ProfileName>): ScopeOf {
   const platformOf = platformNames(config)
   const hidden = config.pages.hide ?? []
-  const isShown = projectChooser({ exclude: hidden }, platformOf)
+  const isNotHidden = projectChooser({ exclude: hidden }, platformOf)
+  const instances = platformViews(config).map(view => normalizeInstance(view.config.platform.url) ?? '')
+  const isShown = (path: string, instance: string): boolean =>
+    (instance === '' ? instances : [instance]).every(one => isNotHidden(path, one))
   const whole: Scope =
     hidden.length === 0 ? everything : { bounds: 'hidden', sees: ({ path, instance }) => isShown(path, instance) }
   const own = new WeakMap<ProjectChoice, Scope>()

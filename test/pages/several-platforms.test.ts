@@ -63,7 +63,7 @@ it('does not name the groups of hidden projects', async () => {
   )
   const headers = { authorization: 'Bearer an-admin-token-of-32-characters-x' }
   const text = async (at: string): Promise<string> => (await fetch(`${hiding.url}${at}`, { headers })).text()
-  await expect.poll(async () => text('/')).toContain('[hidden] 1: Requests to the platform fail.')
+  await expect.poll(async () => text('/')).toContain('[hidden] 1: The platform does not accept the token')
   for (const at of ['/', '/sources', '/api/sources', '/api/overview']) {
     expect(await text(at)).not.toMatch(/brightwater(<wbr \/>)?\/(<wbr \/>)?shop/)
   }
