@@ -63,9 +63,9 @@ export function meetingPlatforms(config: Config): string[] {
   })
   const headers = config.destinations.flatMap(({ headers: own, projects }, index) => {
     const used = [...(own.current()?.values() ?? [])].flatMap(value => namesIn(value.reveal()))
-    const isOfOne =
-      new Set((projects?.include ?? []).map(platformIn)).size === 1 && projects?.include?.every(namesPlatform)
-    if (used.length === 0 || used.includes('platform') || isOfOne === true) return []
+    const { include = [] } = projects
+    const isOfOne = new Set(include.map(platformIn)).size === 1 && include.every(namesPlatform)
+    if (used.length === 0 || used.includes('platform') || isOfOne) return []
     return [
       `destinations[${index}].headers: {${used.join('}, {')}} may be the same for projects of several platforms (${all}). ` +
         'Add {platform}, or give each platform a destination of its own.',

@@ -80,7 +80,7 @@ export function createDue(options: DueOptions): Due {
       const ours = options.isOwn(project.path) && lists.some(list => list.has(project))
       // The platform ignores the case of paths.
       const path = (project.path ?? '').toLowerCase()
-      if (ours && !projects.some(one => String(one).toLowerCase() === path)) found = project
+      if (ours && !projects.some(one => one.toLowerCase() === path)) found = project
     })
     return found
   }

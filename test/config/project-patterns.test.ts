@@ -87,11 +87,11 @@ describe('a pattern of projects', () => {
   it.each(places)('that begins with a platform chooses only its projects in %s', place => {
     const chooses = decisionsOf(configOf(two + everywhere('Internal:org/**')))[place]
     expect([chooses('org/app', internal), chooses('Org/App', internal)]).toEqual([true, true])
-    expect([chooses('org/app', cloud), chooses('internal/org', internal), chooses('org/app', '')]).toEqual([
-      false,
-      false,
-      false,
-    ])
+    expect([
+      chooses('org/app', cloud),
+      chooses('internal/org', internal),
+      chooses('org/app', 'https://other.example.com'),
+    ]).toEqual([false, false, false])
   })
 
   it('keeps its platform where a command uses one of them', () => {

@@ -53,7 +53,7 @@ export interface Store {
   readonly incidents: Incidents
   readonly views: Views
   /** What people may read. */
-  reads(scope: Scope): Reads
+  readonly reads: (scope: Scope) => Reads
   readonly latest: Latest
   readonly underWay: UnderWay
   /** Damaged rows that were skipped since the start. */

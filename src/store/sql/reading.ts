@@ -14,13 +14,13 @@ export type ScopedSql = `${string}{visible${string}}${string}`
 
 export interface Reading {
   readonly scope: Scope
-  ask(sql: ScopedSql, values?: readonly Value[]): Promise<Row[]>
+  readonly ask: (sql: ScopedSql, values?: readonly Value[]) => Promise<Row[]>
   /** The text and the values of such a statement, to be run by the caller. */
-  scoped(sql: ScopedSql, values: readonly Value[]): Promise<[string, Value[]]>
+  readonly scoped: (sql: ScopedSql, values: readonly Value[]) => Promise<[string, Value[]]>
   /** Reads what belongs to rows that `ask` has found, by their ids. */
   readonly byRow: Ask
   /** The latest path of a project; undefined if it is unknown. */
-  pathOf(instance: string, projectId: number): Promise<string | undefined>
+  readonly pathOf: (instance: string, projectId: number) => Promise<string | undefined>
   readonly damaged: DamagedRows
 }
 
