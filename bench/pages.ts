@@ -1,6 +1,6 @@
 // How long each page takes over a store with 100,000 runs, or any number: the server's time, asked one after the other, as a table.
 //
-//   node bench/pages.ts [runs] [repetitions] [file or postgres://…]
+//   node bench/pages.ts [runs] [repetitions] [file or postgres://…] [pattern of hidden projects]
 //
 // A store that is there already, in a file or in a PostgreSQL database, is measured as it is; else it is filled, and left there for the next time.
 import { isProduction } from '../src/model/deployment.ts'
@@ -8,10 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fastify } from 'fastify'
+import { chooser } from '../src/lib/chooser.ts'
 import { createPages } from '../src/pages/routes.ts'
 import { manyRuns } from '../test/store/many-runs.ts'
 import { openPostgres } from '../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
+import { everything, type Scope } from '../src/store/ports/scope.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
 import { hasSpan, isDerivedTraceId, traceIdOf } from '../src/telemetry/otlp/ids.ts'
@@ -24,6 +26,7 @@ import type { Store } from '../src/store/ports/store.ts'
 const [runs = 100_000, repetitions = 40] = process.argv.slice(2, 4).map(Number)
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
 const file = process.argv[4] ?? path.join(folder, 'p.db')
+const hidden = process.argv[5]
 const options = { now: () => Date.now(), maxSize: 2 ** 40 }
 const store = file.startsWith('postgres') ? await openPostgres(file, options) : openSqlite(file, options)
 try {
@@ -43,7 +46,14 @@ async function fill(): Promise<void> {
 
 async function measure(filled: Store): Promise<void> {
   const app = fastify()
-  await app.register(createPages({ parts: partsOf(filled), settings: { adminToken: () => undefined } }))
+  await app.register(
+    createPages({
+      sourcesOf: () => partsOf(filled),
+      sessions: filled.repositories.sessions,
+      formKeys: filled.repositories.formKeys,
+      settings: { adminToken: () => undefined },
+    }),
+  )
   const [project = ''] = await filled.views.projects(1)
   const [newest] = (await filled.views.search({ project, limit: 1 })).runs
   if (newest === undefined) throw new Error('the store has no runs')
@@ -99,39 +109,17 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({
-  views,
-  runs: all,
-  outbox: exports,
-  inbox,
-  tests,
-  deployments,
-  changes,
-  incidents,
-  repositories,
-  counters,
-}: Store): PagesSources {
+function partsOf({ reads, outbox, inbox, counters }: Store): PagesSources {
   const settings = telemetrySettings()
+  const isShown = chooser({ exclude: hidden === undefined ? [] : [hidden] })
+  const scope: Scope = hidden === undefined ? everything : { bounds: 'hidden', sees: ({ path }) => isShown(path) }
   return {
-    ...{
-      views,
-      runs: all,
-      outbox: exports,
-      inbox,
-      tests,
-      deployments,
-      changes,
-      incidents,
-      repositories,
-      counters,
-      log: silentLog(),
-      clockOffset: () => undefined,
-      now: () => Date.now(),
-    },
+    ...{ ...reads(scope), bounds: scope.bounds, inbox, counters, log: silentLog() },
+    ...{ clockOffset: () => undefined, now: () => Date.now() },
     isProduction,
     preview: async () => undefined,
     queues: async () =>
-      (await exports.queues()).map(({ lastError: _, ...queue }) => ({
+      (await outbox.queues()).map(({ lastError: _, ...queue }) => ({
         ...queue,
         state: 'closed',
         counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },

@@ -1,5 +1,4 @@
 // Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
-import picomatch from 'picomatch'
 import { behindCountsOf } from './behind.ts'
 import { metricSourcesOf } from './export.ts'
 import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
@@ -8,18 +7,18 @@ import { createGate } from '../web/gate.ts'
 import { createGcpeMetrics } from '../export/gcpe-metrics.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener } from '../web/listener.ts'
-import { createHiddenWords } from '../web/hidden-words.ts'
 import { createMetricsPage } from '../web/metrics-page.ts'
 import { createScrapedMetrics } from '../export/scraped-metrics.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
 import { elapsed } from '../lib/clock.ts'
+import { scopesOf } from './scopes.ts'
 import { proveRoom } from '../store/maintenance/writable.ts'
 import { wholeMetrics } from '../web/exposition.ts'
 import { createTurns, type Turns } from '../web/turns.ts'
 import { withoutPages } from '../web/without-pages.ts'
-import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { OwnTelemetry } from '../self-telemetry/own-telemetry.ts'
+import type { Scope } from '../store/ports/scope.ts'
 import type { Routes } from '../web/listener.ts'
 import type { Shown } from './pages.ts'
 import type { Started } from './steps.ts'
@@ -43,13 +42,13 @@ export async function startAdmin(
   const listen = config.admin.listen.port === 0 ? { ...config.admin.listen, port: port ?? 0 } : config.admin.listen
   const turns = createTurns()
   const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log, limits, turns })
-  const isHidden = hiddenPaths(config)
-  const metrics = metricsPage(context, shown, own, isHidden, turns)
+  const scopeOf = scopesOf(config)
+  const metrics = metricsPage(context, shown, own, scopeOf(undefined), turns)
   if (config.metrics.open) admin.register(metrics)
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
     const { pagesOf } = await import('./pages.ts')
-    admin.register(pagesOf(context, shown, { guarded, isHidden, turns }))
+    admin.register(pagesOf(context, shown, { guarded, scopeOf, turns }))
   } else {
     const gate = createGate({ token: () => config.admin.token.current(), now: () => clock.now() })
     admin.register(withoutPages(gate, guarded))
@@ -58,35 +57,27 @@ export async function startAdmin(
   return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
-/** Whether a project is hidden, by its path; undefined: none is. */
-function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boolean) | undefined {
-  const hidden = pages.hide ?? []
-  return hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true })
-}
-
 /** `/metrics`: those of pipelines, where metrics are on, those of another exporter, if they are wanted, and the daemon's own. */
 function metricsPage(
   context: Context,
   { settings, connections, scrapes }: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
-  isHidden: ((path: string) => boolean) | undefined,
+  scope: Scope,
   turns: Turns,
 ): Routes {
   const { config, store, log } = context
   const { repositories, latest } = store
   const { countedRows } = repositories
-  const words = isHidden && createHiddenWords(isHidden)
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({
         ...metricSourcesOf(context, settings),
-        isHidden,
-        namesHidden: words && (text => words.names(text)),
+        scope,
       })
     : undefined
   const compatible =
     config.metrics.compat === 'gcpe'
       ? createGcpeMetrics({
-          ...{ latest, countedRows, settings, isHidden },
+          ...{ latest, countedRows, settings, scope },
           countBehind: behindCountsOf(context, connections),
         })
       : undefined

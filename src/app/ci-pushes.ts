@@ -8,10 +8,12 @@ import type { PlatformEvent } from '../model/event.ts'
 /** Undefined if no project is asked about. What a killed process has missed is found by the next round. */
 export function ciPushesOf({ config, store, log }: Context): ((event: PlatformEvent) => void) | undefined {
   const { inventoryStates } = store.repositories
-  const named = new Set(platformViews(config).flatMap(view => view.config.inventory[includes.kind] ?? []))
-  if (named.size === 0) return undefined
+  const named = platformViews(config).flatMap(view => view.config.inventory[includes.kind] ?? [])
+  if (named.length === 0) return undefined
   return ({ project }) => {
-    const names = project === undefined ? [] : [project.path ?? '', String(project.id)].filter(name => named.has(name))
+    // The platform ignores the case of paths.
+    const own = [project?.path?.toLowerCase(), project?.id.toString()]
+    const names = named.filter(name => own.includes(name.toLowerCase()))
     if (names.length === 0) return
     askAgain(names).catch((error: unknown) =>
       log.warn(

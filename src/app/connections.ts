@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import { connectPlatform, type Platform } from './platform.ts'
 import { isWithin, territoriesOf, type Territory } from '../model/territory.ts'
 import { normalizeInstance } from '../model/instance.ts'
-import { defaultPlatform, platformViews, type PlatformView } from '../config/platforms.ts'
+import { defaultPlatform, platformViews, viewedPlatform, type PlatformView } from '../config/platforms.ts'
 import type { ProfileName } from './profile.ts'
+import type { PlatformOf } from '../lib/chooser.ts'
 import type { ByInstance } from '../model/by-instance.ts'
 import type { Config } from '../config/options.ts'
 
@@ -68,6 +69,29 @@ export function profileBy(config: Config<ProfileName>): ByInstance<ProfileName> 
   if (views.length === 1) return first
   const byInstance = new Map(views.map(view => [normalizeInstance(view.config.platform.url), view.config]))
   return instance => byInstance.get(instance)?.platform.profile ?? first
+}
+
+/** The name of the platform of an instance; of one that is not configured, that of the only platform, if there is one. */
+export function platformNames<P extends string>(config: Config<P>): PlatformOf {
+  const viewed = viewedPlatform(config)
+  if (viewed !== undefined) return () => viewed
+  const views = platformViews(config)
+  const byInstance = new Map(views.map(view => [normalizeInstance(view.config.platform.url), view.platform]))
+  const [first] = views
+  const only = new Set(views.map(({ platform }) => platform)).size === 1 ? first?.platform : undefined
+  return instance => byInstance.get(instance) ?? only
+}
+
+/** A project as people write it, such as `team/shop` or `cloud:team/shop`: its path, and the instance if they name its platform. */
+export function namedProject<P extends string>(
+  config: Config<P>,
+  text: string,
+): { readonly path: string; readonly instance: string } {
+  const [, name, path = text] = /^([^/:]+):(.*)$/.exec(text) ?? []
+  const views = platformViews(config)
+  const view =
+    name === undefined ? (views.length === 1 ? views[0] : undefined) : views.find(one => one.platform === name)
+  return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
 }
 
 /** The name of a lease of one connection. */

@@ -1,7 +1,7 @@
 // Turns the configured destinations into what the export room needs, and starts all that sends to them.
 import { defaultPlatform, platformViews } from '../config/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from '../config/destinations.ts'
-import { chooser } from '../lib/chooser.ts'
+import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
@@ -13,7 +13,7 @@ import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../telemetry/encode.ts'
 import { momentOf } from '../telemetry/metrics/delta.ts'
 import { measure } from '../telemetry/metrics/measure.ts'
-import { profileBy } from './connections.ts'
+import { platformNames, profileBy } from './connections.ts'
 import { productionBy } from '../enrichment/production.ts'
 import { profiles } from './profile.ts'
 import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts'
@@ -149,6 +149,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     serviceName: config.service.name,
     resourceAttributes: config.resource.attributes,
     attributeRules: config.attributes.rules,
+    platformOf: platformNames(config),
     spanNames: config.traces.spanName,
     conventions: config.conventions,
     drop: config.attributes.drop ?? [],
@@ -199,7 +200,7 @@ function destinationOf(
   return {
     name,
     signals,
-    takes: takesOnly(projects, headerValues),
+    takes: takesOnly(projects, platformNames(config), headerValues),
     headerValues,
     bearer: bearerOf(token),
     proxy: proxiesOf(config),
@@ -209,12 +210,13 @@ function destinationOf(
 /** What is about no project or group is not taken, nor what has no value for a template of the headers. */
 function takesOnly(
   projects: ConfiguredDestination['projects'],
+  platformOf: PlatformOf,
   headerValues: Destination['headerValues'],
 ): Destination['takes'] {
   if (projects === undefined && headerValues === undefined) return undefined
-  const isChosen = projects && chooser(projects)
+  const isChosen = projects && projectChooser(projects, platformOf)
   return subject =>
-    (isChosen === undefined || (subject.path !== undefined && isChosen(subject.path))) &&
+    (isChosen === undefined || (subject.path !== undefined && isChosen(subject.path, subject.instance ?? ''))) &&
     (headerValues === undefined || headerValues(subject) !== undefined)
 }
 

@@ -1,20 +1,21 @@
-// What the templates in the headers of a destination stand for: `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
+// What the templates in the headers of a destination stand for: `{platform}`, its name in `platforms`;
+// `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
 // `attributes.rules` set by the project alone (checked in `config/header-template-checks.ts`).
+import { platformNames } from './connections.ts'
 import { literalOf } from '../telemetry/custom-attributes.ts'
 import { namesIn } from '../lib/template.ts'
+import type { PlatformOf } from '../lib/chooser.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Headers } from '../config/pair-kinds.ts'
 import type { Subject } from '../model/route.ts'
 
 /** Values are percent-encoded. Undefined if the headers have no templates. */
-export function headerValuesOf(
-  headers: Headers,
-  { attributes }: Pick<Config, 'attributes'>,
-): Destination['headerValues'] {
+export function headerValuesOf(headers: Headers, config: Config): Destination['headerValues'] {
   const names = new Set([...headers.values()].flatMap(value => namesIn(value.reveal())))
   if (names.size === 0) return undefined
-  const known = [...names].map(name => [name, valueOf(name, attributes.rules)] as const)
+  const platformOf = platformNames(config)
+  const known = [...names].map(name => [name, valueOf(name, config.attributes.rules, platformOf)] as const)
   return subject => {
     const values: Record<string, string> = {}
     for (const [name, of] of known) {
@@ -26,9 +27,14 @@ export function headerValuesOf(
   }
 }
 
-function valueOf(name: string, rules: Config['attributes']['rules']): (subject: Subject) => string | undefined {
+function valueOf(
+  name: string,
+  rules: Config['attributes']['rules'],
+  platformOf: PlatformOf,
+): (subject: Subject) => string | undefined {
+  if (name === 'platform') return ({ instance = '' }) => platformOf(instance)
   if (name === 'group') return ({ path }) => (path === undefined ? undefined : /^[^/]+/.exec(path)?.[0])
   if (name === 'project.id') return ({ projectId }) => projectId?.toString()
-  const literal = literalOf(rules, name.replace(/^own\./, ''))
-  return ({ path }) => (path === undefined ? undefined : literal(path, ''))
+  const literal = literalOf(rules, name.replace(/^own\./, ''), platformOf)
+  return ({ path, instance }) => (path === undefined ? undefined : literal(path, '', instance))
 }

@@ -22,7 +22,7 @@ export function startIncidentPoller(
     name: leaseOf('incidents', name),
     take: async found => {
       const incidents = found
-        .filter(({ project }) => selection.project(project.path))
+        .filter(({ project, instance }) => selection.project(project.path, instance))
         .map(report => ({ report, countIn }))
       if (incidents.length > 0) await store.runs.transact([], { token: '', ids: [], incidents })
     },

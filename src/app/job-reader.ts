@@ -16,7 +16,7 @@ import { elapsed } from '../lib/clock.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
 import { summed } from './summed.ts'
-import { chooser } from '../lib/chooser.ts'
+import { exactGlobs } from '../lib/chooser.ts'
 import { ofFlakyTests } from '../notifications/conditions.ts'
 import { jobReadRulesOf } from './processing.ts'
 import { isChosen, jobReadsBy } from '../processing/job-reads.ts'
@@ -100,7 +100,7 @@ function readingsOf({ config, store, clock, log }: Context, { client, scope }: C
     names: repositories.reportedNames,
     readReport: createReadReport({
       ...{ client, redactText },
-      isAllowed: config.dotenvKeys === undefined ? () => false : chooser({ include: config.dotenvKeys }),
+      isAllowed: config.dotenvKeys === undefined ? () => false : exactGlobs(config.dotenvKeys),
     }),
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })

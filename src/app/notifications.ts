@@ -1,5 +1,5 @@
 // Turns the configured notifications into destinations, and into rules for what is sent to them; starts what looks after standing conditions.
-import { chooser, isChoice } from '../lib/chooser.ts'
+import { isChoice, projectChooser, type PlatformOf } from '../lib/chooser.ts'
 import { contentTypeOf, encodeNotification, messageId } from '../notifications/formats.ts'
 import { createNotifier, type Notifier } from '../notifications/notifier.ts'
 import { createSingleton } from '../discovery/singleton.ts'
@@ -7,7 +7,7 @@ import { createStandingWatch } from '../notifications/standing-watch.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { instanceOf } from './enforcement.ts'
 import { notificationSubjects } from '../config/notification-options.ts'
-import { profileBy } from './connections.ts'
+import { platformNames, profileBy } from './connections.ts'
 import { proxiesOf } from '../config/destinations.ts'
 import { redact } from '../lib/redaction.ts'
 import { Secret } from '../lib/secret.ts'
@@ -45,7 +45,7 @@ export function notificationDestinations(config: Config): Destination[] {
           contentType: contentTypeOf(format),
         },
       },
-      takes: takesOf(one),
+      takes: takesOf(one, platformNames(config)),
       // A request has one message, because each has another value.
       headerValues: (_, chunk) => ({ 'message.id': (chunk && messageId(chunk)) ?? '' }),
       encode: encodeNotification(format, { from, to }),
@@ -59,10 +59,10 @@ export function notificationQueues(destinations: readonly Destination[]): Route<
   return destinations.map(({ name }) => ({ destination: name, signal: 'notifications' }))
 }
 
-function takesOf({ projects }: Configured): Route['takes'] {
+function takesOf({ projects }: Configured, platformOf: PlatformOf): Route['takes'] {
   if (!isChoice(projects)) return undefined
-  const isChosen = chooser(projects)
-  return ({ path }) => path !== undefined && isChosen(path)
+  const isChosen = projectChooser(projects, platformOf)
+  return ({ path, instance = '' }) => path !== undefined && isChosen(path, instance)
 }
 
 /** Stores since when each rule exists, because what happened before is not sent. */
@@ -75,7 +75,7 @@ export async function createNotifications({ config, store }: Pick<Context, 'conf
         const document = known ?? { name, since: now }
         return { document, result: document.since }
       })
-      return { name, of: of satisfies readonly ConditionKind[], takes: takesOf(one), since }
+      return { name, of: of satisfies readonly ConditionKind[], takes: takesOf(one, platformNames(config)), since }
     }),
   )
   const redactText = createTextRedaction(config.redact ?? [])

@@ -22,6 +22,7 @@ import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
 import { productionBy } from '../enrichment/production.ts'
 import { countBehindOf } from './behind.ts'
+import { toldConfig, toldFlow, toldQueues, toldSetup } from '../pages/access/told.ts'
 import { platformViews } from '../config/platforms.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
 import { jobLogOf } from './job-log.ts'
@@ -33,7 +34,10 @@ import type { PlatformParts } from './platform-parts.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { OperatorAction, PagesSettings, PreviewRule } from '../pages/ports.ts'
+import type { Flow } from '../pages/overview/flow.ts'
+import type { OperatorAction, PagesSettings, PagesSources, PreviewRule } from '../pages/ports.ts'
+import type { Scope } from '../store/ports/scope.ts'
+import type { ScopeOf } from './scopes.ts'
 import type { ExportedSpan } from '../pages/pipelines/exported-span.ts'
 import type { ExportQueueStatus } from '../pages/exports/queue-shape.ts'
 import type { ConfigStatus, Setup } from '../pages/sources/setup-shape.ts'
@@ -73,14 +77,14 @@ export interface Shown {
 export function pagesOf(
   context: Context,
   shown: Shown,
-  { guarded, isHidden, turns }: Pick<PagesOptions, 'guarded' | 'turns'> & Pick<PagesSettings, 'isHidden'>,
+  { guarded, scopeOf, turns }: Pick<PagesOptions, 'guarded' | 'turns'> & { readonly scopeOf: ScopeOf },
 ): Routes {
   const { config, store, clock, log } = context
-  const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
-  const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = store
+  const { ingress, intake, snapshotter, exporter, flush, platform, settings, configStatus } = shown
+  const { inbox, counters } = store
   const startedAt = clock.now()
   const enforcement = enforcementOf(config, clock)
-  const shownName = shownNames(config, isHidden)
+  const onAction = recorderOf(context, shown.queues)
   return createPages({
     ...{ guarded, turns },
     settings: {
@@ -94,28 +98,21 @@ export function pagesOf(
       readsTests: config.tests,
       servesMcp: config.mcp,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
-      isHidden,
       people: peopleOf(config),
     },
-    parts: {
-      ...{ views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters, log },
-      queues: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
-      flow: () =>
-        flowOf({
-          ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
-          ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
-          platform: {
-            details: platform?.enricher,
-            poller: summedIfAny(platform?.pollers.map(({ poller }) => poller) ?? []),
-            redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
-            jobs: shown.inside?.jobReader,
-          },
-          platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({
-            name: shownName(name),
-            error: { message: inSettingsOf(name, error.message), remedy: inSettingsOf(name, error.remedy) },
-          })),
-          platformAnswered: platform?.hasAnswered() === true,
-        }),
+    sessions: store.repositories.sessions,
+    formKeys: store.repositories.formKeys,
+    sourcesOf: choice => sourcesWithin(scopeOf(choice)),
+  })
+
+  function sourcesWithin(scope: Scope): PagesSources {
+    const reads = store.reads(scope)
+    const shownName = shownNames(config, scope)
+    return {
+      ...{ ...reads, bounds: scope.bounds, counters, log },
+      inbox: scope.bounds === 'none' ? inbox : { state: async () => inbox.state() },
+      queues: async () => toldQueues([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
+      flow: () => toldFlow(flowNow(shownName), scope),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
@@ -126,22 +123,41 @@ export function pagesOf(
       failureDomain: reason => meaningOf(reason ?? '').domain,
       preview: async (projectId, { slower, slowerBy, failing }) => {
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
-        return previewRegressions(views.judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
+        const { judging } = reads.views
+        return previewRegressions(judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
       },
-      configStatus: shown.configStatus,
-      setup: () => setupOf(config, shown, enforcement?.(), { shownName, isHidden }),
+      configStatus: configStatus && (() => toldConfig(configStatus(), scope)),
+      setup: () => toldSetup(setupOf(config, shown, enforcement?.(), { shownName, scope }), scope),
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)
         const tried = { due, probes: probes + flush.tryNow(destination) }
         log.info({ destination, ...tried }, 'exports that wait are sent now, as somebody asked for on the pages')
         return tried
       },
-      onAction: recorderOf(context, shown.queues),
+      onAction,
       onRetried: () => exporter.wake(),
       clockOffset: instance => shown.connections.find(({ client }) => client.instance === instance)?.clockOffset(),
       now: () => clock.now(),
-    },
-  })
+    }
+  }
+
+  function flowNow(shownName: (name: string) => string): Flow {
+    return flowOf({
+      ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
+      ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
+      platform: {
+        details: platform?.enricher,
+        poller: summedIfAny(platform?.pollers.map(({ poller }) => poller) ?? []),
+        redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
+        jobs: shown.inside?.jobReader,
+      },
+      platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({
+        name: shownName(name),
+        error: { message: inSettingsOf(name, error.message), remedy: inSettingsOf(name, error.remedy) },
+      })),
+      platformAnswered: platform?.hasAnswered() === true,
+    })
+  }
 }
 
 function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
@@ -202,7 +218,7 @@ function setupOf(
   config: Config,
   { destinations, ingress }: Pick<Shown, 'destinations' | 'ingress'>,
   enforcement: Setup['enforcement'],
-  { shownName, isHidden }: { readonly shownName: (name: string) => string } & Pick<PagesSettings, 'isHidden'>,
+  { shownName, scope }: { readonly shownName: (name: string) => string; readonly scope: Scope },
 ): Setup {
   const { observability } = config
   const views = platformViews(config)
@@ -218,7 +234,7 @@ function setupOf(
       const token = own.platform.token.current()
       return {
         ...{ name: shownName(name), url: own.platform.url },
-        groups: groups.map(group => (isHidden?.(group) === true ? hiddenGroup : group)),
+        groups: groups.map(group => (seesGroup(scope, own, group) ? group : hiddenGroup)),
         fingerprint: token === undefined ? undefined : fingerprintOf(token),
         perMinute: own.platform.budget,
         hasWebhookSecret: hasSecret(own),
@@ -242,10 +258,16 @@ function setupOf(
 const hiddenGroup = '[hidden]'
 
 /** The name of a connection on pages: it has the path of a group, which may be hidden. */
-function shownNames(config: Config, isHidden: PagesSettings['isHidden']): (name: string) => string {
-  const hidden = platformViews(config).filter(({ groups }) => groups.some(group => isHidden?.(group) === true))
+function shownNames(config: Config, scope: Scope): (name: string) => string {
+  const hidden = platformViews(config).filter(({ groups, config: own }) =>
+    groups.some(group => !seesGroup(scope, own, group)),
+  )
   const names = new Map(hidden.map(({ platform, name }, index) => [name, `${platform}/${hiddenGroup} ${index + 1}`]))
   return name => names.get(name) ?? name
+}
+
+function seesGroup(scope: Scope, { platform }: Pick<Config, 'platform'>, path: string): boolean {
+  return scope.sees({ instance: normalizeInstance(platform.url) ?? '', path })
 }
 
 function tokenFrom(config: Config, name: string): string | undefined {

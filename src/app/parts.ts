@@ -1,5 +1,5 @@
 // Starts the parts of the daemon beside the ingress and the store, one by one, and stops them in the reverse order.
-import { connectPlatforms } from './connections.ts'
+import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from './summed.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
@@ -89,7 +89,13 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
     const enriches = connections.length > 0
-    const wiring: Wiring = { ...context, ...outlets, connections, selection: createSelection(config), notifier }
+    const wiring: Wiring = {
+      ...context,
+      ...outlets,
+      connections,
+      selection: createSelection(config, platformNames(config)),
+      notifier,
+    }
     const rules = mergeRulesOf(config, enriches)
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))

@@ -4,7 +4,7 @@ import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
-import { chooser } from '../lib/chooser.ts'
+import { projectChooser } from '../lib/chooser.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
 import { ofAnnouncedToken, ofDefaultBranch } from '../notifications/conditions.ts'
@@ -13,7 +13,7 @@ import { ofInstance } from '../model/by-instance.ts'
 import { platformViews, type PlatformView } from '../config/platforms.ts'
 import { PayloadError } from '../lib/fault.ts'
 import { parseInTurns, type Delivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
-import { profileBy } from './connections.ts'
+import { platformNames, profileBy } from './connections.ts'
 import { profiles, type ProfileName } from './profile.ts'
 import type { Parsed } from '../platform/port/webhook.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
@@ -34,7 +34,7 @@ import type { Wiring } from './wiring.ts'
 const chunkSize = 500
 
 /** `enriches`: whether the platform's API is used. */
-export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
+export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
   const changeCountIn = config.events.includes('change') ? waitOf(config) : undefined
   const times = { settle, blockedAfter, silentAfter, staleAfter, changeCountIn }
@@ -43,9 +43,17 @@ export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
 }
 
 /** Which logs and reports of which jobs are read. */
-export function jobReadRulesOf({ job, tests, reports }: Config): JobReadRules {
+export function jobReadRulesOf(config: Config<ProfileName>): JobReadRules {
+  const { job, tests, reports } = config
   const spans = (job.spans ?? []).length > 0
-  return { sections: job.sections, lines: job.logs, tests, reports, spans, project: chooser({ include: job.projects }) }
+  return {
+    sections: job.sections,
+    lines: job.logs,
+    tests,
+    reports,
+    spans,
+    project: projectChooser({ include: job.projects }, platformNames(config)),
+  }
 }
 
 /** Events wait no longer than this for the job that they belong to, ms. */
@@ -98,7 +106,14 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
   // The one platform may have another address in its webhooks.
   const isSingle = config.platforms.length === 0
   return createSnapshotter({
-    rules: { settle, blockedAfter, staleAfter, deadline, chunkSize, rateOf: createPriceTable(config.costs.rules) },
+    rules: {
+      settle,
+      blockedAfter,
+      staleAfter,
+      deadline,
+      chunkSize,
+      rateOf: createPriceTable(config.costs.rules, platformNames(config)),
+    },
     family: instance => ({
       ...{ scheme, profile: ofInstance(profile, instance) },
       bridgesWillCome: isSingle ? enriched.size > 0 : enriched.has(instance),

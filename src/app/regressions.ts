@@ -40,7 +40,7 @@ export function announcing(
 ): (found: readonly Announcement[]) => Promise<void> {
   return async found => {
     const conditions = found
-      .filter(({ regression: { project } }) => taking.selection.project(project))
+      .filter(({ regression: { project, instance } }) => taking.selection.project(project, instance))
       .map(({ regression, which, event }) => ofRegression(regression, which, event.body))
     await takeEvents(isExported ? found.map(({ event }) => event) : [], taking, notifier.route(...conditions))
   }

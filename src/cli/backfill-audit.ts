@@ -1,4 +1,5 @@
 // `pipespan backfill --audit`: finds the audit events of the past, for the daemon to export.
+import { platformNames } from '../app/connections.ts'
 import { auditBackfill, type AuditBackfillProgress } from '../discovery/audit-backfill.ts'
 import { auditTaking } from '../discovery/audit-reading.ts'
 import { fullnessOf } from '../app/audit.ts'
@@ -44,7 +45,7 @@ export async function backfillAudit(
   // Nothing in this process listens to events: a running daemon polls the store.
   const taking = takingOf({
     ...{ config, store, events: createEvents(), clock: systemClock },
-    ...{ selection: createSelection(config), queues: exportDestinations(config).queues },
+    ...{ selection: createSelection(config, platformNames(config)), queues: exportDestinations(config).queues },
   })
   const line = createProgressLine(terminal, now)
   let requests = 0

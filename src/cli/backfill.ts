@@ -1,4 +1,5 @@
 // `pipespan backfill`: finds the pipelines of the past, for the daemon to export, or exports them itself.
+import { platformNames } from '../app/connections.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
@@ -92,7 +93,7 @@ async function backfillPipelines(
   const context = createPollContext({
     client: platform.client,
     runs: store.runs,
-    selection: createSelection(config),
+    selection: createSelection(config, platformNames(config)),
     rules: { blockedAfter, staleAfter },
     source: 'backfill',
     signal,

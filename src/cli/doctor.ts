@@ -1,4 +1,5 @@
 // `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
+import { namedProject, platformNames } from '../app/connections.ts'
 import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
 import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
@@ -43,8 +44,9 @@ export async function doctor(
   }
   const config = configuration(terminal, options.file, show)
   if (config !== undefined && options.project !== undefined) {
-    show(await checkRoutes(destinationsOf(config), createSelection(config), options.project))
-    show(notificationRoutes(notificationDestinations(config), options.project))
+    const project = namedProject(config, options.project)
+    show(await checkRoutes(destinationsOf(config), createSelection(config, platformNames(config)), project))
+    show(notificationRoutes(notificationDestinations(config), project))
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length

@@ -1,4 +1,5 @@
 // `pipespan map FILE` (or `-` for the standard input): what a webhook's payload becomes, without a daemon and without a backend.
+import { platformNames } from '../app/connections.ts'
 import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -124,11 +125,12 @@ function leftOut(jobs: number): string {
   return `${jobs} jobs without a usable id or status were left out.`
 }
 
-function snapshot(run: Run, { traceIds, platform, costs }: Config<ProfileName>): Chunk {
+function snapshot(run: Run, config: Config<ProfileName>): Chunk {
+  const { traceIds, platform, costs } = config
   const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
   const { chunks } = snapshotAttempt(run, [...jobsOf(run)], trace, false, Date.now(), {
     chunkSize: Infinity,
-    rateOf: createPriceTable(costs.rules),
+    rateOf: createPriceTable(costs.rules, platformNames(config)),
   })
   const [chunk] = chunks
   if (chunk === undefined) throw new Error('a run with a pipeline has one chunk at least')

@@ -1,5 +1,5 @@
 // Checks across the rules that set attributes: what is wrong in them, and which of them can never match.
-import picomatch from 'picomatch'
+import { globs } from '../lib/chooser.ts'
 import { describeSource, type ConfigFault, type FaultOf, type Source } from './config-fault.ts'
 import { reservedName } from './attribute-name.ts'
 import { maxCustomAttributes, maxVariables } from './attribute-rule-options.ts'
@@ -154,18 +154,20 @@ function witnesses(pattern: string): string[] {
 /** Whether these patterns match everything that this one matches, as far as that can be decided. */
 function isCovered(pattern: string, by: readonly string[]): boolean {
   if (by.length === 0) return false
-  const matches = picomatch([...by], { dot: true })
+  const matches = globs(by)
   const texts = witnesses(pattern)
-  return texts.length > 0 ? texts.every(text => matches(text)) : by.includes(pattern)
+  return texts.length > 0
+    ? texts.every(text => matches(text))
+    : by.some(other => other.toLowerCase() === pattern.toLowerCase())
 }
 
 /** Whether no text matches both: they begin differently, or one is a text that the other does not match. */
 function areDisjoint(one: string, other: string): boolean {
-  const [a, b] = [literalStart(one), literalStart(other)]
+  const [a, b] = [literalStart(one).toLowerCase(), literalStart(other).toLowerCase()]
   const length = Math.min(a.length, b.length)
   if (a.slice(0, length) !== b.slice(0, length)) return true
-  if (a === one) return !picomatch(other, { dot: true })(one)
-  return b === other && !picomatch(one, { dot: true })(other)
+  if (a === one.toLowerCase()) return !globs([other])(one)
+  return b === other.toLowerCase() && !globs([one])(other)
 }
 
 function literalStart(pattern: string): string {

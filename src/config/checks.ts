@@ -8,6 +8,7 @@ import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
 import { platformViews } from './platforms.ts'
 import { silentNotifications, wrongNotifications } from './notification-checks.ts'
+import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts'
 import { wrongPlatforms } from './platform-checks.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
@@ -221,6 +222,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     () => exceeding(config),
     () => idleAttributeRules(config, sourceOf),
     () => unknownGrouping(config, sourceOf),
+    () => meetingPlatforms(config),
   ]
   const ofLists = [
     () => repeatedNames(config, faultOf),
@@ -230,6 +232,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     () => wrongHeaderTemplates(config, faultOf),
     () => wrongQueries(config, faultOf, checked.profile),
     () => wrongPlatforms(config, settings, faulty, faultOf),
+    () => unknownPlatforms(config, faultOf),
   ]
   return { faults: [...faults, ...ofLists.flatMap(found)], warnings: warnings.flatMap(found) }
 }

@@ -53,7 +53,7 @@ export const destinations = new Each(
     headers: secretSetting(headers, {
       protects: true,
       description:
-        'Headers of every request. `{group}`, `{project.id}` and `{own.NAME}` stand for values of the project that is sent.',
+        'Headers of every request. `{platform}`, `{group}`, `{project.id}` and `{own.NAME}` stand for values of the project that is sent.',
     }),
     token: secretSetting(secret, { description: 'Bearer token.' }),
     temporality: setting(temporality, {

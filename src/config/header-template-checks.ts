@@ -17,11 +17,11 @@ export function wrongHeaderTemplates({ destinations, attributes }: Config, fault
 }
 
 function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined {
-  if (name === 'group' || name === 'project.id') return undefined
+  if (name === 'group' || name === 'project.id' || name === 'platform') return undefined
   if (!name.startsWith('own.')) {
     return {
       what: `{${name}} is no template.`,
-      remedy: 'Use {group}, {project.id} or {own.NAME} with an attribute of attributes.rules.',
+      remedy: 'Use {platform}, {group}, {project.id} or {own.NAME} with an attribute of attributes.rules.',
     }
   }
   const own = name.slice('own.'.length)

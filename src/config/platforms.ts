@@ -16,12 +16,23 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 
 export const defaultPlatform = 'default'
 
+/** Which platform the configuration of a view is of: as the only one of its configuration, it has no name there. */
+const viewed = Symbol('platform')
+
+/** The name of the platform that this configuration is a view of; undefined for a whole configuration. */
+export function viewedPlatform<P extends string>(config: Config<P>): string | undefined {
+  return (config as { readonly [viewed]?: string })[viewed]
+}
+
 /** The platform of `platform` first. The first view of each platform is that of its token without groups, which may be missing. */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
   const { platforms, queries } = config
   if (platforms.length === 0) return [{ ...named(defaultPlatform), config }]
   const own = queries.filter(({ platform = defaultPlatform }) => platform === defaultPlatform)
-  const first = { ...named(defaultPlatform), config: { ...config, platforms: [], queries: own } }
+  const first = {
+    ...named(defaultPlatform),
+    config: { ...config, platforms: [], queries: own, [viewed]: defaultPlatform },
+  }
   return [...(hasDefaultPlatform(config) ? [first] : []), ...platforms.flatMap(one => viewsOf(one, config))]
 }
 
@@ -43,7 +54,9 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
     const isOwn = (path: string): boolean => indexFor(path, tokens) === index
     const chosen = (paths: readonly string[] | undefined): readonly string[] | undefined => paths?.filter(isOwn)
     // A group that is polled as a part of a larger one is polled with its own token.
-    const parts = groups.filter(group => !polled.includes(group) && polled.some(one => isIn(group, one)))
+    const parts = groups.filter(
+      group => !polled.some(one => isSame(one, group)) && polled.some(one => isIn(group, one)),
+    )
     const poll = {
       ...{ ...config.poll, mine, projects: chosen(projects), groups: [...(chosen(polled) ?? []), ...parts] },
       crossProject: crossProject && projects.length + polled.length === 0,
@@ -52,7 +65,7 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
     return {
       ...{ platform, groups, name: index === 0 ? platform : `${platform}/${groups[0] ?? index}` },
       config: {
-        ...{ ...config, platforms: [], webhook, poll },
+        ...{ ...config, platforms: [], webhook, poll, [viewed]: platform },
         platform: { ...{ url, profile, caFile }, ...own },
         audit: listed.audit?.filter(source => isOwn(source.replace(/^project:/, ''))),
         inventory: Object.fromEntries(inventory) as typeof listed.inventory,
@@ -68,6 +81,10 @@ function indexFor(path: string, tokens: readonly { readonly groups: readonly str
     groups.filter(group => isIn(path, group)).map(group => ({ index: index + 1, length: group.length })),
   )
   return matches.sort((a, b) => b.length - a.length)[0]?.index ?? 0
+}
+
+function isSame(path: string, other: string): boolean {
+  return path.toLowerCase() === other.toLowerCase()
 }
 
 /** The group itself, or a path below it. The platform ignores the case. */

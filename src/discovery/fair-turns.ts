@@ -66,7 +66,9 @@ export function createFairTurns<Item>(groupOf: (item: Item) => string): (items: 
  */
 export function fairGroupOf(groups: readonly string[]): (path: string) => string {
   return path => {
-    const named = groups.filter(group => path.startsWith(`${group}/`)).sort((a, b) => b.length - a.length)[0]
+    const named = groups
+      .filter(group => path.toLowerCase().startsWith(`${group}/`.toLowerCase()))
+      .sort((a, b) => b.length - a.length)[0]
     if (named !== undefined && groups.length > 1) return named
     const below = named === undefined ? path : path.slice(named.length + 1)
     const [first = below, ...rest] = below.split('/')

@@ -128,7 +128,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
         const listed = { ...item.project, ...project }
         // Without a URL in the list only the project itself tells its path, by which it may be left out.
         const early = listed.path === undefined ? await completed(listed) : listed
-        if (!selection.project(early.path)) continue
+        if (!selection.project(early.path, instance)) continue
         const facts = await completed(early)
         const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
           source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'

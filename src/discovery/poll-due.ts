@@ -78,7 +78,9 @@ export function createDue(options: DueOptions): Due {
     await trying(`project ${id}`, async () => {
       const project = await client.project(id, context.call)
       const ours = options.isOwn(project.path) && lists.some(list => list.has(project))
-      if (ours && !projects.includes(project.path ?? '')) found = project
+      // The platform ignores the case of paths.
+      const path = (project.path ?? '').toLowerCase()
+      if (ours && !projects.some(one => one.toLowerCase() === path)) found = project
     })
     return found
   }

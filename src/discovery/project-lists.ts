@@ -20,7 +20,7 @@ export function projectListsOf(client: PlatformClient, groups: readonly string[]
     name: `group ${group}`,
     key: group,
     pages: (query, call) => client.projects({ group }, query, call),
-    has: ({ path }) => path?.startsWith(`${group}/`) === true,
+    has: ({ path }) => path?.toLowerCase().startsWith(`${group}/`.toLowerCase()) === true,
   }))
   const pages: ProjectList['pages'] = (query, call) => client.projects('member', query, call)
   return members ? [...ofGroups, { name: memberProjects, key: memberProjects, pages, has: () => true }] : ofGroups

@@ -124,7 +124,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
       const project = { ...known?.head.project.facts, id: parent.projectId }
       const reported = await asked('pipeline', { pipelineId: parent.pipelineId, project }, call)
-      if (!selection.project(reported.project.path)) return false
+      if (!selection.project(reported.project.path, reported.key.instance)) return false
       await merge(reported)
     }
     if (known?.trigger === undefined) await findTrigger(run, key, parent, call)

@@ -1,5 +1,5 @@
 // Which environments are production, by the operator's patterns.
-import picomatch from 'picomatch'
+import { globs } from '../lib/chooser.ts'
 import { isProduction, type IsProduction } from '../model/deployment.ts'
 
 const tierPrefix = 'tier:'
@@ -8,13 +8,10 @@ const tierPrefix = 'tier:'
 export function productionBy(patterns: readonly string[] | undefined): IsProduction {
   if (patterns === undefined) return isProduction
   const [tiers, names] = [true, false].map(ofTier => {
-    const own = patterns.filter(pattern => pattern.startsWith(tierPrefix) === ofTier)
-    const globs = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
+    const own = patterns.filter(pattern => pattern.toLowerCase().startsWith(tierPrefix) === ofTier)
+    const texts = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
     // `tier:` alone is no glob, and picomatch throws on an empty one: it matches no tier.
-    return picomatch(
-      globs.filter(glob => glob !== ''),
-      { dot: true },
-    )
+    return globs(texts.filter(text => text !== ''))
   })
   return ({ environment, tier }) =>
     (tier !== undefined && tiers?.(tier) === true) || (environment !== undefined && names?.(environment) === true)

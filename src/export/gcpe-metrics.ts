@@ -18,6 +18,7 @@ import {
 } from '../telemetry/mapping/gcpe.ts'
 import type { Latest, ListedDeployment, ListedRun } from '../store/ports/latest.ts'
 import type { CountedRows } from '../store/ports/scrape-documents.ts'
+import type { Scope } from '../store/ports/scope.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 
@@ -25,8 +26,8 @@ export interface GcpeMetricsOptions {
   readonly latest: Latest
   readonly countedRows: Repositories['countedRows']
   readonly settings: Pick<TelemetrySettings, 'foldRef' | 'maxSeries'>
-  /** True for the path of a hidden project; undefined: none is hidden. */
-  readonly isHidden: ((path: string) => boolean) | undefined
+  /** What readers see. */
+  readonly scope: Scope
   /** Undefined: how many commits an environment is behind is only known where it is not behind. */
   readonly countBehind?: CountBehind | undefined
 }
@@ -51,7 +52,7 @@ interface Remembered {
 type Refs = ReadonlyMap<string, Remembered>
 
 export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { latest, countedRows, settings, isHidden, countBehind } = options
+  const { latest, countedRows, settings, scope, countBehind } = options
   const { foldRef, maxSeries } = settings
   const runs = createNewest<ListedRun>({
     read: async (after, limit) => latest.runsAfter(after, limit),
@@ -138,7 +139,8 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
           const runOf = (ref: string): LatestRun | undefined => refs.get(refKey(owner, refName(ref, false)))?.run
           const counted = some.get(one.id)?.counts.get('') ?? 0
           const environment = environmentOf(one, counted, runOf, countBehind)
-          if (isHidden?.(environment.project) !== true) families.add(gcpeEnvironmentMetrics, environment)
+          if (scope.sees({ instance: one.deployment.instance, path: environment.project }))
+            families.add(gcpeEnvironmentMetrics, environment)
         }
       }
     }
@@ -152,8 +154,10 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
     for (const [owner, rows] of runs.all()) {
       for (const { name, counts } of rows) {
         const known = refs.get(refKey(owner, name))
-        const isShown = known?.run !== undefined && isHidden?.(known.run.pipeline.project) !== true
-        if (isShown) addRef(families, known.run, known, counts)
+        const [instance] = JSON.parse(owner) as [string, number]
+        const run = known?.run
+        if (known !== undefined && run !== undefined && scope.sees({ instance, path: run.pipeline.project }))
+          addRef(families, run, known, counts)
       }
     }
     await addEnvironments(families)

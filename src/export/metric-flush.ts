@@ -183,7 +183,7 @@ function placeOf({
   key,
 }: {
   readonly project: { readonly path?: string | undefined }
-  readonly key: { readonly projectId: number }
+  readonly key: { readonly instance: string; readonly projectId: number }
 }): Omit<EncodedProject, 'bytes'> {
-  return { project: path ?? String(key.projectId), path, projectId: key.projectId }
+  return { project: path ?? String(key.projectId), instance: key.instance, path, projectId: key.projectId }
 }

@@ -4,15 +4,14 @@ import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { createFamilies, emptyMetric } from '../telemetry/metrics/families.ts'
 import { goodReadings, knownChanges, type MetricSources } from './metric-sources.ts'
 import { totalsHeads } from '../telemetry/metrics/cumulative.ts'
-import type { GaugePoint, GaugeReading } from '../store/ports/gauge-documents.ts'
+import type { Scope } from '../store/ports/scope.ts'
+import { pointsWithin, type GaugeReading } from '../store/ports/gauge-documents.ts'
 import { lookAtActive } from './active-runs.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {
-  /** True for the path of a hidden project; undefined: none is hidden. */
-  readonly isHidden: ((path: string) => boolean) | undefined
-  /** True for a text that names a hidden project, as the result of a query may. */
-  readonly namesHidden?: ((text: string) => boolean) | undefined
+  /** What readers see. */
+  readonly scope: Scope
 }
 
 /** A metric, and its points piece by piece. */
@@ -23,6 +22,8 @@ interface ScrapedMetric {
 }
 
 interface Owned {
+  readonly instance?: string | undefined
+  readonly key?: { readonly instance: string } | undefined
   readonly project?: ProjectFacts | undefined
   readonly group?: string | undefined
 }
@@ -31,16 +32,13 @@ interface Owned {
 const page = 500
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScrapedMetric[]> {
-  const { totals, settings, isHidden, namesHidden } = options
+  const { totals, settings, scope } = options
   const active = lookAtActive(options)
-  const isShown = ({ project, group }: Owned): boolean =>
-    isHidden?.(project?.path ?? project?.name ?? group ?? '') !== true
-  const isNamed = ({ attributes }: GaugePoint): boolean =>
-    Object.values(attributes).some(value => typeof value === 'string' && namesHidden?.(value) === true)
-  const shownOf = (reading: GaugeReading): GaugeReading => ({
-    ...reading,
-    points: reading.points.filter(point => !isNamed(point)),
-  })
+  const isShown = ({ key, instance = key?.instance ?? '', project, group }: Owned): boolean =>
+    scope.sees({ instance, path: project?.path ?? project?.name ?? group ?? '' })
+  // The result of a query may name a hidden project.
+  const shownOf = (reading: GaugeReading): GaugeReading =>
+    scope.bounds === 'none' ? reading : { ...reading, points: pointsWithin(scope, reading) }
 
   async function* pagesOf(metric: string): AsyncGenerator<MetricData> {
     let from: number | undefined

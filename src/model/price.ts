@@ -11,7 +11,7 @@ export interface Rate {
 }
 
 /** The rate of a job; undefined where the table has none for it. */
-export type RateOf = (job: JobView, project: ProjectFacts) => Rate | undefined
+export type RateOf = (job: JobView, project: ProjectFacts, instance?: string) => Rate | undefined
 
 /** The cost is not rounded. */
 export interface Price {
@@ -20,9 +20,14 @@ export interface Price {
 }
 
 /** Undefined for a job that occupied no runner, and where the table has no rate for it. */
-export function priceOf(job: JobView, project: ProjectFacts, rateOf: RateOf | undefined): Price | undefined {
+export function priceOf(
+  job: JobView,
+  project: ProjectFacts,
+  rateOf: RateOf | undefined,
+  instance?: string,
+): Price | undefined {
   const seconds = computeSeconds(job)
-  const rate = seconds === undefined ? undefined : rateOf?.(job, project)
+  const rate = seconds === undefined ? undefined : rateOf?.(job, project, instance)
   if (seconds === undefined || rate === undefined) return undefined
   return { rate: rate.name, cost: (seconds / 60) * rate.perMinute * rate.factor }
 }

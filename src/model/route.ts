@@ -2,6 +2,7 @@
 
 /** What is to be sent somewhere is about this project, or about this group; about neither if both are undefined. */
 export interface Subject {
+  readonly instance?: string | undefined
   /** Full path of the project, or of the group. */
   readonly path?: string | undefined
   /** Undefined if it is about no project. */
@@ -26,13 +27,13 @@ export function routed<Signal extends string>(
     .map(({ destination, signal }) => ({ destination, signal }))
 }
 
-/** The subject of a chunk. */
-export function subjectOf({
-  project,
-  group,
-}: {
-  readonly project?: { readonly id: number; readonly path?: string | undefined } | undefined
-  readonly group?: string | undefined
-}): Subject {
-  return { path: project?.path ?? group, projectId: project?.id }
+/** The subject of a chunk, an event, a condition or a reading. */
+export function subjectOf(
+  of: ({ readonly instance: string } | { readonly key: { readonly instance: string } }) & {
+    readonly project?: { readonly id: number; readonly path?: string | undefined } | undefined
+    readonly group?: string | undefined
+  },
+): Subject {
+  const instance = 'instance' in of ? of.instance : of.key.instance
+  return { instance, path: of.project?.path ?? of.group, projectId: of.project?.id }
 }

@@ -178,7 +178,7 @@ function jobSnapshots(
     taken.start = start
     taken.end = Math.max(start, end)
     taken.retried = retried
-    const price = priceOf(view, run.project.facts, rateOf)
+    const price = priceOf(view, run.project.facts, rateOf, run.key.instance)
     if (price !== undefined) {
       taken.rate = price.rate
       taken.cost = price.cost

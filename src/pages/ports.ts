@@ -7,41 +7,27 @@ import type { OwnValues } from './access/own-filter.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
 import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
-import type { Outbox } from '../store/ports/outbox.ts'
 import type { IsProduction } from '../model/deployment.ts'
 import type { Chunk } from '../model/chunk.ts'
-import type { Changes } from '../store/ports/changes.ts'
-import type { Deployments } from '../store/ports/deployments.ts'
-import type { Incidents } from '../store/ports/incidents.ts'
 import type { Inbox } from '../store/ports/inbox.ts'
 import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Readable, Repositories } from '../store/ports/repository.ts'
+import type { Reads } from '../store/ports/reads.ts'
+import type { Scope } from '../store/ports/scope.ts'
 import type { RunKey } from '../model/observation.ts'
-import type { Runs } from '../store/ports/runs.ts'
 import type { Section } from '../model/inside.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { TestMemory } from '../store/ports/test-memory.ts'
 import type { PlatformNow } from './pipelines/platform-clock.ts'
 import type { PeopleOptions } from './access/person.ts'
 import type { Usuals } from './pipelines/usual.ts'
-import type { Views } from '../store/ports/views.ts'
 
-export interface PagesSources {
-  readonly views: Views
-  readonly runs: Pick<Runs, 'get'>
-  readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
-  readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
-  readonly tests: Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'>
-  readonly deployments: Pick<Deployments, 'list' | 'current'>
-  readonly incidents: Pick<Incidents, 'opened' | 'open'>
-  readonly changes: Pick<Changes, 'list' | 'states'>
-  readonly repositories: Pick<Repositories, 'sessions' | 'formKeys'> &
-    DiscoveryRepositories &
-    TokenRepositories &
-    ReadOnly<'regressions' | 'inventoryStates' | 'gaugeReadings' | 'auditCursors' | 'auditBackfills'>
+/** What pages read and do, within the scope of whoever looks at them. */
+export interface PagesSources extends Reads {
+  readonly bounds: Scope['bounds']
+  /** Undefined: what could not be decoded is not listed, because nobody knows its project. */
+  readonly inbox: Pick<Inbox, 'state'> & Partial<Pick<Inbox, 'listQuarantined'>>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** The counts of this process since its start. */
@@ -174,11 +160,10 @@ export interface PagesParts extends PagesSources {
 export type FailureDomain = 'user' | 'platform' | 'unknown'
 
 /** The state of discovery: cursors, hooks, budgets. */
-export type DiscoveryRepositories = ReadOnly<
+export type DiscoveryRepositories = Pick<
+  Reads['repositories'],
   'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets' | 'refusedEndpoints'
 >
-type TokenRepositories = ReadOnly<'journals' | 'rotations' | 'daemonReports'>
-type ReadOnly<Name extends keyof Repositories> = { readonly [Of in Name]: Readable<Repositories[Of]> }
 
 export interface PagesSettings {
   /** Called at every request, because the token may change while the daemon runs. */
@@ -204,6 +189,4 @@ export interface PagesSettings {
   readonly servesMcp?: boolean | undefined
   /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */
   readonly people?: PeopleOptions | undefined
-  /** Whether a project is hidden; undefined: none is. */
-  readonly isHidden?: ((path: string) => boolean) | undefined
 }

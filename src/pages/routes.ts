@@ -18,15 +18,19 @@ import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { registerEntrance, registerExit } from './access/entrance-routes.ts'
 import { createViews, type View } from './access/views.ts'
-import { identifier } from './access/person.ts'
+import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 
 /** Bytes; forms only have a few short fields. */
 const maxFormBytes = 16 * 1024
 
 export interface PagesOptions {
-  readonly parts: PagesSources
+  /** Those of a person's choice of projects; of all that are not hidden without one. */
+  readonly sourcesOf: (choice: ProjectChoice | undefined) => PagesSources
+  readonly sessions: Repositories['sessions']
+  readonly formKeys: Repositories['formKeys']
   readonly settings: PagesSettings
   /** Routes of other rooms behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
@@ -38,18 +42,21 @@ const forPeople: RouteReader = { forPeople: true }
 const openEnded: RouteWithoutLimit = { isOpenEnded: true }
 
 export function createPages({
-  parts: all,
+  sourcesOf,
+  sessions,
+  formKeys,
   settings,
   guarded = [],
   turns = createTurns(),
 }: PagesOptions): FastifyPluginAsync {
+  const all = sourcesOf(undefined)
   const hour = createHourWatch(all)
-  const views = createViews(sourcesInTurns(all, turns), settings, hour)
+  const views = createViews(choice => sourcesInTurns(sourcesOf(choice), turns), settings, hour)
   const access = createAccess({
     token: settings.adminToken,
     identify: settings.people && identifier(settings.people),
-    sessions: all.repositories.sessions,
-    formKeys: all.repositories.formKeys,
+    sessions,
+    formKeys,
     now: all.now,
     log: all.log,
   })
@@ -190,6 +197,7 @@ function registerSite(app: FastifyInstance, { views, access, live, base, readsAu
     return {
       ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, audit },
       may: mayChange(admission),
+      seesDestinations: views.of(admission).isWhole,
       person: admission.by === 'proxy' ? admission.person : undefined,
     }
   }

@@ -124,7 +124,7 @@ async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions):
       await quarantine(leased, item, parsed.reason)
     } else if (parsed.outcome === 'ignored') {
       ignored.push(item.id)
-    } else if (!selection.project(projectOf(parsed)?.path)) {
+    } else if (!selection.project(projectOf(parsed)?.path, instanceOf(parsed))) {
       excluded.push(item.id)
     } else {
       const name = subjectOf(parsed)
@@ -143,6 +143,10 @@ type Reported = Exclude<Parsed, { outcome: 'ignored' | 'unparseable' }>
 
 function projectOf(reported: Reported): ProjectFacts | undefined {
   return reported.outcome === 'event' ? reported.event.project : reported.observation.project
+}
+
+function instanceOf(reported: Reported): string {
+  return reported.outcome === 'event' ? reported.event.instance : reported.observation.key.instance
 }
 
 /** The run or object that it is about: deliveries of one subject are processed in their order. */

@@ -2,6 +2,7 @@
 //
 // Whether a job was slow is only looked up when its entry in the queue is due. Until then every job that ran may be slow; an entry that proves
 // needless costs no request.
+import type { ChooseProject } from '../lib/chooser.ts'
 import { hasFailed } from '../model/status.ts'
 import type { Chunk } from '../model/chunk.ts'
 import { reportTypes, type ReportSwitch } from '../model/job-reports.ts'
@@ -24,20 +25,27 @@ export interface JobReadRules {
   /** Whether a job's artifacts are searched for spans that it made itself. */
   readonly spans: boolean
   /** Whether jobs of this project are read; the path is '' if it is not known. */
-  readonly project: (path: string) => boolean
+  readonly project: ChooseProject
 }
 
 /** What to read about the jobs of a new chunk. */
 export type JobReadsOfChunk = (chunk: Chunk) => readonly JobReadWish[]
 
 /** Further reads about a job that changed after its snapshot. `path`: of its project. */
-export type LateJobReads = (before: Job, after: Job, path: string | undefined) => readonly LateJobRead[]
+export type LateJobReads = (
+  before: Job,
+  after: Job,
+  path: string | undefined,
+  instance: string,
+) => readonly LateJobRead[]
 
 /** Undefined if nothing is ever read. */
 export function jobReadsBy(rules: JobReadRules): JobReadsOfChunk | undefined {
   const wishesOf = wishesBy(rules)
   return (
-    wishesOf && (({ project, jobs }) => (rules.project(project.path ?? '') ? jobs.flatMap(job => wishesOf(job)) : []))
+    wishesOf &&
+    (({ key, project, jobs }) =>
+      rules.project(project.path ?? '', key.instance) ? jobs.flatMap(job => wishesOf(job)) : [])
   )
 }
 
@@ -48,9 +56,9 @@ export function jobReadsBy(rules: JobReadRules): JobReadsOfChunk | undefined {
 export function lateJobReadsBy(rules: JobReadRules): LateJobReads | undefined {
   const wishesOf = wishesBy(rules)
   if (wishesOf === undefined) return undefined
-  return (before, after, path) => {
+  return (before, after, path, instance) => {
     const { snapshot } = after
-    if (snapshot === undefined || hasMoved(after) || !rules.project(path ?? '')) return []
+    if (snapshot === undefined || hasMoved(after) || !rules.project(path ?? '', instance)) return []
     const wishes = wishesOf(viewJob(after))
     const known = new Set(wishes.length === 0 ? [] : wishesOf(viewJob(before)).map(({ what }) => what))
     return wishes.filter(({ what }) => !known.has(what)).map(wish => ({ ...wish, attempt: snapshot.attempt }))

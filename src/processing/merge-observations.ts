@@ -76,20 +76,20 @@ export function mergeIntoRun(
     timing: timingAfter(run, before, now, rules),
     changes: changesAfter(run, known?.run, rules),
     enrichment: enrichmentAfter(run, jobs, known, now, rules),
-    ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run.project.facts.path, rules) }),
+    ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run, rules) }),
   }
 }
 
 function lateReadsOf(
   jobs: readonly Job[],
   known: Run,
-  path: string | undefined,
+  { key: { instance }, project: { facts } }: Run,
   { lateReads }: MergeRules,
 ): LateJobRead[] {
   if (lateReads === undefined) return []
   return jobs.flatMap(job => {
     const before = job.snapshot && known.jobs.get(job.id)
-    return before === undefined ? [] : lateReads(before, job, path)
+    return before === undefined ? [] : lateReads(before, job, facts.path, instance)
   })
 }
 

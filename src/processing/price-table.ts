@@ -1,5 +1,5 @@
 // The configured prices: a job has the rate of the first rule that matches it.
-import picomatch from 'picomatch'
+import { projectGlobs, type PlatformOf } from '../lib/chooser.ts'
 import type { JobView } from '../model/job.ts'
 import type { Rate, RateOf } from '../model/price.ts'
 
@@ -14,19 +14,22 @@ export interface PriceRule extends Rate {
 }
 
 /** Undefined without rules: then nothing has a cost. */
-export function createPriceTable(rules: readonly PriceRule[]): RateOf | undefined {
+export function createPriceTable(
+  rules: readonly PriceRule[],
+  platformOf: PlatformOf = () => undefined,
+): RateOf | undefined {
   if (rules.length === 0) return undefined
   const ready = rules.map(rule => {
     const { tags = [], type, project = [] } = rule.match
-    const isOfProject = picomatch([...project], { dot: true })
-    const matches = (job: JobView, path: string | undefined): boolean =>
+    const isOfProject = projectGlobs(project, platformOf)
+    const matches = (job: JobView, path: string | undefined, instance: string): boolean =>
       (type === undefined || job.runner?.type === type) &&
       tags.every(tag => hasTag(job, tag)) &&
       // A project without a known path matches no glob.
-      (project.length === 0 || (path !== undefined && isOfProject(path)))
+      (project.length === 0 || (path !== undefined && isOfProject(path, instance)))
     return { rule, matches }
   })
-  return (job, { path }) => ready.find(({ matches }) => matches(job, path))?.rule
+  return (job, { path }, instance = '') => ready.find(({ matches }) => matches(job, path, instance))?.rule
 }
 
 function hasTag({ runner, tags }: JobView, tag: string): boolean {

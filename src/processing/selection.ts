@@ -1,5 +1,5 @@
 // What is exported, by the configured patterns for projects, refs and pipeline sources.
-import { chooser, type Choice } from '../lib/chooser.ts'
+import { chooser, projectChooser, type Choice, type ChooseProject, type PlatformOf } from '../lib/chooser.ts'
 import type { PipelineFacts } from '../model/observation.ts'
 
 export interface SelectionOptions {
@@ -13,11 +13,14 @@ export interface SelectionOptions {
 
 export interface Selection {
   /** True for a project whose path is not known yet. */
-  project(path: string | undefined): boolean
+  readonly project: ChooseProject
   pipeline(facts: PipelineFacts): boolean
 }
 
-export function createSelection({ projects, refs, sources }: SelectionOptions): Selection {
+export function createSelection(
+  { projects, refs, sources }: SelectionOptions,
+  platformOf: PlatformOf = () => undefined,
+): Selection {
   const [ref, source] = [chooser(refs), chooser(sources)]
-  return { project: chooser(projects), pipeline: facts => ref(facts.ref) && source(facts.source) }
+  return { project: projectChooser(projects, platformOf), pipeline: facts => ref(facts.ref) && source(facts.source) }
 }

@@ -25,7 +25,7 @@ export async function takeEvents(
   const { to, profile, onTaken } = taking.rules
   const receivedAt = taking.now()
   const received = events
-    .filter(({ project }) => taking.selection.project(project?.path))
+    .filter(({ project, instance }) => taking.selection.project(project?.path, instance))
     .map(event => ({
       event,
       chunk: eventChunk(event, receivedAt, ofInstance(profile, event.instance)),

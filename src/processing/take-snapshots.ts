@@ -156,7 +156,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     }
     const { chunks } = next.snapshot
     const observedAt = known.timing.changedAt
-    const subject = subjectOf({ project: run.project.facts })
+    const subject = subjectOf({ key: run.key, project: run.project.facts })
     const queues = routed(to, subject)
     if (queues.length > 0) {
       pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues, reads: reads?.(chunk) })))

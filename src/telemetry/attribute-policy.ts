@@ -1,6 +1,6 @@
 // Applies the configured policy to attributes of all signals: some are dropped, hashed or cut.
 import { createHash } from 'node:crypto'
-import picomatch from 'picomatch'
+import { globs } from '../lib/chooser.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 
 export interface AttributePolicyOptions {
@@ -22,8 +22,8 @@ export const defaultValueLengthLimit = 4096
 
 export function attributePolicy(options: AttributePolicyOptions): AttributePolicy {
   const limit = options.valueLengthLimit ?? defaultValueLengthLimit
-  const isDropped = matcher(options.drop)
-  const isHashed = matcher(options.hash)
+  const isDropped = globs(options.drop ?? [])
+  const isHashed = globs(options.hash ?? [])
   const cuts: AttributeRule = value => shortened(value, limit)
   const hashes: AttributeRule = value => cuts(digestOf(value))
   return key => {
@@ -39,10 +39,6 @@ export function attributePolicy(options: AttributePolicyOptions): AttributePolic
 function digestOf(value: AttributeValue): string {
   const text = isList(value) ? JSON.stringify(value) : String(value)
   return createHash('sha256').update(text).digest().toString('hex', 0, 16)
-}
-
-function matcher(patterns: readonly string[] = []): (key: string) => boolean {
-  return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true })
 }
 
 function shortened(value: AttributeValue, limit: number): AttributeValue {

@@ -2,7 +2,7 @@
 // pipelines of a project, a class of refs and a source.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
 import { branchClasses, branchClassOf, type BranchClass } from '../model/branch-class.ts'
-import { chooser, isChoice, type Choice } from '../lib/chooser.ts'
+import { chooser, isChoice, projectChooser, type Choice, type PlatformOf } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'
 import { remember } from '../lib/bounded-map.ts'
@@ -39,10 +39,15 @@ export interface CustomAttributes {
 export type CustomAttributesOf = (chunk: AnyChunk) => CustomAttributes
 
 /** What the rules set on a point of a project that belongs to no pipeline. `branch`: of what it measures; undefined if it has none. */
-export type ProjectPoints = (project: ProjectFacts, branch?: BranchClass) => Readonly<Record<string, string>>
+export type ProjectPoints = (
+  project: ProjectFacts,
+  instance: string,
+  branch?: BranchClass,
+) => Readonly<Record<string, string>>
 
 /** Where a chunk is from. A project without a known path, an event's source, and its branch unless it is about a change, match no pattern. */
 interface Place {
+  readonly instance: string
   readonly path: string | undefined
   readonly branch: BranchClass | undefined
   readonly source: string | undefined
@@ -56,13 +61,14 @@ const maxJobs = 200
 export function customAttributes(
   rules: readonly AttributeSetter[],
   policy: AttributePolicy,
+  platformOf: PlatformOf = noPlatform,
 ): CustomAttributesOf | undefined {
   if (rules.length === 0) return undefined
-  const ready = rules.map(readyRule)
+  const ready = rules.map(rule => readyRule(rule, platformOf))
   const known = new Map<string, CustomAttributesOf>()
   return chunk => {
     const place = placeOf(chunk)
-    const key = [place.branch, place.source, place.path].join('\n')
+    const key = [place.branch, place.source, place.instance, place.path].join('\n')
     const found = known.get(key)
     if (found !== undefined) return found(chunk)
     const matching = ready.filter(({ isFor }) => isFor(place))
@@ -84,15 +90,20 @@ export function withCustom(
  * The literals of the rules with `metrics` and without `jobs`, by project and class of refs; no rule with `sources` matches. They depend on nothing else,
  * so a project has as many series as without rules. Undefined without such rules.
  */
-export function projectPoints(rules: readonly AttributeSetter[], policy: AttributePolicy): ProjectPoints | undefined {
-  const ready = rules.filter(({ metrics, jobs }) => metrics && !isChoice(jobs)).map(readyRule)
+export function projectPoints(
+  rules: readonly AttributeSetter[],
+  policy: AttributePolicy,
+  platformOf: PlatformOf = noPlatform,
+): ProjectPoints | undefined {
+  const chosen = rules.filter(({ metrics, jobs }) => metrics && !isChoice(jobs))
+  const ready = chosen.map(rule => readyRule(rule, platformOf))
   if (ready.length === 0) return undefined
   const known = new Map<string, Readonly<Record<string, string>>>()
-  return ({ path }, branch) => {
-    const key = [branch, path].join('\n')
+  return ({ path }, instance, branch) => {
+    const key = [branch, instance, path].join('\n')
     const found = known.get(key)
     if (found !== undefined) return found
-    const matching = ready.filter(({ isFor }) => isFor({ path, branch, source: undefined }))
+    const matching = ready.filter(({ isFor }) => isFor({ path, instance, branch, source: undefined }))
     const made = Object.fromEntries(
       matching
         .flatMap(({ rule }) => Object.entries(rule.set))
@@ -110,13 +121,14 @@ export function projectPoints(rules: readonly AttributeSetter[], policy: Attribu
 export function literalOf(
   rules: readonly AttributeSetter[],
   name: string,
-): (path: string, branch: string) => string | undefined {
+  platformOf: PlatformOf = noPlatform,
+): (path: string, branch: string, instance?: string) => string | undefined {
   const ready = rules
     .filter(({ set, sources, jobs }) => typeof set[name] === 'string' && !isChoice(sources) && !isChoice(jobs))
-    .map(readyRule)
+    .map(rule => readyRule(rule, platformOf))
     .reverse()
-  return (path, branch) => {
-    const place = { path, branch: branchClasses.find(one => one === branch), source: undefined }
+  return (path, branch, instance = '') => {
+    const place = { path, instance, branch: branchClasses.find(one => one === branch), source: undefined }
     const value = ready.find(({ isFor }) => isFor(place))?.rule.set[name]
     return typeof value === 'string' ? value : undefined
   }
@@ -129,13 +141,16 @@ interface ReadyRule {
   readonly isForJob: ((name: string | undefined) => boolean) | undefined
 }
 
-function readyRule(rule: AttributeSetter): ReadyRule {
+const noPlatform: PlatformOf = () => undefined
+
+function readyRule(rule: AttributeSetter, platformOf: PlatformOf): ReadyRule {
   const { branches, projects, sources, jobs } = rule
-  const [isProject, isSource, isForJob] = [matcher(projects), matcher(sources), matcher(jobs)]
+  const [isSource, isForJob] = [matcher(sources), matcher(jobs)]
+  const isProject = isChoice(projects) ? projectChooser(projects, platformOf) : undefined
   return {
     rule,
-    isFor: ({ path, branch, source }) =>
-      (isProject?.(path) ?? true) &&
+    isFor: ({ path, instance, branch, source }) =>
+      (isProject === undefined || (path !== undefined && isProject(path, instance))) &&
       (isSource?.(source) ?? true) &&
       (branches === undefined || (branch !== undefined && branches.includes(branch))),
     isForJob,
@@ -151,12 +166,13 @@ function matcher(choice: Choice): ((text: string | undefined) => boolean) | unde
 
 function placeOf(chunk: AnyChunk): Place {
   const path = chunk.project?.path
+  const { instance } = chunk.key
   if (isEvent(chunk)) {
     const isAboutChange = chunk.change !== undefined || chunk.event.kind === 'change'
-    return { path, branch: isAboutChange ? 'merge_request' : undefined, source: undefined }
+    return { path, instance, branch: isAboutChange ? 'merge_request' : undefined, source: undefined }
   }
   const { facts } = chunk.pipeline
-  return { path, branch: branchClassOf(facts, chunk.project), source: facts.source }
+  return { path, instance, branch: branchClassOf(facts, chunk.project), source: facts.source }
 }
 
 /** What matching rules set: the same object for all chunks if they only set literals. */

@@ -1,4 +1,5 @@
 // The settings of telemetry, prepared once from the configuration and used for all pipelines.
+import type { PlatformOf } from '../lib/chooser.ts'
 import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
 import {
   customAttributes,
@@ -32,6 +33,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
   /** The rules by which the operator sets attributes; the last one wins. */
   readonly attributeRules?: readonly AttributeSetter[] | undefined
+  /** For rules whose patterns name a platform. */
+  readonly platformOf?: PlatformOf | undefined
   /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as in the conventions. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
   /** `contract` by default. */
@@ -59,7 +62,7 @@ export interface TelemetryOptions extends AttributePolicyOptions {
 }
 
 /** Options that are prepared, or have no default. */
-type Prepared = keyof AttributePolicyOptions | 'serviceName' | 'attributeRules' | 'metricRefs' | 'gauges'
+type Prepared = keyof AttributePolicyOptions | 'serviceName' | 'attributeRules' | 'platformOf' | 'metricRefs' | 'gauges'
 
 /** The other options, or their defaults. */
 type Defaulted = {
@@ -96,8 +99,8 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     spanNames: options.spanNames ?? 'legacy',
     conventions: options.conventions ?? 'contract',
     policy,
-    custom: customAttributes(options.attributeRules ?? [], policy),
-    projectPoints: projectPoints(options.attributeRules ?? [], policy),
+    custom: customAttributes(options.attributeRules ?? [], policy, options.platformOf),
+    projectPoints: projectPoints(options.attributeRules ?? [], policy, options.platformOf),
     variants: variantsOf(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
     jobMetrics: options.jobMetrics ?? 'default-branch',

@@ -97,7 +97,7 @@ it('shows each gauge with its project in a scrape, except those of hidden projec
   await store.repositories.gaugeReadings.put(agents('acme/secret', 8))
   const scrape = createScrapedMetrics({
     ...{ ...store.repositories, totals: store.totals, profile: 'gitlab', settings: telemetrySettings({ profiles }) },
-    isHidden: path => path === 'acme/secret',
+    scope: { bounds: 'hidden', sees: ({ path }) => path !== 'acme/secret' },
   })
   const metrics = (await scrape()).map(({ metric }) => metric)
   const counts = metrics.find(({ descriptor }) => descriptor.name === 'gitlab.agent.count')

@@ -1,4 +1,5 @@
 // Promises about the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
+import { everything } from '../../src/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, openWorld, type World } from '../flow/world.ts'
 import { createGcpeMetrics, type GcpeMetricsOptions } from '../../src/export/gcpe-metrics.ts'
@@ -22,7 +23,7 @@ function scraper(
   const settings = telemetrySettings(telemetry)
   const { latest, repositories } = world.store
   const { countedRows } = repositories
-  const scrape = createGcpeMetrics({ latest, countedRows, settings, isHidden: undefined, ...options })
+  const scrape = createGcpeMetrics({ latest, countedRows, settings, scope: everything, ...options })
   return async () => (await expositionText(wholeMetrics(await scrape()), 'text')).split('\n')
 }
 
@@ -87,7 +88,10 @@ describe('pipelines', () => {
     await observe(3, 'success', { ref: 'fix' })
     const other: Observation = event('success', {}, [], { ref: 'main' }, 4)
     await world.observe({ ...other, project: { id: 4, path: 'acme/secret' } })
-    const scrape = scraper({ metricRefs: ['release/*', 'main'] }, { isHidden: path => path === 'acme/secret' })
+    const scrape = scraper(
+      { metricRefs: ['release/*', 'main'] },
+      { scope: { bounds: 'hidden', sees: ({ path }) => path !== 'acme/secret' } },
+    )
     expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_id', 'ref')).toEqual({ main: 1, 'release/1': 2 })
     expect((await scrape()).join('\n')).not.toContain('secret')
   })

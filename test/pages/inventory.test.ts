@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { html } from '../../src/pages/layout/html.ts'
 import { inventoryCard, inventoryLines } from '../../src/pages/sources/inventory.ts'
 import { openInventoryWorld } from '../inventory/world.ts'
-import { withoutHidden } from '../../src/pages/access/hidden.ts'
+import type { Owner } from '../../src/store/ports/scope.ts'
 import type { PagesSources } from '../../src/pages/ports.ts'
 
 const shop = 'brightwater/shop/storefront'
@@ -31,8 +31,7 @@ it('the page shows answered and refused items with a remedy, without hidden proj
   expect(shown).toContain('The token may not read this (403')
   expect(shown).toContain(`answered feature flags ${shop} just now`)
   expect(shown).toContain('answered feature flags 320')
-  const { views, runs, outbox, inbox, tests, deployments } = world.store
-  const parts = { ...all, views, runs, outbox, inbox, tests, deployments } as unknown as PagesSources
-  const rest = await inventoryLines(withoutHidden(parts, { isHidden: path => path.startsWith('brightwater/platform') }))
+  const sees = ({ path }: Owner): boolean => !path.startsWith('brightwater/platform')
+  const rest = await inventoryLines(world.store.reads({ bounds: 'hidden', sees }))
   expect(rest.map(({ of }) => of)).toEqual([shop, shop])
 })

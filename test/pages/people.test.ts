@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identifier, type PeopleEntry } from '../../src/pages/access/person.ts'
+import { manyRuns } from '../store/many-runs.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Costs } from '../../src/pages/cost/cost-figures.ts'
 import type { Trends } from '../../src/pages/trends/trend-figures.ts'
@@ -190,6 +191,16 @@ describe('somebody who is bound to projects', () => {
     expect(trends.total.runs).toBeLessThan((await json<Trends>(viewer, '/trends')).total.runs)
   })
 
+  it('is shown neither the state of destinations nor the errors of backends', async () => {
+    for (const address of ['/', '/exports', '/tokens']) {
+      const page = await text(shopViewer, address)
+      expect(page).toContain('The state of destinations is shown to people who may see all projects.')
+      expect(page).not.toContain('too much of')
+    }
+    expect(await json<object>(shopViewer, '/exports')).toMatchObject({ queues: [] })
+    expect(await text(viewer, '/exports')).toContain('too much of brightwater/data/warehouse')
+  })
+
   it('finds no pipeline of others, by whatever route', async () => {
     expect((await ask(shopViewer, '/pipelines/71/901')).status).toBe(200)
     for (const address of ['/pipelines/72/902', '/api/pipelines/72/902', `/exports/${letterOf(902)}`]) {
@@ -221,6 +232,36 @@ describe('somebody who is bound to projects', () => {
     }
     ended.abort()
     expect(seen).not.toMatch(others)
+  })
+
+  it('sees their pipelines beside many newer ones of others, and no cursor that tells of those', async () => {
+    interface List {
+      pipelines: { project: string }[]
+      next?: unknown
+      total?: number
+    }
+    const own = await json<List>(shopViewer, '/pipelines?limit=200')
+    await manyRuns({ store: house.daemon.store, runs: 700, until: Date.now() + 60_000, every: 10 })
+    while ((await house.daemon.store.views.trends.takeIn(500)) > 0);
+    const { pipelines, next, total } = await json<List>(shopViewer, '/pipelines?limit=200')
+    expect([pipelines.length, next, total]).toEqual([own.pipelines.length, undefined, own.total])
+    expect(pipelines.length).toBeGreaterThan(3)
+    expect(await text(shopViewer, '/pipelines')).toContain('brightwater/shop/storefront')
+    for (const filter of [
+      'project=acme/shop/api',
+      'project=acme/',
+      'ref=release/24.6',
+      'text=amina',
+      'job=unit&project=acme/',
+    ])
+      expect([filter, await json<List>(shopViewer, `/pipelines?limit=1&${filter}`)]).toEqual([
+        filter,
+        expect.not.objectContaining({
+          next: expect.anything() as unknown,
+          searchedBackTo: expect.anything() as unknown,
+        }),
+      ])
+    expect((await json<List>(viewer, '/pipelines?limit=1&project=acme/shop/api')).next).toBeDefined()
   })
 })
 

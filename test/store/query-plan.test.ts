@@ -10,19 +10,17 @@ import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { preparedOnce } from '../../src/store/sqlite/database.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { selectDead, selectQueues } from '../../src/store/sql/outbox.ts'
+import { deadLetters, selectQueues } from '../../src/store/sql/outbox.ts'
+import { everything, type Scope } from '../../src/store/ports/scope.ts'
+import { readings } from '../../src/store/sql/reading.ts'
+import { viewsWithin } from '../../src/store/read-models/reads.ts'
 import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { costGroups } from '../../src/store/ports/costs.ts'
-import { costsOn } from '../../src/store/read-models/costs-sql.ts'
-import { retainedCostsOn } from '../../src/store/read-models/retained-costs.ts'
 import { countBacklog } from '../../src/store/sqlite/backlog.ts'
 import { neighbours } from '../../src/store/sql/deployment-neighbours.ts'
-import { eventsOn } from '../../src/store/read-models/events-sql.ts'
-import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
-import type { Ask } from '../../src/store/sql/statements.ts'
-import { viewsOn } from '../../src/store/read-models/views-sql.ts'
+import type { Ask, Statements } from '../../src/store/sql/statements.ts'
 import type { Row } from '../../src/store/sql/columns.ts'
 import type { StepOf } from '../../src/store/sql/steps.ts'
 import type { RunQuery } from '../../src/store/ports/views.ts'
@@ -45,16 +43,16 @@ const equals: Partial<RunQuery>[] = [
 const listsOfOurs = /^SCAN (known|walked|queues|subjects|newest_\d+|(\d+ )?CONSTANT ROW|\(subquery)/
 
 /** Everything that the pages ask, once. */
-async function askAll(ask: Ask): Promise<void> {
-  const views = viewsOn(ask, createDamagedRows(undefined))
+async function askAll(ask: Ask, listed: Statements['listed'], scope: Scope): Promise<void> {
+  const all: Statements['all'] = async (sql, values = []) => ask(sql, values)
+  const statements = { all, listed, damaged: createDamagedRows(undefined) } as unknown as Statements
+  const views = viewsWithin(readings(statements)(scope))
   await views.inStatus(['running', 'failed'], 20)
   await views.countInStatus(['running', 'failed'])
-  await views.countInStatus(['running', 'failed'], () => true)
   await views.lastFinished(20)
   await views.silentInStatus(['running', 'failed'], t0, 20)
   await views.newestFirstSeen()
   await views.countFinished(t0)
-  await views.countFinished(t0, () => true)
   await views.projects(100)
   await views.find(100, key.pipelineId)
   await views.children(key)
@@ -71,7 +69,7 @@ async function askAll(ask: Ask): Promise<void> {
     await views.countRuns({ ...counted, since: t0 - day, until: t0 })
     await views.search({ ...query, since: t0 - day, until: t0, limit: 20, after: next ?? { createdAt: t0, id: 1 } })
   }
-  const trends = trendsOn(ask, createDamagedRows(undefined))
+  const { trends, costs } = views
   const query = { step: day, since: t0 - 30 * day, until: t0 } as const
   await trends.series({}, { ...query, step: hour })
   await trends.series({ projectId: 100, job: 'unit' }, query)
@@ -93,19 +91,17 @@ async function askAll(ask: Ask): Promise<void> {
     await trends.jobs(by, { ...query, ...kind, projectId: 100 }, 10)
   }
   for (const by of costGroups) {
-    for (const projectId of [undefined, 100])
-      await costsOn(ask).lines(by, { since: t0 - 30 * day, until: t0, projectId }, 20)
+    for (const projectId of [undefined, 100]) await costs.lines(by, { since: t0 - 30 * day, until: t0, projectId }, 20)
   }
-  const retainedCosts = retainedCostsOn(ask, createDamagedRows(undefined))
   for (const projectId of [undefined, 100])
-    await retainedCosts({ since: t0 - 30 * day, until: t0, projectId, limit: 20, most: 100 })
-  const { audit } = eventsOn(ask, createDamagedRows(undefined))
-  await audit(50)
-  await audit(50, { at: t0, id: 7 })
-  const { shownEvents } = eventsOn(ask, createDamagedRows(undefined))
+    await costs.retained({ since: t0 - 30 * day, until: t0, projectId, limit: 20, most: 100 })
+  await views.audit(50)
+  await views.audit(50, { at: t0, id: 7 })
   for (const project of [undefined, 'acme/shop'])
-    await shownEvents({ as: 'merge', project, since: t0 - 30 * day, until: t0, limit: 50 })
-  await ask(`${selectDead} ORDER BY o.id DESC LIMIT 100`, [])
+    await views.shownEvents({ as: 'merge', project, since: t0 - 30 * day, until: t0, limit: 50 })
+  await deadLetters(statements, async () => [])
+    .within(scope)
+    .deadLetters(100)
 }
 
 async function fill(store: Store, runs: number): Promise<void> {
@@ -140,7 +136,7 @@ describe('on SQLite', () => {
       plans.push(...plan.map(({ detail }): [string, string] => [sql, String(detail)]))
       return db.prepare(sql).all(...values)
     }
-    await askAll(ask)
+    await askAll(ask, place => `SELECT value FROM json_each(${place})`, everything)
     await countBacklog(ask)
     db.close()
     expect(plans.length).toBeGreaterThan(60)
@@ -195,7 +191,7 @@ describe('on PostgreSQL', () => {
         scans.push(...rows.map(row => row['QUERY PLAN']).filter(line => line.includes('Seq Scan')))
         return (await client.query<Row>(placed, [...values])).rows.map(numbers)
       }
-      await askAll(ask)
+      await askAll(ask, place => `SELECT CAST(${place} AS bigint)`, everything)
       await ask(selectQueues, [])
       expect(scans).toEqual([])
     } finally {

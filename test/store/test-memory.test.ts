@@ -90,8 +90,6 @@ describe.each([
     expect(await store.tests.flakyDays({ project: 'acme/none', since })).toEqual([])
     expect(await store.tests.flakyDays({ project: new Set(['acme/none', project, 'acme/web']), since })).toEqual(days)
     expect(await store.tests.flakyDays({ project: new Set(), since })).toEqual([])
-    expect(await store.tests.flakyDays({ project, since, isCounted: () => false })).toEqual([])
-    expect(await store.tests.flakyDays({ since, isCounted: path => path === project })).toEqual(days)
   })
 
   it('reports a flaky test once for each revision', async () => {

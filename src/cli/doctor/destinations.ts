@@ -36,15 +36,15 @@ export async function checkDestinations(
 export async function checkRoutes(
   destinations: readonly Destination[],
   selection: Pick<Selection, 'project'>,
-  project: string,
+  { path: project, instance }: { readonly path: string; readonly instance: string },
 ): Promise<Finding[]> {
-  if (!selection.project(project)) {
+  if (!selection.project(project, instance)) {
     const remedy =
       'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
     return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
   }
   // Its ID is only known to the platform; whatever it is, it has a value.
-  const subject = { path: project, projectId: 0 }
+  const subject = { instance, path: project, projectId: 0 }
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {
     const remedy = 'Add it to `projects.include` of a destination, or list a destination without `projects`.'

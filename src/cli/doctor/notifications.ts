@@ -14,9 +14,12 @@ export async function checkNotifications(destinations: readonly Destination[]): 
 }
 
 /** Which rules take the project. */
-export function notificationRoutes(destinations: readonly Destination[], project: string): Finding[] {
-  const taken = destinations.filter(({ takes }) => takes?.({ path: project }) ?? true)
-  return taken.map(({ name }) => report('fine', `Messages about ${project} go to "${name}".`))
+export function notificationRoutes(
+  destinations: readonly Destination[],
+  project: { readonly path: string; readonly instance: string },
+): Finding[] {
+  const taken = destinations.filter(({ takes }) => takes?.(project) ?? true)
+  return taken.map(({ name }) => report('fine', `Messages about ${project.path} go to "${name}".`))
 }
 
 /** HEAD has no effect. Any answer shows that the receiver is there; most of them answer that they only take POST. */

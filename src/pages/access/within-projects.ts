@@ -61,13 +61,12 @@ export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>)
     views: {
       ...views,
       search: async query => views.search(inProject(query)),
-      countRuns: async (query, isCounted) => views.countRuns(inProject(query), isCounted),
+      countRuns: async query => views.countRuns(inProject(query)),
       children: async key => (await views.children(key)).filter(({ run }) => has(run.project.facts.path)),
       shownEvents: async query => views.shownEvents(inProject(query)),
       costs: {
         lines: async (by, query, limit) => costs.lines(by, inGroup(query), limit),
-        retained: async query =>
-          costs.retained({ ...query, isCounted: path => has(path) && (query.isCounted?.(path) ?? true) }),
+        retained: async query => costs.retained(inGroup(query)),
       },
       trends: {
         ...trends,

@@ -5,7 +5,6 @@ import { day, type TrendExtent } from '../../store/ports/trends.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
 import { groupsOf, groupsShape, type Grouped } from '../layout/groups.ts'
-import { isInScope } from '../../store/ports/project-scope.ts'
 import {
   wastedPurposes,
   type CostGroup,
@@ -114,11 +113,7 @@ export async function costsView(
     lines('worker', shownCosts.few),
     lines('day', shownCosts.days),
     views.costs.lines('total', { ...query, since: since - spans[span].length, until: since }, 1),
-    views.costs.retained({
-      ...query,
-      limit: shownCosts.retained,
-      ...(group !== undefined && { isCounted: path => isInScope(path, group) }),
-    }),
+    views.costs.retained({ ...query, limit: shownCosts.retained }),
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {

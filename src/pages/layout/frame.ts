@@ -23,6 +23,8 @@ export interface RequestContext {
   readonly audit?: boolean | undefined
   /** What the reader may change: everything, only what is about their projects, or nothing. */
   readonly may: 'all' | 'own' | 'nothing'
+  /** False for readers who are bound to some projects. */
+  readonly seesDestinations?: boolean | undefined
   /** Who has logged in at a proxy, and as what. */
   readonly person?: { readonly name: string; readonly role: string } | undefined
   /** Whether there is a session to log out of. */

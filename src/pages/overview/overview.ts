@@ -3,6 +3,7 @@ import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
+import { destinationsUntold } from '../access/told.ts'
 import { fixFirstCard } from './fix-first-card.ts'
 import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
@@ -50,7 +51,8 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   const card = (run: StoredRun): RunCard => runCard(run, clock)
   const known = { flow: parts.flow(), config: parts.configStatus?.(), inbox, queues, setup: parts.setup(), hasRuns }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
-  const notices = noticesOf(health, now)
+  // What needs attention is the daemon, which only people without bounds can care for.
+  const notices = parts.bounds === 'own' ? [] : noticesOf(health, now)
   const [runningNow, silentNow, lastFinished] = await Promise.all([
     withUsual(parts, running.map(card)),
     withUsual(parts, silent.runs.map(card)),
@@ -100,7 +102,7 @@ export function overviewPage(overview: Overview, timeline: Timeline, context: Re
           )}
         </div>
         <div>
-          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<span class="buttons">${tryNowForm(overview.queues, context)}</span> <a href="${base}/exports">Exports</a>` }))}
+          ${region('destinations', card('Destinations', destinations(overview, context), { aside: html`<span class="buttons">${tryNowForm(overview.queues, context)}</span> <a href="${base}/exports">Exports</a>` }))}
           ${region('sources', card('Sources', sources(overview, now), { aside: html`<a href="${base}/sources">Sources</a>` }))}
           ${region('timeline', timelineCard(timeline, context))}
         </div>
@@ -145,7 +147,7 @@ function withCode(text: string): Content {
 /** Five stations, from left to right or from top to bottom. Each links to what it counts. */
 function flowPicture(
   { flow, lastHour, inbox, queues, active, silentCount, finishedCount }: Overview,
-  { base, now }: RequestContext,
+  { base, now, seesDestinations }: RequestContext,
 ): Html {
   const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
   const oldest = queues.flatMap(queue => queue.oldest ?? [])
@@ -173,8 +175,8 @@ function flowPicture(
       silentCount > 0 && link('/#silent', html`<span class="bad-text">${number(silentCount)} without events</span>`),
       `${number(finishedCount)} finished in the last hour`,
     ])}
-    ${station('Exports', link('/exports', number(pending)), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`])}
-    ${station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">failing</span>`) : names.join(', ')])}
+    ${seesDestinations !== false && station('Exports', link('/exports', number(pending)), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`])}
+    ${seesDestinations !== false && station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">failing</span>`) : names.join(', ')])}
   </ol>`
 }
 
@@ -185,7 +187,8 @@ function station(name: string, figure: Content, description: readonly Content[])
   </li>`
 }
 
-function destinations({ queues }: Overview, now: Millis): Content {
+function destinations({ queues }: Overview, { now, seesDestinations }: RequestContext): Content {
+  if (seesDestinations === false) return empty(destinationsUntold)
   if (queues.length === 0) return empty('Nothing is exported: there is no destination.')
   return html`<ul class="plain-list">
     ${queues.map(queue => queueRow(queue, now))}

@@ -40,7 +40,7 @@ export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 
 /** Not shown without an admin token. */
 export async function auditView(
-  { views, repositories, flow, setup }: PagesSources,
+  { views, repositories, flow, setup, bounds }: PagesSources,
   { adminToken, readsAudit }: Pick<PagesSettings, 'adminToken' | 'readsAudit'>,
   after: string | undefined,
   limit = pageSize,
@@ -61,7 +61,7 @@ export async function auditView(
       until,
       upTo: reading?.since ?? from,
     })),
-    problems: readsAudit === true ? problemsOf(refused, flow().platformError, setup()) : [],
+    problems: readsAudit === true && bounds !== 'own' ? problemsOf(refused, flow().platformError, setup()) : [],
   }
 }
 

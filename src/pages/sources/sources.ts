@@ -52,7 +52,7 @@ const newest = 200
 export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
   const [inbox, quarantined, page, counters, discovery, inventory] = await Promise.all([
     parts.inbox.state(),
-    parts.inbox.listQuarantined(20),
+    parts.inbox.listQuarantined?.(20) ?? [],
     parts.views.search({ limit: newest }),
     parts.counters.all(),
     discoveryView(parts.repositories),
@@ -202,7 +202,9 @@ function counterWords(name: string): string {
 }
 
 function quarantinedTable({ quarantined, inbox }: SourcesView, context: RequestContext): Content {
-  if (quarantined.length === 0) return empty('All deliveries were processed.')
+  if (inbox.quarantined === 0) return empty('All deliveries were processed.')
+  if (quarantined.length === 0)
+    return empty('They are not listed, because nobody knows their projects: see `pipespan inbox list`.')
   const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
     number: { head: 'No.', of: ({ id }) => id, cell: ({ id }) => html`<span class="mono">${id}</span>` },
     received: {

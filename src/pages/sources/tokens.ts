@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, type Page, type RequestContext } from '../layout/frame.ts'
+import { destinationsUntold } from '../access/told.ts'
 import { duration, time } from '../layout/format.ts'
 import { html, type Content } from '../layout/html.ts'
 import { ordered, sortedTable, texts, type Keys, type ShownColumn } from '../layout/sorting.ts'
@@ -76,7 +77,7 @@ export async function tokensView({ repositories, setup }: PagesSources, sort?: s
 }
 
 export function tokensPage(view: TokensView, context: RequestContext): Page {
-  const { now } = context
+  const { now, seesDestinations } = context
   const { setup, targets, rotations } = view
   return {
     title: 'Tokens',
@@ -84,7 +85,9 @@ export function tokensPage(view: TokensView, context: RequestContext): Page {
     content: html`
       <h1>Tokens</h1>
       <div class="columns even">
-        <div>${region('in-use', card('In use', inUse(view, now)))}</div>
+        <div>
+          ${region('in-use', card('In use', seesDestinations === false ? empty(destinationsUntold) : inUse(view, now)))}
+        </div>
         <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
       </div>
       ${region('rotations', card('Rotations', rotationTable(rotations, context), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}

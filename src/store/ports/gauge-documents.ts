@@ -1,7 +1,9 @@
 // The platform's last answer for each inventory item, as points of gauges. Stored, so that any replica can send
 // the metrics, and a restart leaves no gap.
 import { z } from 'zod'
+import { namesAny } from '../../lib/named-paths.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { Scope } from './scope.ts'
 
 const point = z.object({
   /** Vendor names under `platform.`. */
@@ -46,6 +48,15 @@ export const gaugeReading = z.object({
   points: z.array(point),
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
+
+/** Its points that name no project which the scope does not see, as the result of a query may. */
+export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading): GaugePoint[] {
+  const isHidden = (path: string): boolean => !sees({ instance, path })
+  return points.filter(
+    ({ attributes }) =>
+      !Object.values(attributes).some(value => typeof value === 'string' && namesAny(value, isHidden)),
+  )
+}
 
 /** True while it may be sent. An answer from the future was written while a clock was ahead, and counts as new. */
 export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, now: Millis): boolean {

@@ -1,6 +1,7 @@
 // The outbox: pending exports. One entry per chunk, signal and destination is leased, sent, and settled by the verdict.
 import type { AnyChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { Scope } from './scope.ts'
 import type { Signal } from './runs.ts'
 
 export interface ExportQueue {
@@ -71,7 +72,7 @@ export interface ExportQueueState extends ExportQueue {
   readonly putOff: number
 }
 
-export interface Outbox {
+export interface Outbox extends DeadLetters {
   /**
    * Leases due items, and at most one beyond `maxBytes` of stored chunks. If there are more than `limit`, half are the oldest and half
    * the newest, so that a backlog does not delay what is new.
@@ -88,6 +89,13 @@ export interface Outbox {
   /** Moves up to `limit` pending entries to another name; returns how many. */
   move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
+  /** The dead letters of what a scope sees; nothing changes those of others. */
+  within(scope: Scope): DeadLetters
+}
+
+/** Exports that a backend refused for good: they stay until somebody decides. */
+export interface DeadLetters {
+  /** The newest first. */
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** The chunk is undefined if it is damaged. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: AnyChunk | undefined } | undefined>

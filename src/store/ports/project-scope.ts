@@ -19,8 +19,6 @@ export interface FiguresQuery {
   readonly until: Millis
   /** Only projects of this group, a path that ends with a slash, or these projects. */
   readonly group?: ProjectScope | undefined
-  /** Whether a project counts in the sums of several, by its full path; undefined: all do. */
-  readonly isCounted?: ((project: string) => boolean) | undefined
 }
 
 export function isGroup(scope: string): boolean {

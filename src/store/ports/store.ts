@@ -12,7 +12,9 @@ import type { JobReads } from './job-reads.ts'
 import type { Leases } from './leases.ts'
 import type { Pruning } from './pruning.ts'
 import type { Repositories } from './repository.ts'
+import type { Reads } from './reads.ts'
 import type { Runs } from './runs.ts'
+import type { Scope } from './scope.ts'
 import type { Tables } from './tables.ts'
 import type { TestMemory } from './test-memory.ts'
 import type { Totals } from './totals.ts'
@@ -50,6 +52,8 @@ export interface Store {
   readonly changes: Changes
   readonly incidents: Incidents
   readonly views: Views
+  /** What people may read. */
+  readonly reads: (scope: Scope) => Reads
   readonly latest: Latest
   readonly underWay: UnderWay
   /** Damaged rows that were skipped since the start. */

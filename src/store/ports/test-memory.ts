@@ -79,12 +79,7 @@ export interface TestMemory {
   /** What flaky tests cost: the jobs that failed with those that were found since then. The most expensive project first. */
   flakyTime(of: { readonly project?: ProjectScope | undefined; readonly since: Millis }): Promise<readonly FlakyTime[]>
   /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
-  flakyDays(of: {
-    readonly project?: ProjectScope | undefined
-    /** Whether a project is counted, by its full path; undefined: all are. */
-    readonly isCounted?: ((project: string) => boolean) | undefined
-    readonly since: Millis
-  }): Promise<readonly FlakyDay[]>
+  flakyDays(of: { readonly project?: ProjectScope | undefined; readonly since: Millis }): Promise<readonly FlakyDay[]>
   /** Deletes rows of jobs that ended before; returns how many, at most three times `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }

@@ -105,16 +105,15 @@ export const maxCounted = 10_000
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
-  /** How many runs are in one of these statuses, in all projects or in those for which `isCounted` holds. */
-  countInStatus(statuses: readonly string[], isCounted?: (project: string) => boolean): Promise<number>
+  countInStatus(statuses: readonly string[]): Promise<number>
   /** The runs in one of these statuses without an observation since then, the longest silent first, and their number. */
   silentInStatus(
     statuses: readonly string[],
     since: Millis,
     limit: number,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
-  /** How many runs finished since then, in all projects or in those for which `isCounted` holds. */
-  countFinished(since: Millis, isCounted?: (project: string) => boolean): Promise<number>
+  /** How many runs finished since then. */
+  countFinished(since: Millis): Promise<number>
   /** When the newest runs were created, and when any source first reported them. */
   newestFirstSeen(): Promise<readonly SeenRun[]>
   /** The latest end first. */
@@ -129,10 +128,7 @@ export interface Views {
   /** Keys of runs, the last stored first; `before`: only rows with lower ids. */
   listedKeys(limit: number, before?: number): Promise<readonly ListedKey[]>
   /** The length of a list without text and job; undefined if it is longer than `maxCounted`. */
-  countRuns(
-    query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>,
-    isCounted?: (project: string) => boolean,
-  ): Promise<number | undefined>
+  countRuns(query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */
   projects(limit: number): Promise<readonly string[]>
   /** The run of a project's pipeline; the newest one if several instances have it and none is named. */

@@ -10,6 +10,7 @@ import { postgresTables } from './tables.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { operations } from '../sql/operations.ts'
+import { readsOn } from '../read-models/reads.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
 
 type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'testMemory'>
@@ -22,12 +23,16 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   // Maintenance reads many rows in one statement.
   const maintenance = db.withPatience(maintenancePatience)
   const pruning = postgresStatements(maintenance)
+  const sql = postgresStatements(db)
+  const shared = operations(sql, options, postgresTrendTaking(maintenance))
+  const outbox = postgresOutbox(db)
   return {
-    ...operations(postgresStatements(db), options, postgresTrendTaking(maintenance)),
+    ...shared,
     runsPerTransaction: 64,
     inbox: postgresInbox(db, options.maxSize),
     runs: postgresRuns(db),
-    outbox: postgresOutbox(db),
+    outbox,
+    reads: readsOn(sql, outbox, shared.repositories),
     pruning: {
       ...pruneStatements(pruning),
       runs: async (before, limit, from) =>

@@ -13,6 +13,8 @@ export function postgresStatements(db: Database): Statements {
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: 'FOR UPDATE SKIP LOCKED',
+    listed: place =>
+      `SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(${place} AS json)) AS listed (value)`,
     pathOfRun: "CAST(runs.project AS json) -> 'facts' ->> 'path'",
   }
 }

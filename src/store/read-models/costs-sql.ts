@@ -3,7 +3,6 @@ import {
   wastedPurposes,
   type CostGroup,
   type CostLine,
-  type CostQuery,
   type CostReads,
   type CostRow,
   type CostSum,
@@ -11,7 +10,8 @@ import {
 import { inScope } from '../sql/project-scope.ts'
 import { number, optional, text, type Row } from '../sql/columns.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
-import type { Ask, Value } from '../sql/statements.ts'
+import type { Reading } from '../sql/reading.ts'
+import type { Value } from '../sql/statements.ts'
 
 const key = 'bucket, project_id, job, instance, branch, worker'
 /** The columns that are added up. */
@@ -72,17 +72,15 @@ const wastedSums = wastedPurposes
   .map(purpose => `CAST(sum(${purpose}_ms) AS bigint) AS ${purpose}_ms, sum(${purpose}_cost) AS ${purpose}_cost`)
   .join(', ')
 
-export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
+export function costsOn({ ask }: Reading): Pick<CostReads, 'lines'> {
   return {
     lines: async (by, query, limit) => {
       const { since, until, projectId, group } = query
       const values: Value[] = [since, until, limit]
       const place = (value: Value): string => `?${values.push(value)}`
-      const except = (await notCounted(ask, query)).map(place)
       const scope = [
         ...(projectId === undefined ? [] : [`AND project_id = ${place(projectId)}`]),
         ...(group === undefined ? [] : [`AND ${inScope('project', group, place)}`]),
-        ...(except.length === 0 ? [] : [`AND project NOT IN (${except.join(', ')})`]),
       ].join(' ')
       const own = groups[by]
       const isOfOne = projectId !== undefined || by === 'project' || by === 'place' || by === 'job'
@@ -90,7 +88,7 @@ export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
       const rows = await ask(
         `SELECT ${[...own, ''].join(', ')} ${isOfOne ? 'max(project)' : `''`} AS project,
                 CAST(sum(runs) AS bigint) AS runs, CAST(sum(total_ms) AS bigint) AS total_ms, sum(cost) AS cost, ${wastedSums}
-         FROM costs WHERE job ${by === 'job' ? '<>' : '='} '' AND bucket >= ?1 AND bucket < ?2 ${scope}
+         FROM costs WHERE job ${by === 'job' ? '<>' : '='} '' AND bucket >= ?1 AND bucket < ?2 AND {visible} ${scope}
          ${grouping} HAVING count(*) > 0
          ORDER BY ${by === 'day' ? 'bucket + 0' : 'sum(cost) DESC, sum(total_ms) DESC'} LIMIT ?3`,
         values,
@@ -98,18 +96,6 @@ export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
       return rows.map(lineOf)
     },
   }
-}
-
-/** The projects with costs in this time that are not to be counted. */
-async function notCounted(ask: Ask, { since, until, group, isCounted }: CostQuery): Promise<string[]> {
-  if (isCounted === undefined) return []
-  const values: Value[] = [since, until]
-  const scope = group === undefined ? '' : `AND ${inScope('project', group, one => `?${values.push(one)}`)}`
-  const rows = await ask(
-    `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 ${scope}`,
-    values,
-  )
-  return rows.map(projectOf).filter(path => !isCounted(path))
 }
 
 const runsOf = number('runs')

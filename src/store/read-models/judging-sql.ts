@@ -3,9 +3,10 @@ import { branchClasses } from '../../model/branch-class.ts'
 import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
 import { judgedSectionsOn } from './section-figures-sql.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
-import { places, type Ask } from '../sql/statements.ts'
+import { places } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import { storedChunk } from '../sql/stored-json.ts'
+import type { Reading } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Judging } from '../ports/judging.ts'
 
@@ -36,7 +37,8 @@ const row = record({
   durations: json<TrendFigures['durations']>('durations'),
 })
 
-export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
+export function judgingOn(reading: Reading): Judging {
+  const { ask, byRow, damaged } = reading
   const chunksOf = (rows: readonly Row[]): Chunk[] =>
     rows.flatMap(
       ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
@@ -44,7 +46,7 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
   const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
     if (jobs.length === 0) return []
     return chunksOf(
-      await ask(
+      await byRow(
         `SELECT id, content FROM chunks WHERE run_id IN (${places(runs)}) AND inside IN (${places(jobs, runs.length)})
            AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
         [...runs, ...jobs],
@@ -55,7 +57,7 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
     projects: async since => {
       const rows = await ask(
         `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
-         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 GROUP BY instance, project_id`,
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 AND {visible} GROUP BY instance, project_id`,
         [day, since],
       )
       return rows.map(listed)
@@ -63,7 +65,7 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
     figures: async ({ instance, projectId }, step, since, active) => {
       const jobs = await ask(
         `SELECT DISTINCT job FROM trends
-         WHERE step = ?1 AND bucket >= ?2 AND project_id = ?3 ORDER BY job LIMIT ${maxJobs}`,
+         WHERE step = ?1 AND bucket >= ?2 AND project_id = ?3 AND {visible} ORDER BY job LIMIT ${maxJobs}`,
         [day, active, projectId],
       )
       const names = jobs.map(text('job'))
@@ -72,7 +74,7 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
         const some = names.slice(first, first + atOnce.jobs)
         const rows = await ask(
           `SELECT job, branch, bucket, runs, failed, durations FROM trends
-           WHERE step = ?1 AND project_id = ?2 AND job IN (${places(some, 4)}) AND bucket >= ?3 AND instance = ?4`,
+           WHERE step = ?1 AND project_id = ?2 AND job IN (${places(some, 4)}) AND bucket >= ?3 AND instance = ?4 AND {visible}`,
           [step, projectId, since, instance, ...some],
         )
         for (const one of rows) {
@@ -83,17 +85,17 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
       }
       return found.flat()
     },
-    sections: judgedSectionsOn(ask, damaged),
+    sections: judgedSectionsOn(reading),
     newest: async function* ({ instance, project }, limit, sectionsOf = new Set()) {
       const runs = await ask(
-        `SELECT run_id FROM listed_runs WHERE project = ?1 AND instance = ?2 AND finished_at IS NOT NULL
+        `SELECT run_id FROM listed_runs WHERE project = ?1 AND instance = ?2 AND finished_at IS NOT NULL AND {visible}
          ORDER BY created_at DESC, run_id DESC LIMIT ?3`,
         [project, instance, limit],
       )
       const ids = runs.map(number('run_id'))
       for (let first = 0; first < ids.length; first += atOnce.runs) {
         const some = ids.slice(first, first + atOnce.runs)
-        const rows = await ask(
+        const rows = await byRow(
           `SELECT id, content FROM chunks WHERE run_id IN (${places(some)}) AND inside IS NULL ORDER BY run_id, id`,
           some,
         )

@@ -2,12 +2,11 @@
 import { costsOf, type CostLine, type JobCost, type RetainedCosts, type RunnerCostLine } from '../ports/costs.ts'
 import { countCost, noCosts, type CostTotal } from './cost-sums.ts'
 import { day } from '../ports/trends.ts'
-import { number, optional, text } from '../sql/columns.ts'
+import { number, text } from '../sql/columns.ts'
 import { readRetained, type CountChunk } from './retained-runs.ts'
-import type { Ask } from '../sql/statements.ts'
+import type { Reading } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { CostReads, RetainedCostQuery } from '../ports/costs.ts'
-import type { DamagedRows } from '../sql/stored-json.ts'
 
 const maxRuns = 5_000
 /** When a job ends, its pipeline is rarely older than this, ms. */
@@ -15,25 +14,28 @@ const olderBy = 7 * day
 /** A project is rarely renamed. */
 const maxPaths = 20
 
-export function retainedCostsOn(ask: Ask, damaged: DamagedRows): CostReads['retained'] {
+export function retainedCostsOn(reading: Reading): CostReads['retained'] {
   return async query => {
-    const { since, until, projectId, isCounted, limit, most = maxRuns } = query
+    const { since, until, projectId, group, limit, most = maxRuns } = query
     const sums = new RetainedSums()
-    const paths = projectId === undefined ? undefined : await pathsOf(ask, query)
-    const runs = { since: since - olderBy, until, finishedSince: since, projectId, paths, isCounted, most }
+    const paths = projectId === undefined ? undefined : await pathsOf(reading, query)
+    const runs = { since: since - olderBy, until, finishedSince: since, projectId, paths, group, most }
     const [oldest, { backTo }] = await Promise.all([
-      ask('SELECT min(created_at) AS created_at FROM listed_runs', []),
-      readRetained(ask, damaged, runs, countInto(sums, query)),
+      reading.ask('SELECT created_at FROM listed_runs WHERE {visible} ORDER BY created_at LIMIT 1'),
+      readRetained(reading, runs, countInto(sums, query)),
     ])
-    const storedSince = oldest.map(optional(number, 'created_at'))[0]
+    const storedSince = oldest.map(number('created_at'))[0]
     return { ...sums.found(limit), storedSince, backTo }
   }
 }
 
 /** The paths of the project in the daily sums. */
-async function pathsOf(ask: Ask, { since, until, projectId = 0 }: RetainedCostQuery): Promise<readonly string[]> {
+async function pathsOf(
+  { ask }: Reading,
+  { since, until, projectId = 0 }: RetainedCostQuery,
+): Promise<readonly string[]> {
   const rows = await ask(
-    `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 AND project_id = ?3 LIMIT ${maxPaths}`,
+    `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 AND project_id = ?3 AND {visible} LIMIT ${maxPaths}`,
     [since - olderBy, until, projectId],
   )
   return rows.map(text('project'))

@@ -2,9 +2,11 @@
 // or runner. One text for both databases.
 import { EarlierFailures, type Failures } from './earlier-failures.ts'
 import { number, record, text, type Row } from '../sql/columns.ts'
-import { places, type Value, type Ask } from '../sql/statements.ts'
+import { isInScope } from '../ports/project-scope.ts'
+import { places, type Value } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import type { Reading, ScopedSql } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RetainedQuery } from '../ports/trends.ts'
@@ -17,7 +19,7 @@ const atOnce = { first: 20, runs: 100, text: 512 * 1024 }
 /** `since` and `until` are about their creation. */
 export interface RetainedRuns extends Pick<
   RetainedQuery,
-  'since' | 'until' | 'isCounted' | 'projectId' | 'ref' | 'source'
+  'since' | 'until' | 'group' | 'projectId' | 'ref' | 'source'
 > {
   /** Runs that finished before are left out. */
   readonly finishedSince?: Millis | undefined
@@ -42,23 +44,22 @@ const stored = record({ id: number('id'), run: number('run_id'), content: text('
 const runOf = number('run_id')
 
 export async function readRetained(
-  ask: Ask,
-  damaged: DamagedRows,
+  { ask, byRow, damaged }: Reading,
   query: RetainedRuns,
   count: CountChunk,
 ): Promise<ReadRuns> {
-  const { isCounted, most, paths } = query
+  const { group, most, paths } = query
   const found = await Promise.all((paths ?? [undefined]).map(async path => ask(...walk(query, path))))
   const newest = found.flat().map(listed)
   if (found.length > 1) newest.sort((a, b) => b.createdAt - a.createdAt)
   const walked = newest.slice(0, most)
-  const runs = isCounted === undefined ? walked : walked.filter(({ project }) => isCounted(project))
+  const runs = walked.filter(({ project }) => isInScope(project, group))
   let read = 0
   let characters = 0
   while (read < runs.length && characters < maxText) {
     const fitting = read === 0 ? atOnce.first : Math.floor((atOnce.text * read) / Math.max(1, characters))
     const ids = runs.slice(read, read + Math.min(atOnce.runs, Math.max(1, fitting))).map(({ id }) => id)
-    const rows = await ask(
+    const rows = await byRow(
       `SELECT id, run_id, content FROM chunks WHERE run_id IN (${places(ids)}) AND inside IS NULL ORDER BY run_id, id`,
       ids,
     )
@@ -75,7 +76,7 @@ export async function readRetained(
 function walk(
   { since, until, finishedSince, projectId, ref, source, most }: RetainedRuns,
   path: string | undefined,
-): [string, Value[]] {
+): [ScopedSql, Value[]] {
   const values: Value[] = [since, until]
   const also = [
     finishedSince === undefined
@@ -88,7 +89,7 @@ function walk(
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
   ].filter(one => one !== undefined)
   return [
-    `SELECT run_id, created_at, project FROM listed_runs WHERE created_at >= ?1 AND created_at < ?2
+    `SELECT run_id, created_at, project FROM listed_runs WHERE created_at >= ?1 AND created_at < ?2 AND {visible}
        ${also.map(one => `AND ${one}`).join(' ')} ORDER BY created_at DESC, run_id DESC LIMIT ${most + 1}`,
     values,
   ]

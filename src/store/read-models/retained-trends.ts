@@ -1,5 +1,4 @@
 // Trends computed from the stored runs: by branch or runner, which the stored figures do not distinguish.
-import { isInScope } from '../ports/project-scope.ts'
 import { foldedName } from '../ports/pipeline-name.ts'
 import { readRetained } from './retained-runs.ts'
 import {
@@ -11,19 +10,17 @@ import {
 } from '../ports/trends.ts'
 import { trendsIn } from './trends-in-memory.ts'
 import { TrendSums, type TrendSum } from './trend-sums.ts'
-import type { Ask } from '../sql/statements.ts'
+import type { Reading } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { CountChunk } from './retained-runs.ts'
-import type { DamagedRows } from '../sql/stored-json.ts'
 
 /** Runs read for one answer: a tenth of a second. */
 const most = 2_000
 
-export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuery) => Promise<RetainedFigures> {
+export function retainedOn(reading: Reading): (query: RetainedQuery) => Promise<RetainedFigures> {
   return async query => {
     const sums = new TrendSums({ of: ({ pipeline }) => foldedName(pipeline.facts) })
-    const isCounted = (path: string): boolean => isInScope(path, query.group) && (query.isCounted?.(path) ?? true)
-    const { runs, backTo } = await readRetained(ask, damaged, { ...query, most, isCounted }, countInto(sums, query))
+    const { runs, backTo } = await readRetained(reading, { ...query, most }, countInto(sums, query))
     const rows = sums.rows().map(withBins)
     return { figures: trendsIn(rows, query.runner !== undefined), pipelines: runs, backTo }
   }

@@ -8,7 +8,8 @@ import { textOfJob } from '../sql/chunk-text.ts'
 import { inScope } from '../sql/project-scope.ts'
 import { isGroup, isInScope } from '../ports/project-scope.ts'
 import { number, text, type Row } from '../sql/columns.ts'
-import type { Ask, Value } from '../sql/statements.ts'
+import type { Reading } from '../sql/reading.ts'
+import type { Value } from '../sql/statements.ts'
 import type { RunCursor, RunPage, RunQuery } from '../ports/views.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
@@ -24,7 +25,7 @@ const olderBy = 7 * day
 /** Runs with their jobs, in the order of the ids. */
 type Load = (ids: readonly number[]) => Promise<StoredRun[]>
 
-export async function searchRuns(ask: Ask, load: Load, query: RunQuery): Promise<RunPage> {
+export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuery): Promise<RunPage> {
   const { job, limit } = query
   if (job === undefined) return onePage(ask, load, query, { most: lookedAt })
   const known = await knownOf(ask, job, query)
@@ -49,7 +50,7 @@ interface Look {
   readonly known?: KnownJob | undefined
 }
 
-async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: Look): Promise<RunPage> {
+async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most, known }: Look): Promise<RunPage> {
   const { after, until, job } = query
   const values: Value[] = []
   const place = (value: Value): string => `?${values.push(value)}`
@@ -58,7 +59,8 @@ async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: L
   if (since !== -Infinity) driver.push(`created_at >= ${place(since)}`)
   if (until !== undefined) driver.push(`created_at < ${place(until)}`)
   if (after !== undefined) driver.push(`(created_at, run_id) < (${place(after.createdAt)}, ${place(after.id)})`)
-  const walk = `FROM listed_runs ${whereOf(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${most}`
+  const walk =
+    `FROM listed_runs WHERE {visible} ${and(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${most}` as const
   const walked = values.length
   const also = [...others(place), ...(job === undefined ? [] : jobConditions(job, known?.projects, place))]
   const rows = await ask(
@@ -84,10 +86,10 @@ interface KnownJob {
 }
 
 /** Finds a job in the trends: one step through their index. */
-async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
+async function knownOf(ask: Reading['ask'], job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
   const rows = await ask(
     `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
-     WHERE step = ?1 AND job = ?2 AND bucket >= ?3 GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
+     WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
     // A job ends on the day on which its pipeline was created, or later.
     [day, trendJob(job), since - (since % day)],
   )
@@ -154,7 +156,12 @@ function wordsOf(text: string): string[] {
   return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
 }
 
-export function whereOf(conditions: readonly string[]): string {
+/** Further conditions. */
+export function and(conditions: readonly string[]): string {
+  return conditions.map(one => `AND ${one}`).join(' ')
+}
+
+function whereOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
 }
 

@@ -4,10 +4,11 @@ import { day } from '../ports/trends.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import { maxNames, type SectionsOfDay } from './section-sums.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
-import { places, type Ask } from '../sql/statements.ts'
+import { places } from '../sql/statements.ts'
 import { plusBins } from '../../lib/log-bins.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { DamagedRows } from '../sql/stored-json.ts'
+import type { Reading } from '../sql/reading.ts'
 import type { Judging, SectionFigures } from '../ports/judging.ts'
 
 const dayKey = 'project_id, job, bucket, instance, branch'
@@ -69,10 +70,10 @@ function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
 /** How many are read before the event loop continues, and the maximum of one project. */
 const jobs = { atOnce: 10, most: 1_000 }
 
-export function judgedSectionsOn(ask: Ask, damaged: DamagedRows): Judging['sections'] {
+export function judgedSectionsOn({ ask, damaged }: Reading): Judging['sections'] {
   return async function* ({ instance, projectId }, since, active) {
     const known = await ask(
-      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 ORDER BY job LIMIT ${jobs.most}`,
+      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${jobs.most}`,
       [active, projectId],
     )
     const names = known.map(text('job'))
@@ -80,7 +81,7 @@ export function judgedSectionsOn(ask: Ask, damaged: DamagedRows): Judging['secti
       const some = names.slice(first, first + jobs.atOnce)
       const rows = await ask(
         `SELECT job, section, branch, bucket, runs, failed, durations FROM section_figures
-         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3`,
+         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
         [projectId, since, instance, ...some],
       )
       yield rows.flatMap(

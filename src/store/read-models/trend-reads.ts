@@ -1,8 +1,9 @@
 // The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
 import { branchClasses } from '../../model/branch-class.ts'
 import { inScope } from '../sql/project-scope.ts'
-import { json, number, record, text, word, type Row, optional } from '../sql/columns.ts'
-import type { Ask, Value } from '../sql/statements.ts'
+import { json, number, record, text, word, type Row } from '../sql/columns.ts'
+import type { Reading, ScopedSql } from '../sql/reading.ts'
+import type { Value } from '../sql/statements.ts'
 import { retainedOn } from './retained-trends.ts'
 import { summed, withoutKind } from './trends-in-memory.ts'
 import { day, type StoredTrendRow, type TrendFilter, type TrendOrder, type TrendQuery } from '../ports/trends.ts'
@@ -28,30 +29,27 @@ const orders: Readonly<Record<TrendOrder, string>> = {
 /** Of one statement. */
 const subjectsAtOnce = 200
 
-export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
-  const rowsAt = async (sql: string, values: readonly Value[]): Promise<StoredTrendRow[]> =>
+export function trendsOn(reading: Reading): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+  const { ask, damaged, scope } = reading
+  const rowsAt = async (sql: ScopedSql, values: readonly Value[]): Promise<StoredTrendRow[]> =>
     storedRows(await ask(sql, values), damaged)
 
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The rows of all pipelines have no names, groups and projects, so the rows of the projects are added up.
+      // The rows of all pipelines have no names and no projects, so the rows of the projects are added up.
       const isOfAll =
-        projectId === 0 &&
-        (query.pipelineName !== undefined || query.group !== undefined || query.isCounted !== undefined)
+        projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined || scope.bounds !== 'none')
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
       const rows = await rowsAt(
         `SELECT * FROM trends
-         WHERE step = ?1 AND ${which} AND job = ?3 AND bucket >= ?4 AND bucket < ?5 ${one} ${filter(query, values)}
+         WHERE step = ?1 AND ${which} AND job = ?3 AND bucket >= ?4 AND bucket < ?5 AND {visible} ${one} ${filter(query, values)}
          ORDER BY bucket`,
         values,
       )
-      const { isCounted = () => true } = query
       const buckets = summed(
-        isOfAll
-          ? rows.filter(row => isCounted(row.project)).map(row => ({ ...row, projectId: 0, project: '', instance: '' }))
-          : rows,
+        isOfAll ? rows.map(row => ({ ...row, projectId: 0, project: '', instance: '' })) : rows,
         row => `${row.bucket} ${row.instance}`,
       )
       return buckets.map(withoutKind)
@@ -60,7 +58,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       const values: Value[] = [...timesOf(query), limit]
       const totals = await ask(
         `SELECT ${project} AS project_id, '' AS job FROM trends
-         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 ${filter(query, values)}
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 AND {visible} ${filter(query, values)}
          GROUP BY ${project} ${orders[by]}, ${project} LIMIT ?4`,
         values,
       )
@@ -68,10 +66,10 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
     },
     jobs: async (by, query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
-      const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const of = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
       const totals = await ask(
         `SELECT ${project} AS project_id, ${job} AS job FROM trends
-         WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND job <> '' ${filter(query, values)}
+         WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${of} AND job <> '' AND {visible} ${filter(query, values)}
          GROUP BY ${project}, ${job} ${orders[by]}, ${project}, ${job} LIMIT ?4`,
         values,
       )
@@ -83,9 +81,12 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
     },
     extent: async ({ projectId = 0, job: name = '' }) => {
+      // The rows of all pipelines are of no project.
+      const isOfAll = projectId === 0 && scope.bounds !== 'none'
+      const of = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const end = async (order: string): Promise<Row | undefined> => {
         const [row] = await ask(
-          `SELECT bucket, project FROM trends WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket > 0
+          `SELECT bucket, project FROM trends WHERE step = ?1 AND ${of} AND job = ?3 AND bucket > 0 AND {visible}
            ORDER BY ${order} LIMIT 1`,
           [day, projectId, name],
         )
@@ -93,7 +94,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       }
       const [first, last] = await Promise.all([end('bucket'), end('bucket DESC')])
       if (first === undefined || last === undefined) return undefined
-      return { project: text('project')(last), first: bucketOf(first), last: bucketOf(last) }
+      return { project: isOfAll ? '' : text('project')(last), first: bucketOf(first), last: bucketOf(last) }
     },
     paths: async limit => {
       // A loose index scan: from one project to the next, however many rows each has.
@@ -104,19 +105,21 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
            SELECT (SELECT min(t.project_id) FROM trends t WHERE t.step = ?1 AND t.project_id > known.id)
            FROM known WHERE known.id IS NOT NULL
          )
-         SELECT (SELECT t.project FROM trends t WHERE t.step = ?1 AND t.project_id = known.id AND t.job = '' AND t.bucket > 0
-                 ORDER BY t.bucket DESC LIMIT 1) AS project
-         FROM known WHERE known.id IS NOT NULL LIMIT ?2`,
+         SELECT project FROM (
+           SELECT (SELECT t.project FROM trends t WHERE t.step = ?1 AND t.project_id = known.id AND t.job = '' AND t.bucket > 0 AND {visible t}
+                   ORDER BY t.bucket DESC LIMIT 1) AS project
+           FROM known WHERE known.id IS NOT NULL) AS latest
+         WHERE project <> '' LIMIT ?2`,
         [day, limit],
       )
-      return rows.flatMap(row => optional(text, 'project')(row) ?? []).filter(path => path !== '')
+      return rows.map(text('project'))
     },
     places: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
       const rows = await ask(
         `SELECT max(project) AS project, branch || '' AS branch, CAST(sum(runs) AS bigint) AS runs,
                 CAST(sum(failed) AS bigint) AS failed, CAST(sum(total_ms) AS bigint) AS total_ms
-         FROM trends WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 ${filter(query, values)}
+         FROM trends WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 AND {visible} ${filter(query, values)}
          GROUP BY ${project}, branch || '' ORDER BY sum(runs) DESC, ${project}, branch || '' LIMIT ?4`,
         values,
       )
@@ -124,16 +127,16 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
     },
     names: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
-      const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const of = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
       const rows = await ask(
         `SELECT DISTINCT pipeline_name AS name, project FROM trends
-         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND pipeline_name <> '' ${filter({ group: query.group }, values)}
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${of} AND pipeline_name <> '' AND {visible} ${filter({ group: query.group }, values)}
          ORDER BY name, project LIMIT ?4`,
         values,
       )
       return rows.map(record({ name: text('name'), project: text('project') }))
     },
-    retained: retainedOn(ask, damaged),
+    retained: retainedOn(reading),
   }
 
   /** Adds up the rows of each subject, in the order given. */
@@ -163,7 +166,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       const found = await rowsAt(
         `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
          SELECT trends.* FROM subjects CROSS JOIN trends
-         WHERE step = ?1 AND project_id = its_project AND job = its_job AND bucket >= ?2 AND bucket < ?3
+         WHERE step = ?1 AND project_id = its_project AND job = its_job AND bucket >= ?2 AND bucket < ?3 AND {visible trends}
            ${filter(query, values)} ORDER BY bucket`,
         values,
       )

@@ -3,11 +3,13 @@ import { firstSeenBy, jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { places, type Value, type Ask } from '../sql/statements.ts'
-import { conditions, searchRuns, whereOf } from './run-search.ts'
+import { and, conditions, searchRuns } from './run-search.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
+import type { Reading, ScopedSql } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
+import { told } from '../ports/scope.ts'
 import { maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
@@ -16,12 +18,14 @@ const maxAbout = 2_000
 /** Runs whose times are compared with the clock. */
 const maxSeen = 200
 
-export function viewsOn(
-  ask: Ask,
-  damaged: DamagedRows,
-): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit' | 'shownEvents'> {
+export function viewsOn({
+  ask,
+  byRow,
+  damaged,
+  scope,
+}: Reading): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit' | 'shownEvents'> {
   const load = async (ids: readonly number[]): Promise<StoredRun[]> => {
-    const runs = await loadRuns(ask, damaged, ids)
+    const runs = await loadRuns(byRow, damaged, ids)
     return ids.flatMap(id => runs.get(id) ?? [])
   }
   /** `LIKE` skips other chunks, such as large ones of log lines. `part` cannot occur within a JSON string, as its quotes would be escaped. */
@@ -33,7 +37,7 @@ export function viewsOn(
     const one = jobId === undefined ? '' : 'AND c.inside = ?4'
     const rows = await ask(
       `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
-       WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND c.inside IS NOT NULL ${one} AND c.content LIKE '%,${part}%'
+       WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND {visible r} AND c.inside IS NOT NULL ${one} AND c.content LIKE '%,${part}%'
        ORDER BY c.attempt ${order}, c.number ${order} LIMIT ?3`,
       [instance, pipelineId, limit, ...(jobId === undefined ? [] : [jobId])],
     )
@@ -45,49 +49,39 @@ export function viewsOn(
     inStatus: async (statuses, limit) => {
       // The newest of each, by the index; in one statement, because each is a round trip to PostgreSQL.
       const lists = statuses.map(
-        (_, index) =>
-          `SELECT * FROM (SELECT run_id, created_at FROM listed_runs WHERE status = ?${index + 2}
+        (_, index): ScopedSql =>
+          `SELECT * FROM (SELECT run_id, created_at FROM listed_runs WHERE status = ?${index + 2} AND {visible}
              ORDER BY created_at DESC, run_id DESC LIMIT ?1) AS newest_${index}`,
       )
-      const newest = (await ask(lists.join(' UNION ALL '), [limit, ...statuses])).sort(
-        (a, b) => createdAt(b) - createdAt(a),
-      )
+      const newest = (await ask(unionOf(lists), [limit, ...statuses])).sort((a, b) => createdAt(b) - createdAt(a))
       return load(idsOf(newest.slice(0, limit)))
     },
-    countInStatus: async (statuses, isCounted) => {
-      const [column, group] = isCounted === undefined ? ['', ''] : ['project, ', 'GROUP BY project']
-      const rows = await ask(
-        `SELECT ${column}count(*) AS count FROM listed_runs WHERE status IN (${places(statuses)}) ${group}`,
-        statuses,
-      )
-      return sumOf(rows, isCounted)
-    },
+    countInStatus: async statuses =>
+      countIn(
+        await ask(
+          `SELECT count(*) AS count FROM listed_runs WHERE status IN (${places(statuses)}) AND {visible}`,
+          statuses,
+        ),
+      ),
     silentInStatus: async (statuses, since, limit) => {
       const rows = await ask(
         `SELECT l.run_id, r.changed_at FROM listed_runs l JOIN runs r ON r.id = l.run_id
-         WHERE l.status IN (${places(statuses, 1)}) AND r.changed_at < ?1`,
+         WHERE l.status IN (${places(statuses, 1)}) AND r.changed_at < ?1 AND {visible l}`,
         [since, ...statuses],
       )
       const silent = rows.sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
       return { runs: await load(idsOf(silent.slice(0, limit))), count: silent.length }
     },
-    countFinished: async (since, isCounted) => {
-      // Grouped by an expression: with the bare column SQLite would scan the index of projects.
-      const [column, group] =
-        isCounted === undefined ? ['', ''] : [`project || '' AS project, `, `GROUP BY project || ''`]
-      const rows = await ask(`SELECT ${column}count(*) AS count FROM listed_runs WHERE finished_at >= ?1 ${group}`, [
-        since,
-      ])
-      return sumOf(rows, isCounted)
-    },
+    countFinished: async since =>
+      countIn(await ask('SELECT count(*) AS count FROM listed_runs WHERE finished_at >= ?1 AND {visible}', [since])),
     newestFirstSeen: async () => {
       const newest = await ask(
-        'SELECT run_id, created_at FROM listed_runs ORDER BY created_at DESC, run_id DESC LIMIT ?1',
+        'SELECT run_id, created_at FROM listed_runs WHERE {visible} ORDER BY created_at DESC, run_id DESC LIMIT ?1',
         [maxSeen],
       )
       if (newest.length === 0) return []
       const created = new Map(newest.map(row => [runId(row), createdAt(row)]))
-      const rows = await ask(
+      const rows = await byRow(
         `SELECT id, instance, pipeline_id, first_seen_by FROM runs WHERE id IN (${places(newest)})`,
         idsOf(newest),
       )
@@ -102,7 +96,7 @@ export function viewsOn(
     },
     lastFinished: async limit => {
       const rows = await ask(
-        'SELECT run_id FROM listed_runs WHERE finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT ?1',
+        'SELECT run_id FROM listed_runs WHERE finished_at IS NOT NULL AND {visible} ORDER BY finished_at DESC LIMIT ?1',
         [limit],
       )
       return load(idsOf(rows))
@@ -112,7 +106,7 @@ export function viewsOn(
       const rows = await ask(
         `SELECT instance, pipeline_id FROM (
            SELECT instance, pipeline_id, project_id, ref, source, abs(finished_at - created_at - ?4) AS distance
-           FROM listed_runs WHERE project = ?1 AND created_at >= ?2 AND status = 'success'
+           FROM listed_runs WHERE project = ?1 AND created_at >= ?2 AND status = 'success' AND {visible}
            ORDER BY created_at DESC, run_id DESC LIMIT ${maxAbout}) AS recent
          WHERE instance = ?3 AND project_id = ?5 AND pipeline_id <> ?6 AND distance <= ?7
          ORDER BY (CASE WHEN ref = ?8 THEN 0 ELSE 1 END) + (CASE WHEN source = ?9 THEN 0 ELSE 1 END), distance, pipeline_id
@@ -125,30 +119,29 @@ export function viewsOn(
     },
     listedKeys: async (limit, before = Number.MAX_SAFE_INTEGER) => {
       const rows = await ask(
-        `SELECT run_id, instance, pipeline_id, parent_id, created_at FROM listed_runs WHERE run_id < ?1
+        `SELECT run_id, instance, pipeline_id, parent_id, created_at FROM listed_runs WHERE run_id < ?1 AND {visible}
          ORDER BY run_id DESC LIMIT ?2`,
         [before, limit],
       )
       return rows.map(listedKey)
     },
-    countRuns: async ({ since, until, ...query }, isCounted) => {
+    countRuns: async ({ since, until, ...query }) => {
       const values: Value[] = []
       const place = (value: Value): string => `?${values.push(value)}`
       const { driver, others } = conditions(query, place)
       if (since !== undefined) driver.push(`created_at >= ${place(since)}`)
       if (until !== undefined) driver.push(`created_at < ${place(until)}`)
-      const where = whereOf([...driver, ...others(place)])
-      // Without a project filter the index has all counted columns.
-      const [column, group] = isCounted === undefined ? ['run_id', ''] : ['project', 'GROUP BY project']
       const rows = await ask(
-        `SELECT ${group === '' ? '' : 'project, '}count(*) AS count
-         FROM (SELECT ${column} FROM listed_runs ${where} LIMIT ${maxCounted + 1}) AS walked ${group}`,
+        `SELECT count(*) AS count FROM
+           (SELECT run_id FROM listed_runs WHERE {visible} ${and([...driver, ...others(place)])} LIMIT ${maxCounted + 1}) AS walked`,
         values,
       )
-      return sumOf(rows) > maxCounted ? undefined : sumOf(rows, isCounted)
+      const found = countIn(rows)
+      return found > maxCounted ? undefined : found
     },
     projects: async limit => {
-      // A loose index scan: from one path to the next, however many runs each has.
+      // A loose index scan: from one path to the next, however many runs each has. A condition may change the order.
+      const order = scope.bounds === 'none' ? '' : 'ORDER BY project'
       const rows = await ask(
         `WITH RECURSIVE known (project) AS (
            SELECT min(project) FROM listed_runs
@@ -156,7 +149,7 @@ export function viewsOn(
            SELECT (SELECT min(l.project) FROM listed_runs l WHERE l.project > known.project)
            FROM known WHERE known.project IS NOT NULL
          )
-         SELECT project FROM known WHERE project IS NOT NULL LIMIT ?1`,
+         SELECT project FROM known WHERE project IS NOT NULL AND {visible path known.project} ${order} LIMIT ?1`,
         [limit],
       )
       return rows.map(project).filter(path => path !== '')
@@ -164,14 +157,14 @@ export function viewsOn(
     find: async (projectId, pipelineId, instance) => {
       const one = instance === undefined ? '' : 'AND instance = ?3'
       const rows = await ask(
-        `SELECT run_id FROM listed_runs WHERE pipeline_id = ?1 AND project_id = ?2 ${one} ORDER BY created_at DESC LIMIT 1`,
+        `SELECT run_id FROM listed_runs WHERE pipeline_id = ?1 AND project_id = ?2 ${one} AND {visible} ORDER BY created_at DESC LIMIT 1`,
         [pipelineId, projectId, ...(instance === undefined ? [] : [instance])],
       )
       return (await load(idsOf(rows)))[0]
     },
     children: async ({ instance, pipelineId }) => {
       const rows = await ask(
-        'SELECT run_id FROM listed_runs WHERE parent_id = ?1 AND instance = ?2 ORDER BY created_at, run_id LIMIT ?3',
+        'SELECT run_id FROM listed_runs WHERE parent_id = ?1 AND instance = ?2 AND {visible} ORDER BY created_at, run_id LIMIT ?3',
         [pipelineId, instance, maxChildren],
       )
       return load(idsOf(rows))
@@ -179,7 +172,7 @@ export function viewsOn(
     chunks: async key => {
       const rows = await ask(
         `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND c.inside IS NULL ORDER BY c.attempt, c.number`,
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND {visible r} AND c.inside IS NULL ORDER BY c.attempt, c.number`,
         [key.instance, key.pipelineId],
       )
       return rows.flatMap(
@@ -189,7 +182,8 @@ export function viewsOn(
     chunksOf: async keys => {
       if (keys.length === 0) return new Map()
       const rows = await ask(
-        `SELECT id, run_id, content FROM chunks WHERE run_id IN (${places(keys)}) AND inside IS NULL`,
+        `SELECT c.id, c.run_id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
+         WHERE r.id IN (${places(keys)}) AND {visible r} AND c.inside IS NULL`,
         keys.map(({ id }) => id),
       )
       const read = (row: Row): Chunk[] =>
@@ -202,17 +196,21 @@ export function viewsOn(
       const rows = await ask(
         `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, c.attempt, c.number
          FROM runs r JOIN chunks c ON c.run_id = r.id JOIN outbox e ON e.chunk_id = c.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY c.attempt, c.number, e.destination, e.signal`,
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND {visible r} ORDER BY c.attempt, c.number, e.destination, e.signal`,
         [key.instance, key.pipelineId],
       )
-      return rows.map(exportOf)
+      // The backend's answer is about a batch of several projects.
+      return rows.map(exportOf).map(one => (one.error === undefined ? one : { ...one, error: told(scope, one.error) }))
     },
   }
 }
 
-/** The sum of the counts of all projects, or of those for which `isCounted` holds. */
-function sumOf(rows: readonly Row[], isCounted?: (project: string) => boolean): number {
-  return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
+function countIn([row]: readonly Row[]): number {
+  return row === undefined ? 0 : count(row)
+}
+
+function unionOf(lists: readonly ScopedSql[]): ScopedSql {
+  return lists.join(' UNION ALL ') as ScopedSql
 }
 
 function idsOf(rows: readonly Row[]): number[] {

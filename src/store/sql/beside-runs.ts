@@ -7,6 +7,7 @@ import { moveTotals } from './totals.ts'
 import { nameOf, writeReported } from './counted.ts'
 import { namesOfDeployment, nameOfJob, writeDeployments } from './deployments.ts'
 import { writeEvent } from './events.ts'
+import { ownerOfReport, writeOwners, type SeenOwner } from './owners.ts'
 import type { Processed, RunChange } from '../ports/runs.ts'
 import type { WrittenEvent } from './waiting-events.ts'
 
@@ -18,6 +19,7 @@ export type BesideRuns = Required<
 export function* writeBeside(
   processed: Processed | undefined,
   { deployments, changes, totals, conditions }: BesideRuns,
+  owners: readonly SeenOwner[],
   within: Within,
 ): Steps<WrittenEvent[]> {
   const { events = [], incidents = [] } = processed ?? {}
@@ -39,5 +41,10 @@ export function* writeBeside(
   // After the rows of counted things, in the order in which counters lock them.
   yield* moveTotals(totals, within)
   written.push(...(yield* writeConditions(conditions, within)))
+  yield writeOwners([
+    ...owners,
+    ...events.map(({ chunk: { key, project, group, at } }) => ({ instance: key.instance, project, group, at })),
+    ...[...deployments, ...changes, ...incidents].map(({ report }) => ownerOfReport(report)),
+  ])
   return written
 }

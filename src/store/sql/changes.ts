@@ -7,6 +7,7 @@ import { plainText } from './plain-text.ts'
 import { uncounted, type CountedTimes } from '../../model/change-figures.ts'
 import type { Changes, ProjectChanges } from '../ports/changes.ts'
 import type { DamagedRows } from './stored-json.ts'
+import { unbounded, type Reading } from './reading.ts'
 import type { Statements } from './statements.ts'
 
 export const changeTable: CountedTable<Change, CountedTimes> = {
@@ -38,29 +39,31 @@ function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
 }
 
 export function changes(sql: Statements): Changes {
+  return { ...countable(sql, changeTable), ...changeReads(unbounded(sql)) }
+}
+
+export function changeReads(reading: Reading): Pick<Changes, 'list' | 'states' | 'open'> {
+  const { ask, damaged } = reading
   const changeOf = (row: Row): Change | undefined =>
-    sql.damaged.orNothing({ change: row.id }, 'it is counted by its state alone', () => content(row))
+    damaged.orNothing({ change: row.id }, 'it is counted by its state alone', () => content(row))
   return {
-    ...countable(sql, changeTable),
     list: async ({ since, until, ...filter }) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND state IS NOT NULL'
-      return listed(sql, changeTable, { ...filter, where, values: [since, until], by: 'happened_at' }, row => {
+      return listed(reading, changeTable, { ...filter, where, values: [since, until], by: 'happened_at' }, row => {
         const change = content(row)
         const view = viewChange(change)
-        return (
-          view && { id: number('id')(row), change, view, at: happenedAt(row), counted: countedOf(row, sql.damaged) }
-        )
+        return view && { id: number('id')(row), change, view, at: happenedAt(row), counted: countedOf(row, damaged) }
       })
     },
     states: async () => {
-      const counts = (await sql.all(selectStates)).map(stateCount)
+      const counts = (await ask(selectStates)).map(stateCount)
       const byProject = Map.groupBy(counts, ({ instance, projectId }) => JSON.stringify([instance, projectId]))
       const found: ProjectChanges[] = []
       for (const states of byProject.values()) {
         const [any] = states
         if (any === undefined) continue
         const { instance, projectId } = any
-        const [newest] = await sql.all(selectNewest, [instance, projectId])
+        const [newest] = await ask(selectNewest, [instance, projectId])
         found.push({
           instance,
           project: (newest && changeOf(newest)?.project) ?? { id: projectId },
@@ -71,7 +74,7 @@ export function changes(sql: Statements): Changes {
       return found
     },
     open: async ({ instance, projectId }, limit) =>
-      (await sql.all(selectOpen, [instance, projectId, limit])).flatMap(row => {
+      (await ask(selectOpen, [instance, projectId, limit])).flatMap(row => {
         const change = changeOf(row)
         return (change && viewChange(change)) ?? []
       }),
@@ -82,7 +85,7 @@ const { content } = changeTable
 const counted = optional(json<CountedTimes>, 'counted')
 const happenedAt = number('happened_at')
 const selectStates = `SELECT instance, project_id, state, count(*) AS changes, min(known_at) AS since FROM changes
-  WHERE state IS NOT NULL GROUP BY instance, project_id, state`
+  WHERE state IS NOT NULL AND {visible} GROUP BY instance, project_id, state`
 const stateCount = record({
   instance: text('instance'),
   projectId: number('project_id'),
@@ -90,6 +93,7 @@ const stateCount = record({
   count: number('changes'),
   since: number('since'),
 })
-const own = 'instance = ?1 AND project_id = ?2'
-const selectNewest = `SELECT id, content FROM changes WHERE ${own} AND state IS NOT NULL ORDER BY iid DESC LIMIT 1`
-const selectOpen = `SELECT id, content FROM changes WHERE ${own} AND state IN ('open', 'wip') ORDER BY iid LIMIT ?3`
+const selectNewest = `SELECT id, content FROM changes
+  WHERE instance = ?1 AND project_id = ?2 AND {visible} AND state IS NOT NULL ORDER BY iid DESC LIMIT 1`
+const selectOpen = `SELECT id, content FROM changes
+  WHERE instance = ?1 AND project_id = ?2 AND {visible} AND state IN ('open', 'wip') ORDER BY iid LIMIT ?3`

@@ -1,5 +1,6 @@
 // Deployments, changes and incidents, which are reported many times and counted once, for both databases. Each kind declares its table (`CountedTable`); merging reports, and
 // counting due rows, are written here.
+import type { Reading } from './reading.ts'
 import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
 import { moveTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
@@ -216,18 +217,18 @@ function* writeDecided<Of, State, Around>(
 
 /** The rows for pages, the latest first. `where`: with `values`. Damaged ones are left out. */
 export async function listed<T>(
-  sql: Statements,
+  { ask, damaged }: Reading,
   { table, name }: Pick<CountedTable<unknown, unknown>, 'table' | 'name'>,
   { where, values, by, project, limit }: Listed,
   read: (row: Row) => T | undefined,
 ): Promise<T[]> {
   const all = [...values, limit]
   const own = project === undefined ? '' : `AND ${inScope('project', project, path => `?${all.push(path)}`)}`
-  const rows = await sql.all(
-    `SELECT * FROM ${table} d WHERE ${where} ${own} ORDER BY ${by} DESC, id DESC LIMIT ?${values.length + 1}`,
+  const rows = await ask(
+    `SELECT * FROM ${table} d WHERE ${where} AND {visible d} ${own} ORDER BY ${by} DESC, id DESC LIMIT ?${values.length + 1}`,
     all,
   )
-  return rows.flatMap(row => sql.damaged.orNothing({ [name]: row.id }, 'it is not shown', () => read(row)) ?? [])
+  return rows.flatMap(row => damaged.orNothing({ [name]: row.id }, 'it is not shown', () => read(row)) ?? [])
 }
 
 export interface Listed {

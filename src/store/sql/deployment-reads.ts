@@ -1,4 +1,5 @@
 // Lists deployments, and prunes them early, for both databases.
+import type { Reading } from './reading.ts'
 import { json, number, optional, type Row } from './columns.ts'
 import { listed } from './counted.ts'
 import { places, type Statements } from './statements.ts'
@@ -7,8 +8,7 @@ import { storedDeployment } from './stored-json.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { Deployments, ShownDeployment } from '../ports/deployments.ts'
 
-export function deploymentReads(sql: Statements): Pick<Deployments, 'pruneEarly' | 'list' | 'current'> {
-  const kind = { table: 'deployments', name: 'deployment' } as const
+export function pruneEarly(sql: Statements): Pick<Deployments, 'pruneEarly'> {
   return {
     pruneEarly: async (before, limit, from, { lastSince, withoutJobSince }) => {
       const seen = await sql.all(selectEarly, [from ?? -1, before, lastSince, withoutJobSince, limit * lookedAt])
@@ -20,14 +20,20 @@ export function deploymentReads(sql: Statements): Pick<Deployments, 'pruneEarly'
       const last = old.length < limit * lookedAt ? undefined : old.at(-1)
       return { pruned, next: last && idOf(last) }
     },
+  }
+}
+
+export function deploymentReads(reading: Reading): Pick<Deployments, 'list' | 'current'> {
+  const kind = { table: 'deployments', name: 'deployment' } as const
+  return {
     list: async ({ since, until, ...filter }) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL'
-      return listed(sql, kind, { ...filter, where, values: [since, until], by: 'happened_at' }, shownDeployment)
+      return listed(reading, kind, { ...filter, where, values: [since, until], by: 'happened_at' }, shownDeployment)
     },
     current: async ({ project, limit }) => {
       const where = `outcome = 'succeeded' AND environment IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM deployments l WHERE ${sameEnvironment} AND l.outcome = 'succeeded' AND (l.finished_at, l.id) > (d.finished_at, d.id))`
-      return listed(sql, kind, { where, values: [], by: 'finished_at', project, limit }, shownDeployment)
+      return listed(reading, kind, { where, values: [], by: 'finished_at', project, limit }, shownDeployment)
     },
   }
 }

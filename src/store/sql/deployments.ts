@@ -1,6 +1,6 @@
 // Deployments, for both databases: writes their reports, and compares them when they are counted.
 import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
-import { deploymentReads, laterSuccess } from './deployment-reads.ts'
+import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
 import { joinWaiting, type WrittenEvent } from './waiting-events.ts'
 import { json, number, optional, record, text, type Column, type Row } from './columns.ts'
@@ -9,6 +9,7 @@ import { lockOf, neighbours } from './deployment-neighbours.ts'
 import { mergeDeployment, viewDeployment, type Deployment } from '../../model/deployment.ts'
 import { places, type Statements } from './statements.ts'
 import { plainText } from './plain-text.ts'
+import { unbounded } from './reading.ts'
 import { storedDeployment } from './stored-json.ts'
 import type { DeploymentFigures, Neighbours } from '../../model/deployment-figures.ts'
 import type { Deployments, DueDeployment } from '../ports/deployments.ts'
@@ -139,7 +140,8 @@ export function deployments(sql: Statements): Deployments {
   const { damaged } = sql
   return {
     ...countable(sql, deploymentTable),
-    ...deploymentReads(sql),
+    ...pruneEarly(sql),
+    ...deploymentReads(unbounded(sql)),
     take: async (limit, leaseMs) => {
       const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
       const due: DueDeployment[] = []

@@ -6,6 +6,7 @@ import { storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
+import { groupPathOf } from './owners.ts'
 import { jobSpanOf, type WrittenEvent } from './waiting-events.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { StepOf, Steps } from './steps.ts'
@@ -84,11 +85,11 @@ function* insert(
   const { event, project, at } = chunk
   const waitsFor = job === undefined ? (waits?.jobId ?? null) : null
   yield [
-    `INSERT INTO events (chunk_id, key, kind, shown_as, instance, project_id, project, happened_at, taken_at, arrival, waits_for)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+    `INSERT INTO events (chunk_id, key, kind, shown_as, instance, project_id, project, happened_at, taken_at, arrival, waits_for, group_path)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
     [
       ...[id, key, event.kind, shownAs(event) ?? null, instance, project?.id ?? null, project?.path ?? null],
-      ...[Math.round(at), now, arrival ?? null, waitsFor],
+      ...[Math.round(at), now, arrival ?? null, waitsFor, groupPathOf(chunk)],
     ],
   ]
   for (const { signal, destination } of to) {

@@ -4,6 +4,7 @@ import { json, optional, number, type Row } from './columns.ts'
 import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../../model/incident.ts'
 import { plainText } from './plain-text.ts'
 import type { Incidents, ShownIncident } from '../ports/incidents.ts'
+import { unbounded, type Reading } from './reading.ts'
 import type { Statements } from './statements.ts'
 
 /** The platform's limit for the path of a project. */
@@ -43,9 +44,13 @@ function countedOf(row: Row | undefined): CountedIncident {
 }
 
 export function incidents(sql: Statements): Incidents {
+  return { ...countable(sql, incidentTable), ...incidentReads(unbounded(sql)) }
+}
+
+export function incidentReads(reading: Reading): Pick<Incidents, 'opened' | 'open'> {
   const list = async (where: string, values: readonly number[], { project, limit }: Parameters<Incidents['open']>[0]) =>
     listed(
-      sql,
+      reading,
       incidentTable,
       { where: `${where} AND state <> 'retyped'`, values, by: 'opened_at', project, limit },
       (row): ShownIncident => {
@@ -54,7 +59,6 @@ export function incidents(sql: Statements): Incidents {
       },
     )
   return {
-    ...countable(sql, incidentTable),
     opened: async ({ since, until, ...filter }) => list('opened_at >= ?1 AND opened_at < ?2', [since, until], filter),
     open: async filter => list(`state = 'opened' AND opened_at IS NOT NULL`, [], filter),
   }

@@ -1,21 +1,17 @@
 // The operations of a store that are written once for both databases.
 import { bringBack } from './too-far-ahead.ts'
 import { changes } from './changes.ts'
-import { costsOn } from '../read-models/costs-sql.ts'
 import { deployments } from './deployments.ts'
 import { enrichmentQueue } from './enrichment-queue.ts'
-import { eventsOn } from '../read-models/events-sql.ts'
 import { incidents } from './incidents.ts'
 import { jobReads } from './job-reads.ts'
-import { judgingOn } from '../read-models/judging-sql.ts'
 import { latestOn } from '../read-models/latest-sql.ts'
 import { leasesAndCounters } from './leases.ts'
 import { repositories } from './repositories.ts'
-import { retainedCostsOn } from '../read-models/retained-costs.ts'
 import { testMemory } from './test-memory.ts'
 import { totals } from './totals.ts'
-import { trendsOn } from '../read-models/trend-reads.ts'
-import { viewsOn } from '../read-models/views-sql.ts'
+import { unbounded } from './reading.ts'
+import { viewsWithin } from '../read-models/reads.ts'
 import type { SharedStore, StoreOptions } from '../ports/store.ts'
 import type { Statements } from './statements.ts'
 import type { TrendViews } from '../ports/trends.ts'
@@ -26,7 +22,8 @@ export function operations(
   options: Pick<StoreOptions, 'testMemory'>,
   taking: Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'>,
 ) {
-  const { all, damaged } = sql
+  const { damaged } = sql
+  const views = viewsWithin(unbounded(sql))
   return {
     enrichment: enrichmentQueue(sql),
     jobReads: jobReads(sql),
@@ -37,13 +34,7 @@ export function operations(
     deployments: deployments(sql),
     changes: changes(sql),
     incidents: incidents(sql),
-    views: {
-      ...viewsOn(all, damaged),
-      costs: { ...costsOn(all), retained: retainedCostsOn(all, damaged) },
-      judging: judgingOn(all, damaged),
-      ...eventsOn(all, damaged),
-      trends: { ...trendsOn(all, damaged), ...taking },
-    },
+    views: { ...views, trends: { ...views.trends, ...taking } },
     latest: latestOn(sql),
     damaged,
     now: async () => sql.now(),

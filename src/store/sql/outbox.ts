@@ -2,17 +2,19 @@
 import { number, optional, record, text, word, type Row } from './columns.ts'
 import { signals } from '../ports/runs.ts'
 import { maxPutOff } from './too-far-ahead.ts'
+import { everything, told, type Scope } from '../ports/scope.ts'
 import { places, type Statements, type Value } from './statements.ts'
+import { readings } from './reading.ts'
 import { plainText } from './plain-text.ts'
 import { storedAny, type DamagedRows } from './stored-json.ts'
 import type { AnyChunk } from '../../model/event.ts'
-import type { ExportQueueState, Outbox, Settlement } from '../ports/outbox.ts'
+import type { DeadLetter, DeadLetters, ExportQueueState, Outbox, Settlement } from '../ports/outbox.ts'
 
 /** `countQueues`: as `selectQueues` returns them. */
 export function deadLetters(
   sql: Statements,
   countQueues: () => Promise<readonly Row[]>,
-): Pick<Outbox, 'makeDue' | 'move' | 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
+): Pick<Outbox, 'makeDue' | 'move' | 'queues' | 'within' | keyof DeadLetters> {
   let counted: { readonly queues: readonly ExportQueueState[]; readonly until: number } | undefined
   /** Set while a large backlog is counted: all callers meanwhile share that count. */
   let counting: Promise<readonly ExportQueueState[]> | undefined
@@ -31,12 +33,31 @@ export function deadLetters(
     if (wasLarge && changes === before) counted = { queues, until: performance.now() + pending * believedMs }
     return queues
   }
-  const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
-    if (ids.length === 0) return 0
-    forget()
-    const which = ids === 'all' ? '' : `AND id IN (${places(ids, 1)})`
-    const values: Value[] = [await sql.now(), ...(ids === 'all' ? [] : ids)]
-    return sql.change(`UPDATE outbox SET ${set} WHERE state = 'dead' ${which}`, values)
+  const reading = readings(sql)
+  const within = (scope: Scope): DeadLetters => {
+    const { ask, scoped } = reading(scope)
+    // The backend's answer is about a batch of several projects.
+    const letter = (row: Row): DeadLetter => {
+      const found = letterOf(row)
+      return { ...found, error: told(scope, found.error) }
+    }
+    const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
+      if (ids.length === 0) return 0
+      forget()
+      const which = ids === 'all' ? '' : `AND o.id IN (${places(ids, 1)})`
+      const dead = `SELECT o.id ${fromDead} ${which}` as const
+      const values: Value[] = [await sql.now(), ...(ids === 'all' ? [] : ids)]
+      return sql.change(...(await scoped(`UPDATE outbox SET ${set} WHERE state = 'dead' AND id IN (${dead})`, values)))
+    }
+    return {
+      deadLetters: async limit => (await ask(`${selectDead} ORDER BY o.id DESC LIMIT ?1`, [limit])).map(letter),
+      deadLetter: async id => {
+        const [row] = await ask(`${selectDead} AND o.id = ?1`, [id])
+        return row && { letter: letter(row), chunk: chunkOf(sql.damaged, id, row.content) }
+      },
+      retryDead: async ids => change(`state = 'pending', due_at = ?1, lease = NULL, tries = 0, settled_at = NULL`, ids),
+      dropDead: async ids => change(`state = 'dropped', settled_at = ?1`, ids),
+    }
   }
   return {
     makeDue: async ({ destination, signal }) => {
@@ -56,13 +77,8 @@ export function deadLetters(
       if (wasLarge) counting = own
       return own
     },
-    deadLetters: async limit => (await sql.all(`${selectDead} ORDER BY o.id DESC LIMIT ?1`, [limit])).map(letter),
-    deadLetter: async id => {
-      const [row] = await sql.all(`${selectDead} AND o.id = ?1`, [id])
-      return row && { letter: letter(row), chunk: chunkOf(sql.damaged, id, row.content) }
-    },
-    retryDead: async ids => change(`state = 'pending', due_at = ?1, lease = NULL, tries = 0, settled_at = NULL`, ids),
-    dropDead: async ids => change(`state = 'dropped', settled_at = ?1`, ids),
+    within,
+    ...within(everything),
   }
 }
 
@@ -79,15 +95,19 @@ const move = (skipLocked: string): string => `
   UPDATE outbox SET destination = ?3 WHERE id IN
     (SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 LIMIT ?4 ${skipLocked})`
 
-/** With the chunk's content; a condition may follow with AND. */
-export const selectDead = `
-  SELECT o.id, o.destination, o.signal, o.answer_status, o.error, o.tries, o.pending_since, o.settled_at,
-         coalesce(r.instance, e.instance) AS instance, r.pipeline_id, e.kind AS event, c.attempt, c.number, c.content
+/** A condition may follow with AND. */
+const fromDead = `
   FROM outbox o JOIN chunks c ON c.id = o.chunk_id
     LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN events e ON e.chunk_id = c.id
-  WHERE o.state = 'dead'`
+  WHERE o.state = 'dead' AND ({visible r} OR {visible event e})` as const
 
-const letter = record({
+/** With the chunk's content. */
+const selectDead = `
+  SELECT o.id, o.destination, o.signal, o.answer_status, o.error, o.tries, o.pending_since, o.settled_at,
+         coalesce(r.instance, e.instance) AS instance, r.pipeline_id, e.kind AS event, c.attempt, c.number, c.content
+  ${fromDead}` as const
+
+const letterOf = record({
   id: number('id'),
   destination: text('destination'),
   signal: word('signal', signals),

@@ -7,6 +7,7 @@ import { keyOf, storedRun } from './run-rows.ts'
 import { loadJobs, type Recall } from './run-jobs.ts'
 import { nameOf, writeJobsAndChunks, writeRuns, type Written, type WrittenChunk } from './run-writes.ts'
 import { number, type Row } from './columns.ts'
+import { ownerOfRun, type SeenOwner } from './owners.ts'
 import { readValues, removeJobRead } from './job-reads.ts'
 import { revive } from '../../model/tombstone.ts'
 import { slicesOf } from './slices.ts'
@@ -29,6 +30,12 @@ export interface RunMemory {
 
 type Writable = { [Key in keyof BesideRuns]: BesideRuns[Key][number][] }
 
+/** What is written at the end of the transaction. */
+interface Last {
+  readonly beside: Writable
+  readonly owners: SeenOwner[]
+}
+
 /** After the deliveries were erased. */
 export function* changeRuns(
   work: readonly RunWork[],
@@ -41,10 +48,11 @@ export function* changeRuns(
     ...{ deployments: [...deployments], changes: [...changes], totals: [] },
     conditions: [...conditions],
   }
+  const owners: SeenOwner[] = []
   // What is in memory is a run at a time where nobody waits for round trips.
   for (const wave of within.isShared ? waves(work) : work.map(one => [one]))
-    yield* changeWave(wave, beside, memory, within)
-  const events = yield* writeBeside(processed, beside, within)
+    yield* changeWave(wave, { beside, owners }, memory, within)
+  const events = yield* writeBeside(processed, beside, owners, within)
   memory?.wrote(events)
 }
 
@@ -61,12 +69,7 @@ function waves(work: readonly RunWork[]): RunWork[][] {
   return found
 }
 
-function* changeWave(
-  work: readonly RunWork[],
-  beside: Writable,
-  memory: RunMemory | undefined,
-  within: Within,
-): Steps<void> {
+function* changeWave(work: readonly RunWork[], last: Last, memory: RunMemory | undefined, within: Within): Steps<void> {
   const keys = work.map(({ key }) => key)
   const locked = yield each(selectRuns, keys.map(valuesOf))
   const byKey = new Map([...locked, ...(yield* reviveRuns(keys, locked, within))].map(row => [nameOf(keyOf(row)), row]))
@@ -80,7 +83,7 @@ function* changeWave(
     const row = jobs === 'all' ? byKey.get(nameOf(key)) : undefined
     return row && idOf(row)
   }
-  for (const slice of yield* slicesOf(left, whole)) yield* changeSlice(slice, byKey, beside, memory, within)
+  for (const slice of yield* slicesOf(left, whole)) yield* changeSlice(slice, byKey, last, memory, within)
 }
 
 // All replicas lock in the same order, so that there is no deadlock.
@@ -117,7 +120,7 @@ function* reviveRuns(keys: readonly RunKey[], rows: readonly Row[], within: With
 function* changeSlice(
   work: readonly RunWork[],
   byKey: ReadonlyMap<string, Row>,
-  beside: Writable,
+  { beside, owners }: Last,
   memory: RunMemory | undefined,
   within: Within,
 ): Steps<void> {
@@ -148,6 +151,10 @@ function* changeSlice(
     insertListings,
     listed.flatMap(({ id, change }) => listingRow(id, change.run, now)),
   )
+  for (const { known, change } of written) {
+    const { run } = change
+    if (known === undefined || known.run.project.facts.path !== run.project.facts.path) owners.push(ownerOfRun(run))
+  }
   const chunks = yield* writeJobsAndChunks(written, ids, within)
   memory?.wrote(chunks)
   for (const { id, change } of changes) yield* addLateReads(id, change.lateReads ?? [], now, damaged)

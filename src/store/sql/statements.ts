@@ -23,6 +23,8 @@ export interface Statements {
   readonly damaged: DamagedRows
   /** The end of a SELECT within a change that skips rows that another replica has locked. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED'
+  /** A subquery of the numbers in a JSON array. */
+  readonly listed: (place: string) => string
   /** The full path of the project of a row of `runs`; null if it is unknown. */
   readonly pathOfRun: string
 }

@@ -3,6 +3,7 @@ import { bytes, number, record, text, word } from './columns.ts'
 import { hasHash, packHashes } from './hash-set.ts'
 import { places, type Statements } from './statements.ts'
 import { testReads } from './test-reads.ts'
+import { unbounded } from './reading.ts'
 import { testMemoryBytes } from '../ports/test-memory.ts'
 import type { RememberedReport, TestMemory } from '../ports/test-memory.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
@@ -73,7 +74,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
     insertFlakyJobs,
     [...failedJobs.values()]
       .filter(one => one.lostMs > 0)
-      .map(one => [instance, one.jobId, project, endedAt, one.lostMs]),
+      .map(one => [instance, one.jobId, projectId, project, endedAt, one.lostMs]),
   )
   return { flaky: flaky.map(shown), forgotten: yield* forgetBeyond(instance, projectId, limit) }
 }
@@ -189,9 +190,9 @@ const addLost = forRows(
    WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4 AND test = ?5`,
 )
 const insertFlakyJobs = forRows(
-  ['text', 'bigint', 'text', 'bigint', 'bigint'],
+  ['text', 'bigint', 'bigint', 'text', 'bigint', 'bigint'],
   ({ rows }) => `
-  INSERT INTO flaky_jobs (instance, job_id, project, found_at, lost_ms) ${rows}
+  INSERT INTO flaky_jobs (instance, job_id, project_id, project, found_at, lost_ms) ${rows}
   ON CONFLICT (instance, job_id) DO UPDATE SET
     found_at = CASE WHEN excluded.found_at > flaky_jobs.found_at THEN excluded.found_at ELSE flaky_jobs.found_at END`,
 )
@@ -225,7 +226,7 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),
-    ...testReads(sql),
+    ...testReads(unbounded(sql)),
     prune: async (before, limit) => {
       const reports = await sql.change(
         `DELETE FROM test_reports WHERE id IN

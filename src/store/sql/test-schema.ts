@@ -9,6 +9,7 @@ export const flakyJobs = `
   CREATE TABLE flaky_jobs (
     instance   text   NOT NULL,
     job_id     bigint NOT NULL,
+    project_id bigint NOT NULL,
     project    text   NOT NULL,
     -- When the last such test of the job was found.
     found_at   bigint NOT NULL,
@@ -16,11 +17,11 @@ export const flakyJobs = `
     PRIMARY KEY (instance, job_id)
   );
   CREATE INDEX flaky_jobs_by_time ON flaky_jobs (found_at);
-  INSERT INTO flaky_jobs (instance, job_id, project, found_at, lost_ms)
-  SELECT r.instance, r.job_id, r.project, max(f.found_at), r.lost_ms FROM flaky_tests f
+  INSERT INTO flaky_jobs (instance, job_id, project_id, project, found_at, lost_ms)
+  SELECT r.instance, r.job_id, r.project_id, r.project, max(f.found_at), r.lost_ms FROM flaky_tests f
     JOIN test_reports r ON r.instance = f.instance AND r.project_id = f.project_id AND r.job = f.job AND r.revision = f.revision
     JOIN test_cases c ON c.report_id = r.id AND c.kind = 'failed' AND c.test = f.test
-  WHERE r.lost_ms > 0 GROUP BY r.instance, r.job_id, r.project, r.lost_ms;
+  WHERE r.lost_ms > 0 GROUP BY r.instance, r.job_id, r.project_id, r.project, r.lost_ms;
 `
 
 export function testSchema({ id, bytes, byKey }: Dialect): string {

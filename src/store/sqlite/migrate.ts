@@ -3,6 +3,7 @@
 import { StoreError } from '../../lib/fault.ts'
 import { flakyJobs } from '../sql/test-schema.ts'
 import { leaveOldSchema, namesOfTotals, schemaOf } from '../sql/schema.ts'
+import { ownersSchema } from '../sql/owners.ts'
 import type { DatabaseSync } from 'node:sqlite'
 
 const tables = schemaOf({
@@ -50,6 +51,10 @@ export const sqliteMigrations: readonly string[] = [
   `,
   namesOfTotals,
   flakyJobs,
+  ownersSchema({
+    id: 'INTEGER PRIMARY KEY',
+    groupOf: `CASE WHEN json_valid(c.content) THEN json_extract(c.content, '$.group') END`,
+  }),
 ]
 
 /** All missing steps in one transaction. Throws StoreError for a file that is more than one version newer. `steps`: other ones, for tests. */

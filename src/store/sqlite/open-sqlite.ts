@@ -33,6 +33,7 @@ import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { operations } from '../sql/operations.ts'
+import { readsOn } from '../read-models/reads.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
@@ -161,12 +162,16 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   const { db } = waiting
   const recent = createRecentChunks(db.elapsed)
   const trends = sqliteTrendTaking(db, recent)
+  const sql = sqliteStatements(db)
+  const shared = operations(sql, options, trends)
+  const outbox = sqliteOutbox(db, recent, sending)
   return {
-    ...operations(sqliteStatements(db), options, trends),
+    ...shared,
     // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
     runs: sqliteRuns(waiting, recent),
-    outbox: sqliteOutbox(db, recent, sending),
+    outbox,
+    reads: readsOn(sql, outbox, shared.repositories),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     clockWasAhead: async () => db.wasAhead(),

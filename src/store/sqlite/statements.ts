@@ -13,6 +13,7 @@ export function sqliteStatements(db: Database): Statements {
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: '',
+    listed: place => `SELECT value FROM json_each(${place})`,
     pathOfRun: "json_extract(runs.project, '$.facts.path')",
   }
 }

@@ -25,7 +25,7 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
   const { key, project } = known
   const style = styleOf({ trace: known }, settings)
   const chunk = { key, project }
-  const custom = settings.projectPoints?.(project, 'merge_request')
+  const custom = settings.projectPoints?.(project, key.instance, 'merge_request')
   // All states, so that one which no change is in any more is sent with 0. They are joined if their attribute is dropped.
   const counts = new Map<string, Point>()
   for (const state of changeStates) {

@@ -106,7 +106,7 @@ function namesUnder(
 export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const { runs, jobs, since } = active
   const style = styleOf({ trace: active }, settings)
-  const custom = settings.projectPoints?.(active.project)
+  const custom = settings.projectPoints?.(active.project, active.key.instance)
   const waits = jobs.filter(({ state }) => state === 'pending')
   const waited = ({ oldest = now }: ActiveJobs): number => Math.max(0, now - oldest) / 1000
   const count = ({ count: value }: { readonly count: number }): number => value

@@ -42,7 +42,7 @@ export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySet
 /** The metrics in the order in which they were found, each once. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: found }, settings)
-  const custom = found.project && settings.projectPoints?.(found.project)
+  const custom = found.project && settings.projectPoints?.(found.project, found.instance)
   return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, all]) => {
     const head = headOf(metric, settings)
     const points = all.map(point => ({ ...point, attributes: { ...custom, ...styled(point.attributes, style) } }))

@@ -1,5 +1,5 @@
 // Folds refs for metrics, because a series for each ref is expensive in many backends.
-import picomatch from 'picomatch'
+import { globs } from '../../lib/chooser.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
 /** The refs that keep their names. `branches`: all except those of merge requests; `all`: these too; `default`: the default branch; or globs. */
@@ -38,6 +38,5 @@ export function changeRefs(
 function keeperOf(refs: MetricRefs): (ref: string, defaultBranch: string | undefined) => boolean {
   if (refs === 'branches' || refs === 'all') return () => true
   if (refs === 'default') return (ref, defaultBranch) => ref === defaultBranch
-  const matches = picomatch([...refs], { dot: true })
-  return ref => matches(ref)
+  return globs(refs)
 }

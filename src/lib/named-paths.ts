@@ -1,0 +1,31 @@
+// Whether a value that the platform computed, such as the result of a query, names a hidden project: by its path, a reference, or a URL. Pure.
+
+/** A run of characters that paths and URLs may consist of. */
+const word = /[^\s"'`´<>()[\]{}|\\,;:!?#&=@*…]+/gu
+
+export function namesAny(text: string, isHidden: (path: string) => boolean): boolean {
+  if (!text.includes('/') && !text.includes('%2')) return false
+  return (text.match(word) ?? []).some(found => pathsIn(found).some(isHidden))
+}
+
+/**
+ * The project paths that a word may contain. In a URL: what follows the host, with and without the first segment (which may be a
+ * relative root), up to `/-/…`, where the platform's own paths begin; and percent-encoded segments as in
+ * `/projects/team%2Fshop/pipelines`.
+ */
+function pathsIn(text: string): string[] {
+  const plain = decoded(text)
+  const [head = ''] = plain.split('/-/', 1)
+  const path = head.replace(/^\/\/[^/]*/, '').replace(/^\/+|(\.git)?[/.]*$/g, '')
+  const below = path.includes('/') && plain.startsWith('//') ? [path.slice(path.indexOf('/') + 1)] : []
+  const encoded = text.split('/').filter(part => /%2f/i.test(part))
+  return [path, ...below, ...encoded.map(decoded)].filter(one => one.includes('/'))
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

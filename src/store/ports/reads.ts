@@ -1,0 +1,33 @@
+// What people may read of a store, within their scope: nothing else of it reaches the pages, the JSON API, live updates and `/mcp`.
+import type { Changes } from './changes.ts'
+import type { Deployments } from './deployments.ts'
+import type { Incidents } from './incidents.ts'
+import type { DeadLetters } from './outbox.ts'
+import type { Readable, Repositories } from './repository.ts'
+import type { Runs } from './runs.ts'
+import type { TestMemory } from './test-memory.ts'
+import type { TrendViews } from './trends.ts'
+import type { Views } from './views.ts'
+
+/** The documents that pages show. */
+export const shownDocuments = [
+  ...(['polledProjects', 'ownPipelines', 'sweeps', 'hooks', 'backfills', 'budgets', 'refusedEndpoints'] as const),
+  ...(['journals', 'rotations', 'daemonReports'] as const),
+  ...(['regressions', 'inventoryStates', 'gaugeReadings', 'auditCursors', 'auditBackfills'] as const),
+] satisfies readonly (keyof Repositories)[]
+type ShownDocument = (typeof shownDocuments)[number]
+
+export interface ReadViews extends Omit<Views, 'trends'> {
+  readonly trends: Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'>
+}
+
+export interface Reads {
+  readonly views: ReadViews
+  readonly runs: Pick<Runs, 'get'>
+  readonly outbox: DeadLetters
+  readonly tests: Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'>
+  readonly deployments: Pick<Deployments, 'list' | 'current'>
+  readonly incidents: Pick<Incidents, 'opened' | 'open'>
+  readonly changes: Pick<Changes, 'list' | 'states'>
+  readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> }
+}

@@ -1,0 +1,91 @@
+// Runs the queries of what people see, each within a scope: a query without a place for the scope's condition does not compile.
+//
+// `{visible l}` in the text of a query stands for the condition that the row `l` belongs to what the scope sees, and `{visible event e}` for the same of a
+// row of `events`, which may be of no project. Without bounds it is no condition. Else it is one on the owners that the scope sees: their ids are found
+// in this process, where globs are matched, and handed to the query. They are found anew when an owner was added or has moved.
+import { everything, type Scope } from '../ports/scope.ts'
+import { ownerRow, selectOwners, selectOwnersVersion, type OwnerRow } from './owners.ts'
+import type { Ask, Statements, Value } from './statements.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Row } from './columns.ts'
+
+/** A query with a condition for its scope. */
+export type ScopedSql = `${string}{visible${string}}${string}`
+
+export interface Reading {
+  readonly scope: Scope
+  readonly ask: (sql: ScopedSql, values?: readonly Value[]) => Promise<Row[]>
+  /** The text and the values of such a statement, to be run by the caller. */
+  readonly scoped: (sql: ScopedSql, values: readonly Value[]) => Promise<[string, Value[]]>
+  /** Reads what belongs to rows that `ask` has found, by their ids. */
+  readonly byRow: Ask
+  /** The latest path of a project; undefined if it is unknown. */
+  readonly pathOf: (instance: string, projectId: number) => Promise<string | undefined>
+  readonly damaged: DamagedRows
+}
+
+interface Owners {
+  readonly version: string
+  readonly rows: readonly OwnerRow[]
+  readonly paths: ReadonlyMap<string, string>
+}
+
+/** How a store is read within each scope. */
+export function readings(sql: Statements): (scope: Scope) => Reading {
+  let known: Owners | undefined
+  const visible = new WeakMap<Scope, { readonly of: Owners; readonly ids: string }>()
+
+  async function owners(): Promise<Owners> {
+    const [row] = await sql.all(selectOwnersVersion)
+    const version = JSON.stringify(row)
+    if (known?.version === version) return known
+    const rows = (await sql.all(selectOwners)).map(ownerRow)
+    const paths = rows.flatMap(({ instance, projectId, path }) =>
+      projectId > 0 && path !== '' ? [[`${projectId} ${instance}`, path] as const] : [],
+    )
+    known = { version, rows, paths: new Map(paths) }
+    return known
+  }
+
+  /** Of the owners that the scope sees, as JSON. */
+  async function visibleIds(scope: Scope): Promise<string> {
+    const of = await owners()
+    const last = visible.get(scope)
+    if (last?.of === of) return last.ids
+    const ids = JSON.stringify(of.rows.filter(scope.sees).map(({ id }) => id))
+    visible.set(scope, { of, ids })
+    return ids
+  }
+
+  return scope => {
+    const scoped: Reading['scoped'] = async (text, values) => {
+      if (scope.bounds === 'none') return [text.replace(mark, 'TRUE'), [...values]]
+      const ids = sql.listed(`?${values.length + 1}`)
+      return [text.replace(mark, (_, ...of) => condition(of, ids)), [...values, await visibleIds(scope)]]
+    }
+    return {
+      scope,
+      scoped,
+      ask: async (text, values = []) => sql.all(...(await scoped(text, values))),
+      byRow: async (text, values) => sql.all(text, values),
+      pathOf: async (instance, projectId) => (await owners()).paths.get(`${projectId} ${instance}`),
+      damaged: sql.damaged,
+    }
+  }
+}
+
+export function unbounded(sql: Statements): Reading {
+  return readings(sql)(everything)
+}
+
+const mark = /\{visible(?: (event|path))?(?: ([\w.]+))?\}/g
+
+/** `of`: what the mark has. `ids`: selects the ids of the owners. */
+function condition([kind, name]: readonly unknown[], ids: string): string {
+  const row = typeof name === 'string' ? `${name}.` : ''
+  const among = (columns: string): string => `IN (SELECT ${columns} FROM owners WHERE id IN (${ids}))`
+  if (kind === 'path') return `${String(name)} ${among('path')}`
+  if (kind === 'event')
+    return `(${row}instance, coalesce(${row}project_id, 0), ${row}group_path) ${among('instance, project_id, group_path')}`
+  return `(${row}instance, ${row}project_id) ${among('instance, project_id')}`
+}
