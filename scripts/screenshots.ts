@@ -1,5 +1,5 @@
-// Takes the README's screenshots from the demo, into docs/images: `node scripts/screenshots.ts`. Needs Chromium, and some two
-// minutes: the demo must have something to show first.
+// Takes the screenshots of the documentation from the demo, into docs/images: `node scripts/screenshots.ts`. Needs Chromium, and some
+// two minutes: the demo must have something to show first.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'

@@ -16,7 +16,7 @@ export interface Terminal {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** The exit codes of every command, listed in the README. */
+/** The exit codes of every command, listed in docs/commands.md. */
 export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
 /**
