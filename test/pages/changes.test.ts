@@ -51,7 +51,7 @@ describe('changes', () => {
     const times = {
       open: 1,
       merged: 2,
-      timeToMerge: 3 * hour,
+      timeToMerge: 4 * hour,
       timeToApproval: 2 * hour,
       timeToFirstPipeline: 60_000,
       timeInMergeTrain: hour / 2,
