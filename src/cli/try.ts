@@ -2,7 +2,7 @@
 // its pages. It needs no webhook, exports nothing unless an endpoint is set, and leaves nothing behind unless asked.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { mkdir, mkdtemp } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +15,7 @@ import { configurationToKeep, hasEndpoint, platformSettings, trySettings } from 
 import { configuredClient } from './platform.ts'
 import { DaemonProcess, freePort, freePorts } from '../demo/daemon-process.ts'
 import { plainLine } from '../lib/plain-text.ts'
+import { makeFolder } from '../store/sqlite/private-place.ts'
 import { misuse } from './command-line.ts'
 import { noticeShape } from '../pages/overview/notices.ts'
 import { openBrowser } from './open-browser.ts'
@@ -118,7 +119,7 @@ async function storeFolder(keep: string | undefined): Promise<string> {
   if (keep === undefined) return mkdtemp(path.join(tmpdir(), 'pipespan-try-'))
   const folder = path.resolve(keep)
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     return folder
   } catch (cause) {
     const { code = 'unknown error' } = cause as NodeJS.ErrnoException

@@ -96,7 +96,13 @@ function sqliteFile(rest: string): StoreUrl | Wrong | undefined {
     return { what: 'An in-memory store would lose acknowledged deliveries.', remedy: 'Write sqlite: and a file path.' }
   }
   const path = rest.replace(/^\/\/(?=\/)/, '')
-  return path === '' || path.startsWith('//') ? undefined : { engine: 'sqlite', path }
+  if (path === '' || path.startsWith('//') || path.includes('\0')) return undefined
+  if (!/(?:^|\/)\.{0,2}$/.test(path)) return { engine: 'sqlite', path }
+  const folder = path.endsWith('/') ? path : `${path}/`
+  return {
+    what: `${quoted(`sqlite:${path}`)} is a folder.`,
+    remedy: `Write a file in it, such as sqlite:${folder}pipespan.db.`,
+  }
 }
 
 /** The path under which a reverse proxy publishes the daemon, without a slash at its end; empty at the root. */

@@ -184,7 +184,7 @@ it('2: finds a store that cannot be created', async () => {
   await finds({
     check: 'store',
     level: 'failure',
-    what: `The store ${folder}/file/p.db cannot be created: this user cannot write to ${folder}/file.`,
+    what: `The store ${folder}/file/p.db cannot be created: ${folder}/file is not a folder.`,
     remedy: 'Set PIPESPAN_STORE_URL to a file in a writable folder.',
   })
 })

@@ -1,9 +1,10 @@
 // Checks of the store: whether it takes writes, how full it is, and whose pipelines it holds.
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import path from 'node:path'
+import { existsSync } from 'node:fs'
 import { broken, reportOf, type Finding } from './finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { openStore } from '../../store/open-store.ts'
+import { provePlace } from '../../store/sqlite/place-fault.ts'
+import { storeFile } from '../../store/sqlite/store-file.ts'
 import type { Config } from '../../config/options.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
@@ -41,18 +42,11 @@ function roomOf(fullness: number, maxSize: number): Finding {
 }
 
 function notYet(file: string): Finding {
-  let folder = path.dirname(path.resolve(file))
-  while (!existsSync(folder)) folder = path.dirname(folder)
   try {
-    if (!statSync(folder).isDirectory()) throw new Error('not a folder')
-    accessSync(folder, constants.W_OK)
+    provePlace(storeFile(file))
     return report('fine', `There is no store at ${file} yet; the daemon creates it.`)
-  } catch {
-    return report(
-      'failure',
-      `The store ${file} cannot be created: this user cannot write to ${folder}.`,
-      'Set PIPESPAN_STORE_URL to a file in a writable folder.',
-    )
+  } catch (error) {
+    return broken(report, 'failure', error)
   }
 }
 

@@ -1,13 +1,14 @@
 // The folder of a setup: only its owner may write to it, and one setup at a time works in it.
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../../lib/fault.ts'
+import { makeFolder } from '../../store/sqlite/private-place.ts'
 import { tryLock, type FileLock } from '../../tokens/file-lock.ts'
 
 /** Creates and locks it. Throws a ConfigError if others can write to it (they could plant a secret), or another setup works in it. */
 export async function takeFolder(folder: string): Promise<FileLock> {
   const lock = await onDisk(folder, async () => {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     const { mode, uid } = await stat(folder)
     const own = process.getuid?.() ?? uid
     if ((mode & 0o022) !== 0 || (own !== 0 && uid !== own)) {

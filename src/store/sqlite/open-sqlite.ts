@@ -23,6 +23,7 @@ import { deliveryProgress } from './deliveries/progress.ts'
 import { filesLeftBehind } from './deliveries/left-behind.ts'
 import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from './private-place.ts'
+import { placeFault } from './place-fault.ts'
 import { proveReadable } from './deliveries/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqlitePruning } from './pruning.ts'
@@ -63,7 +64,7 @@ export function openSqlite(file: string, options: StoreOptions, positions = deli
   } catch (error) {
     db?.close()
     lock.release()
-    throw error
+    throw placeFault(real, error)
   }
 }
 
@@ -96,8 +97,12 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
 }
 
 function lockedFile(file: string): { readonly real: string; readonly lock: ReturnType<typeof lockForServing> } {
-  makeFolder(path.dirname(storeFile(file)))
   const real = storeFile(file)
+  try {
+    makeFolder(path.dirname(real))
+  } catch (error) {
+    throw placeFault(real, error)
+  }
   return { real, lock: lockForServing(real) }
 }
 

@@ -28,13 +28,26 @@ export function makePrivateFolder(folder: string): void {
   chmodSync(folder, 0o700)
 }
 
-/** Creates it and its parents (0700) if they are missing. Throws what the file system throws. */
+/**
+ * Creates it and its parents (0700) if they are missing. Throws what the file system throws. Not by Node's `recursive`, which tries without end
+ * if a folder exists in which none can be created, such as /proc.
+ */
 export function makeFolder(folder: string): void {
   const wanted = path.resolve(folder)
-  const first = mkdirSync(wanted, { recursive: true, mode: 0o700 })
-  if (first === undefined) return
-  const top = path.dirname(path.resolve(first))
-  for (let made = wanted; made !== top; made = path.dirname(made)) syncFolder(path.dirname(made))
+  if (isFolder(wanted)) return
+  const parent = path.dirname(wanted)
+  if (parent !== wanted) makeFolder(parent)
+  try {
+    mkdirSync(wanted, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have been quicker.
+    if (!isFolder(wanted)) throw error
+  }
+  syncFolder(parent)
+}
+
+function isFolder(name: string): boolean {
+  return statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** Waits until its entries are on disk. */

@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './faults.ts'
 import { makePrivateFile } from './private-place.ts'
+import { placeFault } from './place-fault.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 interface ServeLock {
@@ -50,6 +51,8 @@ function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
 }
 
 function lockFault(file: string, cause: unknown): StoreError {
+  const fault = placeFault(file, cause)
+  if (fault !== cause && fault instanceof StoreError) return fault
   return new StoreError(
     `The store ${file} cannot be opened: its lock cannot be taken: ${reasonOf(cause)}.`,
     'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.',

@@ -2,12 +2,16 @@
 // opened under one name only, whatever links lead to it.
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { placeFault, refuseFolder } from './place-fault.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { refuseSpecialFile } from './private-place.ts'
 
-/** The path without symbolic links. Throws StoreError if the file has hard links or is a mount point itself. */
+/** What is created beside the store has at most so many characters more. */
+const longestEnding = '-deliveries'
+
+/** The path without symbolic links. Throws StoreError if no store can be there, or if the file has hard links or is a mount point itself. */
 export function storeFile(file: string): string {
-  const real = withoutLinks(path.resolve(file))
+  const real = realFile(path.resolve(file))
   refuseSpecialFile(real)
   const names = statSync(real, { throwIfNoEntry: false })?.nlink ?? 1
   if (names > 1) {
@@ -23,6 +27,17 @@ export function storeFile(file: string): string {
     )
   }
   return real
+}
+
+function realFile(file: string): string {
+  try {
+    const real = withoutLinks(file)
+    refuseFolder(real)
+    lstatSync(`${real}${longestEnding}`, { throwIfNoEntry: false })
+    return real
+  } catch (error) {
+    throw placeFault(file, error)
+  }
 }
 
 /** Also for a file that does not exist yet. */
