@@ -28,7 +28,8 @@ export async function notify(name: string, config: Config, terminal: Terminal): 
     const answer = await http.post(destination.encode([chunk]), undefined, new AbortController().signal, values)
     const verdict = verdictOf(answer, signal, Date.now())
     if (verdict.as === 'delivered') {
-      print(terminal, `${name} has accepted a test message.`)
+      const remark = verdict.message === undefined ? '' : ` (${plainLine(verdict.message)})`
+      print(terminal, `${name} has accepted a test message${remark}.`)
       return exitCode.done
     }
     complain(

@@ -2,6 +2,7 @@
 import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attribute-rule-checks.ts'
+import { doubtfulEndpoints } from './endpoint-checks.ts'
 import { wrongHeaderTemplates } from './header-template-checks.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
@@ -220,6 +221,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     () => nothingExported(config, sourceOf('observability.export')),
     () => silentNotifications(config),
     () => exceeding(config),
+    () => doubtfulEndpoints(config, sourceOf),
     () => idleAttributeRules(config, sourceOf),
     () => unknownGrouping(config, sourceOf),
     () => meetingPlatforms(config),

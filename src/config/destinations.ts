@@ -129,6 +129,6 @@ function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): Config
 /** The URL of one signal below a general endpoint: `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the specification says for the general endpoint. */
 export function withPath(endpoint: string, signal: Signal): string {
   const url = new URL(endpoint)
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal}`
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/${signal}`
   return url.href
 }

@@ -1,6 +1,7 @@
 // Extracts a backend's message from the body of its answer, as one short line: from a google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
 import { briefly } from '../lib/brief-text.ts'
+import { isBinary, isHtml } from '../lib/web-page.ts'
 
 /** Longer messages are cut. */
 const longest = 300
@@ -24,16 +25,8 @@ export function isJson(contentType: string | undefined): boolean {
   return /^application\/([\w.-]+\+)?json\b/i.test(contentType ?? '')
 }
 
-export function isWebPage(contentType: string | undefined): boolean {
-  return /^(text\/html|application\/xhtml)/i.test(contentType ?? '')
-}
-
 function isProtobuf(contentType: string | undefined): boolean {
   return /^application\/(x-|vnd\.google\.)?protobuf\b/i.test(contentType ?? '')
-}
-
-function isBinary(text: string): boolean {
-  return /[^\P{Cc}\t\r\n]|\uFFFD/u.test(text)
 }
 
 /**
@@ -55,7 +48,7 @@ function rpcMessage(body: Uint8Array): string | undefined {
 }
 
 function textMessage(text: string, contentType: string | undefined): string {
-  if (isWebPage(contentType) || /^\s*<(!doctype|html|head|body)/i.test(text)) return pageMessage(text)
+  if (isHtml(contentType) || /^\s*<(!doctype|html|head|body)/i.test(text)) return pageMessage(text)
   try {
     return jsonMessage(JSON.parse(text)) ?? text
   } catch {

@@ -18,7 +18,8 @@
 //   401, 403, after the token was read again     unauthorized  credentials  back-off up to 60 s; ends when the token changes
 //   400, 413, 422 for every single item of a     unacceptable  queue        back-off up to 60 s
 //     batch, and nothing accepted since start
-//   no connection, time-out, 3xx, 404, 429, 5xx  unavailable   queue        Retry-After, else back-off up to 5 min
+//   no connection, time-out, 3xx, 404, 429, 5xx, unavailable   queue        Retry-After, else back-off up to 5 min
+//     a web page, gRPC
 //
 // The answer to a request that began before its circuit tripped is not news: ten requests that fail together are one failure, and
 // one of them that succeeds does not end the pause. Only its Retry-After counts.

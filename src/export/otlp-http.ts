@@ -4,7 +4,8 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { filled } from '../lib/template.ts'
 import { after } from '../lib/timer.ts'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
-import { strangerBy } from '../lib/stranger.ts'
+import { isGrpcPort } from '../lib/otlp-grpc.ts'
+import { speaksHttp2, strangerBy } from '../lib/stranger.ts'
 import { version } from '../lib/version.ts'
 import type { Answer } from './verdict.ts'
 import type { Endpoint, HeaderValues, Proxies, TlsFiles } from './destination.ts'
@@ -113,14 +114,14 @@ function exchange(
     let over = false
 
     /** A status that has arrived counts, even if the body is incomplete. */
-    function finish(reason: string): void {
+    function finish(reason: string, grpcBy?: 'frames' | 'port'): void {
       if (over) return
       over = true
       timer.stop()
       stop.removeEventListener('abort', onStop)
       resolve(
         head === undefined
-          ? { kind: 'failed', reason, outcomeUnknown: begun !== undefined }
+          ? { kind: 'failed', reason, outcomeUnknown: begun !== undefined, grpcBy }
           : { kind: 'answered', ...head, body: Buffer.concat(chunks) },
       )
     }
@@ -164,13 +165,18 @@ function exchange(
         else chunks.push(chunk)
       },
       onResponseEnd: () => finish('no answer'),
-      onResponseError: (_controller, error) => finish(networkReason(error)),
+      onResponseError: (_controller, error) => finish(networkReason(error), grpcBy(error, String(request.origin))),
     })
   })
 }
 
 function first(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
+}
+
+function grpcBy(error: unknown, origin: string): 'frames' | 'port' | undefined {
+  if (speaksHttp2(error)) return 'frames'
+  return isGrpcPort(origin) && strangerBy(error) !== undefined ? 'port' : undefined
 }
 
 /** If several addresses were tried, the first error says most. */

@@ -7,7 +7,9 @@ import {
   ProtobufMetricsSerializer,
   ProtobufTraceSerializer,
 } from '@opentelemetry/otlp-transformer'
-import { isJson, isWebPage, shorten, messageOf } from './backend-message.ts'
+import { isJson, shorten, messageOf } from './backend-message.ts'
+import { isGrpc, isOtlpGrpc, isRefusedByGrpc, useOtlpHttp } from '../lib/otlp-grpc.ts'
+import { isWebPage } from '../lib/web-page.ts'
 import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
@@ -32,6 +34,8 @@ export type Answer =
       readonly reason: string
       /** The request was under way: the backend may have taken it. */
       readonly outcomeUnknown: boolean
+      /** Why it is taken for gRPC: it answered with frames of HTTP/2; or it speaks no HTTP/1.1, and has gRPC's port. */
+      readonly grpcBy?: 'frames' | 'port' | undefined
     }
 
 /** `message`: the backend's own, shortened, or the meaning of the status. */
@@ -63,15 +67,14 @@ export type Unauthorized = Refusal<'unauthorized'>
 export type Unacceptable = Refusal<'unacceptable'>
 
 /**
- * 2xx is delivered, 401 and 403 are about the credentials, 400, 413 and 422 about the content. All else is sent again later, redirects and 404
- * included: an operator can fix them.
+ * 2xx is delivered, unless a web page or gRPC answers: then the request has reached something else. 401 and 403 are about the credentials, 400, 413
+ * and 422 about the content. All else is sent again later, redirects and 404 included: an operator can fix them.
  */
 export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
-  if (answer.kind === 'failed') {
-    const message = shorten(answer.reason) ?? 'no answer'
-    return { as: 'later', kind: 'unreachable', message, outcomeUnknown: answer.outcomeUnknown }
-  }
+  if (answer.kind === 'failed') return failedBy(answer, signal)
   const { status, body, contentType } = answer
+  const another = signal === 'notifications' ? undefined : anotherBy(answer)
+  if (another !== undefined) return { as: 'later', kind: 'other', status, message: another, outcomeUnknown: false }
   if (status >= 200 && status < 300) return deliveredBy(answer, signal)
   const message = messageOf(body, contentType) ?? STATUS_CODES[status] ?? 'no reason given'
   if (status === 401 || status === 403) return { as: 'unauthorized', status, message }
@@ -97,14 +100,31 @@ export function blames(verdict: Later): boolean {
   return verdict.kind === 'server' || verdict.outcomeUnknown
 }
 
-function deliveredBy(
-  answer: Extract<Answer, { kind: 'answered' }>,
-  signal: Signal,
-): Extract<Verdict, { as: 'delivered' }> {
-  if (signal !== 'notifications' && isWebPage(answer.contentType)) {
-    const message = `HTTP ${answer.status} came with a web page: the endpoint may not be an OTLP receiver`
-    return { as: 'delivered', rejected: 0, message }
+function failedBy({ reason, outcomeUnknown, grpcBy }: Extract<Answer, { kind: 'failed' }>, signal: Signal): Later {
+  const why = shorten(reason) ?? 'no answer'
+  if (grpcBy === undefined || signal === 'notifications')
+    return { as: 'later', kind: 'unreachable', message: why, outcomeUnknown }
+  if (grpcBy === 'port') {
+    const message = `${why}; it has the port of OTLP/gRPC, and ${useOtlpHttp}`
+    return { as: 'later', kind: 'other', message, outcomeUnknown }
   }
+  return { as: 'later', kind: 'other', message: isOtlpGrpc, outcomeUnknown: false }
+}
+
+type Answered = Extract<Answer, { kind: 'answered' }>
+
+/** What answered that is no OTLP receiver. Statuses other than 2xx have their own verdicts, whoever sends them. */
+function anotherBy({ status, body, contentType }: Answered): string | undefined {
+  if (isGrpc(contentType) || (status >= 400 && isRefusedByGrpc(messageOf(body, contentType)))) return isOtlpGrpc
+  if (status < 200 || status >= 300 || !isWebPage(body, contentType)) return undefined
+  const title = messageOf(body, 'text/html')
+  return `a web page answered, and no OTLP receiver${title === undefined ? '' : `: ${title}`}`
+}
+
+function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: 'delivered' }> {
+  // It may be how the receiver of a message says that it has it. People must not get it again and again.
+  if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
+    return { as: 'delivered', rejected: 0, message: 'a web page answered: check that the address is the receiver’s' }
   const { rejected, text } = partialSuccess(answer, signal)
   const message = shorten(text)
   return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }

@@ -1,7 +1,9 @@
 // Tests whether the OTLP endpoint accepts a token, by an empty export with that token.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../lib/secret.ts'
+import { isGrpc, isOtlpGrpc } from '../lib/otlp-grpc.ts'
 import { isSendable, send } from './request.ts'
+import { isWebPage } from '../lib/web-page.ts'
 
 export interface ProofOptions {
   /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */
@@ -46,7 +48,11 @@ export function createProver({ url, headers = {}, dispatcher, timeoutMs }: Proof
     })
     if (answer.kind === 'failed') return { kind: 'unclear', reason: answer.reason }
     const { status } = answer
-    if (status >= 200 && status < 300) return { kind: 'accepted' }
+    if (isGrpc(answer.contentType)) return { kind: 'unclear', reason: isOtlpGrpc }
+    if (status >= 200 && status < 300) {
+      const isPage = isWebPage(Buffer.from(answer.text), answer.contentType)
+      return isPage ? { kind: 'unclear', reason: 'a web page answered, and no OTLP receiver' } : { kind: 'accepted' }
+    }
     if (status === 401 || status === 403) return { kind: 'refused', status }
     return { kind: 'unclear', reason: `the endpoint answered ${status}` }
   }

@@ -484,9 +484,10 @@ it('15: finds an endpoint that is no OTLP receiver', async () => {
   const { code, reported } = await examined()
   expect(code).toBe(2)
   expect(reported).toMatchObject([
+    { check: 'configuration', what: expect.stringContaining('The paths of the signals are appended') as string },
     { check: 'export', remedy: 'Check the endpoint: a base URL without /v1/…, usually on port 4318.' },
   ])
-  expect(reported[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
+  expect(reported[1]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
 })
 
 it('16: finds a certificate of an unknown authority', async () => {

@@ -45,6 +45,62 @@ describe('endpoints, as the OpenTelemetry specification says', () => {
   })
 })
 
+describe('endpoints that are probably not what was meant', () => {
+  const doubled = (to: string, meant: string): string =>
+    `The paths of the signals are appended to it: traces go to ${to}. Write ${meant}.`
+  const unchanged = (meant: string): string =>
+    `It is used unchanged: nothing is appended, and traces usually go to /v1/traces. Write ${meant}.`
+  const grpc = (port: number): string =>
+    `By its port ${port}, this is OTLP/gRPC; OTLP/HTTP usually listens at 4318. Use the port of OTLP/HTTP.`
+  const general = 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  const own = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+
+  const warningsOf = (env: Environment, yaml?: string): readonly string[] =>
+    good({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...env }, yaml).warnings
+
+  it.each([
+    [general, 'http://c:4318/v1/traces', doubled('http://c:4318/v1/traces/v1/traces', 'http://c:4318')],
+    [general, 'http://c:4318/v1/metrics//', doubled('http://c:4318/v1/metrics/v1/traces', 'http://c:4318')],
+    [general, 'https://c/otlp/V1/Logs?key=k', doubled('https://c/otlp/V1/Logs/v1/traces', 'https://c/otlp')],
+    [general, 'https://c/v1/traces/v1/traces', doubled('https://c/v1/traces/v1/traces/v1/traces', 'https://c')],
+    [general, 'https://c/v1', doubled('https://c/v1/v1/traces', 'https://c')],
+    [general, 'http://c:4317', grpc(4317)],
+    [general, 'https://c:14317/', grpc(14317)],
+    ['PIPESPAN_SELF_OTLP_ENDPOINT', 'http://c/v1/traces', doubled('http://c/v1/traces/v1/traces', 'http://c')],
+    [own, 'http://c:4318', unchanged('http://c:4318/v1/traces')],
+    [own, 'http://c:4318/', unchanged('http://c:4318/v1/traces')],
+    [own, 'http://c:4318/v1/traces/', unchanged('http://c:4318/v1/traces')],
+    [own, 'http://c:4318/v1/metrics', unchanged('http://c:4318/v1/traces')],
+    [own, 'http://c:4318/v1/traces/v1/traces', unchanged('http://c:4318/v1/traces')],
+    [own, 'http://c:4318/otlp/v1', unchanged('http://c:4318/otlp/v1/traces')],
+    [own, 'http://c:4317/v1/traces', grpc(4317)],
+  ])('are named by a warning: %s=%s', (variable, url, warning) => {
+    expect(warningsOf({ [variable]: url })).toEqual([`${variable}: ${warning}`])
+  })
+
+  it('are named by their place in the file', () => {
+    const yaml = 'destinations: [{ name: second, endpoint: "https://c/v1/logs", signals: [logs] }]'
+    const warning = expect.stringMatching(/:1:\d+: destinations\[0\]\.endpoint: The paths of the signals/) as string
+    expect(warningsOf({}, yaml)).toEqual([warning])
+  })
+
+  it.each([
+    [general, 'http://c:4318/otlp/'],
+    [general, 'https://c/v1/otlp'],
+    [own, 'http://c:4318/v1/traces'],
+    [own, 'https://c/api/v2/otlp/v1/traces?key=k'],
+    [own, 'https://c/v2/trace/otlp'],
+  ])('are not suspected: %s=%s', (variable, url) => {
+    expect(warningsOf({ [variable]: url })).toEqual([])
+  })
+
+  it('lose all slashes at the end of a general one', () => {
+    expect(urls({ [general]: 'http://c/otlp//', SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual([
+      'default logs http://c/otlp/v1/logs',
+    ])
+  })
+})
+
 describe('several destinations', () => {
   const second = [
     'second traces https://two.example.com/otlp/v1/traces',

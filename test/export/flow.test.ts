@@ -42,6 +42,25 @@ describe('exports', () => {
     })
   })
 
+  it('wait while the login page of a proxy answers 200 in place of the backend, and all of them arrive afterwards', async () => {
+    await bench.enqueue(range(1, 30))
+    const page = '<!doctype html><title>Sign in</title>'
+    let isLoggedOut = true
+    backend.behave = () =>
+      isLoggedOut ? { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: page } : ok
+    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 20, max: 80 } } })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length >= 3)
+    const queue = await queueOf(exporter)
+    expect(queue).toMatchObject({ cause: 'unavailable', pending: 30, counters: { delivered: 0, rejected: 0 } })
+    expect(queue.lastError?.message).toBe('a web page answered, and no OTLP receiver: Sign in')
+    isLoggedOut = false
+    const before = backend.requests.length
+    await backend.until(({ requests }) => requests.slice(before).flatMap(({ ids }) => ids).length >= 30)
+    await exporter.flush(maxWaitMs)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 30 } })
+  })
+
   it('are sent as soon as they are pending and the queue is woken', async () => {
     // No rest ends by itself.
     const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)

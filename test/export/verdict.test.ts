@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
+import { gzipSync } from 'node:zlib'
 import { partialSuccess, rpcStatus } from './backend.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { blames, sentenceOf, verdictOf, type Answer, type Verdict } from '../../src/export/verdict.ts'
@@ -137,22 +138,91 @@ describe('a partial success', () => {
     })
   })
 
-  it('never turns a 2xx into anything else, whatever the body', () => {
+  it('never turns a 2xx into anything else, whatever its length, and whatever else the body is that is no page', () => {
+    const types = fc.constantFrom('application/x-protobuf', 'application/octet-stream', undefined)
     fc.assert(
-      fc.property(
-        fc.uint8Array({ maxLength: 200 }),
-        fc.constantFrom('application/x-protobuf', 'application/json', 'text/plain', undefined),
-        (body, contentType) => {
-          const verdict = judge(200, { body, contentType })
-          expect(verdict.as).toBe('delivered')
-          if (verdict.as === 'delivered') expect(Number.isSafeInteger(verdict.rejected)).toBe(true)
-        },
-      ),
+      fc.property(fc.nat(), fc.string({ maxLength: 80 }), types, (rejected, message, contentType) => {
+        const body = partialSuccess(rejected, message).body as Uint8Array
+        expect(judge(200, { body, contentType })).toMatchObject({ as: 'delivered', rejected })
+      }),
+    )
+    const anyType = fc.constantFrom('application/x-protobuf', 'application/json', 'text/plain', undefined)
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), anyType, (body, contentType) => {
+        fc.pre(!body.includes(0x3c))
+        const verdict = judge(200, { body, contentType })
+        expect(verdict.as).toBe('delivered')
+        if (verdict.as === 'delivered') expect(Number.isSafeInteger(verdict.rejected)).toBe(true)
+      }),
     )
   })
+})
 
-  it('is not assumed for a web page, which is reported', () => {
-    const verdict = judge(200, { body: Buffer.from('<html></html>'), contentType: 'text/html; charset=utf-8' })
+describe('a 2xx of something else than an OTLP receiver', () => {
+  const page = '<!DOCTYPE html><html><head><title>Sign in · Example</title></head><body>…</body></html>'
+
+  it.each([
+    ['a page', page, 'text/html; charset=utf-8'],
+    ['a page without a type', page, undefined],
+    ['a page called text', page, 'text/plain'],
+    ['a page called protobuf', page, 'application/x-protobuf'],
+    ['a page after a byte order mark and blank lines', `\uFEFF\r\n\n ${page}`, 'text/html'],
+    ['a page that begins with a comment', `<!-- login -->${page}`, undefined],
+    ['a page in capitals', page.toUpperCase(), 'TEXT/HTML'],
+    ['XHTML', `<?xml version="1.0"?>${page}`, 'application/xhtml+xml'],
+    ['a piece of a page after text', 'Please <a href="/login">log in</a>.', 'text/html'],
+    ['a page in UTF-16', Buffer.from(page, 'utf16le'), 'text/html; charset=utf-16'],
+    ['a compressed page', gzipSync(page), 'text/html'],
+    ['XML of a store of objects', '<Error><Code>AccessDenied</Code></Error>', 'application/xml'],
+  ])('is sent again later: %s', (_, body, contentType) => {
+    for (const status of [200, 201, 202, 203]) {
+      const verdict = judge(status, { body: Buffer.from(body as string), contentType })
+      expect(verdict).toMatchObject({ as: 'later', kind: 'other', status, outcomeUnknown: false })
+      expect('message' in verdict && verdict.message).toMatch(/^a web page answered, and no OTLP receiver/)
+    }
+  })
+
+  it('is named by the title of its page', () => {
+    const verdict = judge(200, { body: Buffer.from(page), contentType: 'text/html' })
+    expect('message' in verdict && verdict.message).toContain('Sign in · Example')
+  })
+
+  it.each([
+    ['nothing', '', 'text/html; charset=utf-8'],
+    ['nothing without a type', '', undefined],
+    ['JSON', '{}', 'text/html; charset=utf-8'],
+    ['JSON with markup', '{"message":"<b>ok</b>"}', 'text/html'],
+    ['a word', 'OK', 'text/html; charset=utf-8'],
+    ['a word as text', 'ok\n', 'text/plain'],
+    ['a comparison', '1 < 2', 'text/plain'],
+  ])('is no page where a lax receiver answers %s', (_, body, contentType) => {
+    expect(judge(200, { body: Buffer.from(body), contentType })).toMatchObject({ as: 'delivered', rejected: 0 })
+  })
+
+  it.each([200, 400, 401, 415, 505])('is sent again later if gRPC answers, with the port that is meant: %i', status => {
+    for (const contentType of ['application/grpc', 'application/grpc+proto', 'application/grpc-web'])
+      expect(judge(status, { contentType })).toMatchObject({
+        ...{ as: 'later', kind: 'other', status },
+        message: 'this is OTLP/gRPC; OTLP/HTTP usually listens at 4318',
+      })
+  })
+
+  it.each([
+    [505, 'gRPC requires HTTP/2\n'],
+    [400, 'An HTTP/1.x request was sent to an HTTP/2 only endpoint.'],
+  ])('is sent again later if a server of gRPC refuses HTTP/1.1 with %i', (status, words) => {
+    const verdict = judge(status, { body: Buffer.from(words), contentType: 'text/plain' })
+    expect(verdict).toMatchObject({
+      as: 'later',
+      kind: 'other',
+      status,
+      message: expect.stringMatching(/4318$/) as string,
+    })
+  })
+
+  it('is a remark of the receiver of a message, which people must not get twice', () => {
+    const answer: Answer = { kind: 'answered', status: 200, contentType: 'text/html', body: Buffer.from(page) }
+    const verdict = verdictOf(answer, 'notifications', now)
     expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
     expect('message' in verdict && verdict.message).toMatch(/web page/)
   })

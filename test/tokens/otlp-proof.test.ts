@@ -1,6 +1,7 @@
 // Tests how the OTLP endpoint's answer to an empty export decides about a token.
 import { beforeEach, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
+import { createServer } from 'node:http'
+import { closeAfterTest, listen } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createProver } from '../../src/tokens/otlp-proof.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
@@ -39,6 +40,17 @@ it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)(
     expect(await prove(instance.add('pipespan').value, {}, timeoutMs)).toMatchObject({ kind: 'unclear' })
   },
 )
+
+it.each([
+  ['text/html; charset=utf-8', '<!doctype html><title>Sign in</title>', /web page/],
+  ['text/plain', '<html></html>', /web page/],
+  ['application/grpc', '', /OTLP\/gRPC/],
+])('decides nothing about the token if something else answers 200: %s', async (contentType, body, reason) => {
+  const proxy = createServer((_, answer) => answer.setHeader('content-type', contentType).end(body))
+  const url = `http://127.0.0.1:${await listen(proxy)}/v1/traces`
+  const proof = await createProver({ url, timeoutMs: 60_000 })(new Secret('any'))
+  expect(proof).toEqual({ kind: 'unclear', reason: expect.stringMatching(reason) as string })
+})
 
 it('does not send a token that is invalid in a header', async () => {
   const proof = await prove('two\nlines')

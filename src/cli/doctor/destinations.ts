@@ -140,6 +140,8 @@ function remedyOf(message: string): string {
     return 'Check the name in the endpoint, and that this machine can resolve it.'
   if (message.includes('ECONNREFUSED'))
     return 'Check host and port of the endpoint, and that the backend listens there.'
+  if (/closes the connection|is not HTTP/.test(message))
+    return 'Check the port: OTLP/HTTP usually listens at 4318, and OTLP/gRPC at 4317. Check the proxies on the way, too.'
   return 'Check the endpoint, the firewall and the proxies between here and there.'
 }
 
