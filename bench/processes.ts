@@ -61,7 +61,7 @@ export interface RunningDaemon extends Running {
   readonly file: string
   /** Milliseconds from the start of the process to its first good answer on /readyz. */
   readonly readyAfter: number
-  /** Ends it as an orchestrator would. Without it, it is killed in the end. Rejects if the daemon has not ended after 60 s. */
+  /** Ends it as an orchestrator would. Without it, it is killed in the end. Rejects if the daemon does not stop by itself within 60 s. */
   stop(): Promise<void>
 }
 
@@ -149,13 +149,20 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
 
+/** For a stop after SIGTERM. */
+const timeoutMs = 60_000
+
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
   child.kill(signal)
-  const killer = setTimeout(() => child.kill('SIGKILL'), 60_000)
-  const [code] = (await ended) as [number | null]
+  const since = performance.now()
+  const killer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+  const [code, endedBy] = (await ended) as [number | null, NodeJS.Signals | null]
   clearTimeout(killer)
   children.delete(child)
-  if (signal === 'SIGTERM' && code === null) throw new Error('the daemon had to be killed after 60 s')
+  if (signal === 'SIGKILL' || code === 0) return
+  const isLate = performance.now() - since >= timeoutMs
+  const what = isLate ? 'had to be killed after 60 s' : `ended with ${endedBy ?? String(code)} after SIGTERM`
+  throw new Error(`the daemon ${what}`)
 }

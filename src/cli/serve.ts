@@ -1,5 +1,4 @@
 // `pipespan serve`: the daemon until a signal ends it.
-import { once } from 'node:events'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { createLiveConfig } from '../app/live-config.ts'
@@ -18,6 +17,10 @@ import type { Log } from '../lib/log.ts'
 
 /** `file`: the configuration's, where the command line names one. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
+  // First of all: by default these signals end the process, and webhooks are accepted before the daemon has started completely.
+  const stopping = firstSignal()
+  let onHangup = (): void => undefined
+  process.on('SIGHUP', () => onHangup())
   const begun: { log?: Log } = {}
   const loading: LoadOptions<ProfileName> = {
     env: terminal.env,
@@ -37,9 +40,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   begun.log = log
   for (const warning of loaded.warnings) log.warn(warning)
   log.info({ version, node: process.versions.node }, 'pipespan starts')
-  // Handled all the time, even when there is nothing to reload: by default this signal ends the process.
-  let onHangup = (): void => undefined
-  process.on('SIGHUP', () => onHangup())
+  void stopping.then(signal => log.info({ signal }, 'stopping; send a second signal to exit immediately'))
   const live = createLiveConfig({ loaded, loading, log, now: () => Date.now() })
   let daemon: Daemon
   try {
@@ -64,13 +65,24 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     config.configWatch && path !== undefined && seen !== undefined
       ? watchConfig({ file: path, loaded: seen, log }, text => void live.reload(daemon, text))
       : undefined
-  const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
+  await stopping
   onHangup = () => undefined
   watching?.stop()
   collecting.stop()
-  log.info({ signal }, 'stopping; send a second signal to exit immediately')
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(exitCode.failed))
   await daemon.stop()
   log.info('stopped')
   return exitCode.done
+}
+
+/** Resolves with the first signal that asks for a stop. One during the start is obeyed after it. The second one exits at once. */
+async function firstSignal(): Promise<string> {
+  return new Promise(resolve => {
+    let isStopping = false
+    const onSignal = (signal: string): void => {
+      if (isStopping) process.exit(exitCode.failed)
+      isStopping = true
+      resolve(signal)
+    }
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, onSignal)
+  })
 }

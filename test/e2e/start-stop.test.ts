@@ -2,10 +2,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
 import { Daemon, ProgramProcess, run, webhookToken } from './daemon.ts'
 import { runCommand } from './run-command.ts'
 import { complete, differences } from './truth.ts'
@@ -157,6 +159,50 @@ describe('SIGHUP', () => {
 })
 
 describe('a stop', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s as soon as the daemon is ready, before the rest has started, keeps what was accepted',
+    async signal => {
+      const receiver = await startReceiver()
+      const { deliveries, truths } = makeLoad({ seed: 53, pipelines: 2, webhooks: 0, scenarios: ['small'] })
+      const [port = 0] = await freePorts(1)
+      const listens = { PIPESPAN_LISTEN: `127.0.0.1:${port}`, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
+      const daemon = Daemon.launch({ ...listens, PIPESPAN_SETTLE: '1ms' })
+      const url = `http://127.0.0.1:${port}`
+      const isReady = async (): Promise<boolean> =>
+        fetch(`${url}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      while (!(await isReady())) await setImmediate()
+      const answers = await Promise.all(
+        deliveries.map(async ({ body, kind }) => {
+          const headers = { 'content-type': 'application/json', ...pipelineHookOf(kind) }
+          return (await fetch(`${url}/webhooks`, { method: 'POST', body, headers })).status
+        }),
+      )
+      expect(new Set(answers)).toEqual(new Set([202]))
+      daemon.signal(signal)
+      expect(await daemon.process.ended).toEqual({ code: 0, signal: null })
+      await daemon.restart()
+      await receiver.until(complete(truths))
+      expect(differences(truths, receiver.spans)).toEqual([])
+    },
+  )
+
+  it('during the start ends the process by itself, and a second signal at once', async () => {
+    const first = Daemon.launch()
+    await first.process.logged('pipespan starts')
+    first.signal('SIGTERM')
+    expect(await first.process.ended).toEqual({ code: 0, signal: null })
+    const second = Daemon.launch()
+    await second.process.logged('pipespan starts')
+    second.signal('SIGHUP')
+    second.signal('SIGTERM')
+    await second.process.logged('send a second signal to exit immediately')
+    second.signal('SIGINT')
+    expect((await second.process.ended).signal).toBeNull()
+  })
+
   it('keeps unsettled runs in the store; the next daemon processes its inbox, exports everything due, and exits with 0 when stopped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 25, webhooks: 0, scenarios: ['small'] })
     const earlyIds = new Set(truths.slice(0, 5).map(({ id }) => id))
