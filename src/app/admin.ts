@@ -34,6 +34,7 @@ export async function startAdmin(
   const { basePath, trustProxy } = config
   const health = createHealth({
     proveWritable: async () => proveRoom(store),
+    isInPlace: () => store.isInPlace?.() ?? true,
     stopping: isStopping,
     now: () => elapsed(clock),
     log,

@@ -102,6 +102,7 @@ function serveIngress(port: MessagePort): void {
     const now = (): number => Date.now()
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),
+      isInPlace: () => store.isInPlace?.() ?? true,
       stopping: () => stopping,
       now: () => performance.now(),
       log,

@@ -24,6 +24,9 @@ export class DataError extends Fault {}
 /** The store accepts writes, but cannot read back what it accepted. */
 export class UnreadableError extends StoreError {}
 
+/** The files of the open store were removed or replaced: what is written would be lost. */
+export class StoreGone extends StoreError {}
+
 /** The body of a delivery cannot be decoded. */
 export class PayloadError extends Fault {}
 

@@ -60,6 +60,8 @@ export interface Observed extends ObservedParts {
   readonly counters: ReadonlyMap<string, number>
   /** The used share of the store's limit. */
   readonly fullness: number
+  /** As of the store. */
+  readonly isInPlace: boolean | undefined
   /** Damaged rows that were skipped since the start. */
   readonly damagedRows: number
   readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
@@ -69,7 +71,7 @@ export interface Observed extends ObservedParts {
 export interface Parts extends ObservedParts {
   readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }
-  readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged'>
+  readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged' | 'isInPlace'>
   /** Those of the connections, by name. */
   readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
 }
@@ -88,6 +90,7 @@ export async function observeParts(parts: Parts): Promise<Observed> {
   return {
     ...parts,
     ...{ now, inbox, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
+    isInPlace: store.isInPlace?.(),
     queues: [...queues, ...parts.flush.status()],
   }
 }

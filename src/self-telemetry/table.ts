@@ -41,6 +41,12 @@ const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 
 /** Bucket bounds in seconds, for waits of up to half a day. */
 const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
+/** Begin at 0, so that an alert notices the first ones. */
+const neverExported = [
+  ['pruned.unreadable_deliveries', 0],
+  ['pruned.unserved_exports', 0],
+] as const
+
 /** Not formatted by Prettier, which would need eight lines for each row instead of two or three. */
 // prettier-ignore
 export const observedMetrics = [
@@ -113,11 +119,13 @@ export const observedMetrics = [
     description: 'Series of pipelines beyond PIPESPAN_METRICS_SCRAPE_MAX_SERIES, which answers of `/metrics` left out: each counts in each answer.', points: ({ scrapes }) => [{ value: scrapes.leftOut }] },
   { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
     description: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', points: ({ fullness }) => [{ value: fullness }] },
+  { name: 'pipespan.store.in_place', type: 'gauge', unit: '1', attributes: [],
+    description: '1; 0 while the files of an SQLite store are not those that the daemon has opened, because they were removed or replaced: webhooks are refused with 503.', points: ({ isInPlace }) => one(isInPlace === undefined ? undefined : Number(isInPlace)) },
   { name: 'pipespan.store.damaged_rows', type: 'counter', unit: '{row}', attributes: [],
     description: 'Damaged rows of the store that were skipped; the log names each.', points: ({ damagedRows }) => [{ value: damagedRows }] },
   { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
-    description: 'Rows pruned from the store by age or size.',
-    points: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
+    description: 'Rows pruned from the store by age or size. Two kinds were accepted and never exported: `unreadable_deliveries`, and `unserved_exports` of destinations that are no longer configured.',
+    points: ({ counters }) => [...new Map([...neverExported, ...counters])].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
     description: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',
     points: ({ enricher }) => entries({ ...enricher?.counters }, outcome => ({ outcome })) },

@@ -12,6 +12,8 @@ const timeoutMs = 5_000
 export interface HealthOptions {
   /** Throws if the store does not accept writes. */
   readonly proveWritable: () => Promise<void>
+  /** False: the store's files were removed or replaced. Asked for each answer. Undefined: it has none. */
+  readonly isInPlace?: (() => boolean) | undefined
   /** Whether the daemon has begun to stop. */
   readonly stopping: () => boolean
   /** Milliseconds of a monotonic clock. */
@@ -47,6 +49,9 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
 
   async function readiness(): Promise<Readiness> {
     if (options.stopping()) return { ready: false, reason: 'The daemon is stopping.' }
+    if (options.isInPlace?.() === false) {
+      return { ready: false, reason: 'The file of the store was removed or replaced: put it back, or restart.' }
+    }
     if (last === undefined || now() - last.at >= believedFor) last = { at: now(), answer: ask() }
     return last.answer
   }

@@ -142,6 +142,7 @@ describe('the table of own metrics', () => {
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),
       fullness: 0.5,
+      isInPlace: true,
       damagedRows: 1,
       budgets: [{ platform: 'default', perMinute: 1, available: 1, pausedFor: 1_000 }],
       enricher: counting({ completed: 1, missed: 1, gone: 1, failed: 1 }),

@@ -103,6 +103,8 @@ export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'quar
 export interface InboxWriter extends Pick<Inbox, 'put'> {
   /** How many puts may run at the same time. */
   readonly concurrency: number
+  /** As of the store. */
+  isInPlace?(): boolean
   /** Throws StoreError when the store cannot write. */
   proveWritable(): Promise<void>
   close(): Promise<void>

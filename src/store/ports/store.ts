@@ -64,6 +64,8 @@ export interface Store {
   clockWasAhead(): Promise<number>
   /** Makes rows due whose time is impossibly distant, because a clock was ahead (`too-far-ahead.ts`). Returns how many. */
   bringBack(): Promise<number>
+  /** SQLite: false while its files are not those that were opened (`StoreGone`). Undefined: it has no files. */
+  isInPlace?(): boolean
   /** Writes and reads back a row; throws StoreError if that fails. */
   proveWritable(): Promise<void>
   /** Ends the leases of a crashed process. Only on SQLite, which one process serves; on PostgreSQL leases expire. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder, makePrivateFile } from './private-place.ts'
+import { alwaysInPlace, filesInPlace, type FilesInPlace } from './in-place.ts'
 import { openFault, schemaFault } from './faults.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { Log } from '../../lib/log.ts'
@@ -14,7 +15,7 @@ import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './mig
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
-export interface Database extends Transactions {
+export interface Database extends Transactions, FilesInPlace {
   /** A prepared statement, cached by its text. */
   readonly prepare: (sql: string) => StatementSync
   readonly now: () => number
@@ -62,17 +63,14 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
     return new DatabaseSync(file)
   })
   const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
-  return databaseOf(ready, busyTimeout.daemon, surroundings)
+  return databaseOf(ready, busyTimeout.daemon, surroundings, inMemory ? alwaysInPlace : filesInPlace(file))
 }
 
 /** Opens an existing file with a supported schema; never creates or migrates it. Throws StoreError with a remedy. */
 export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = connect(file, () => existing(file))
-  return databaseOf(
-    setUp(file, connection, ofConnection, () => refuseUnknownSchema(connection)),
-    busyTimeout.command,
-    surroundings,
-  )
+  const ready = setUp(file, connection, ofConnection, () => refuseUnknownSchema(connection))
+  return databaseOf(ready, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
 }
 
 /** True if the file exists and has this version's schema or a newer one. Throws StoreError with a remedy. */
@@ -137,7 +135,12 @@ function prepared(connection: DatabaseSync, sql: string): StatementSync {
   }
 }
 
-function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed = now, log }: Surroundings): Database {
+function databaseOf(
+  connection: DatabaseSync,
+  timeoutMs: number,
+  { now, elapsed = now, log }: Surroundings,
+  files: FilesInPlace,
+): Database {
   setBusyTimeout(connection, timeoutMs)
   const clock = followedClock()
   const statements = new Map<string, StatementSync>()
@@ -158,6 +161,8 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
     scrub()
   }
   function scrubNow(): void {
+    // A checkpoint would write pages of this store into what has its name now.
+    files.proveInPlace()
     try {
       // Without waiting: while another connection reads, the WAL cannot be truncated.
       setBusyTimeout(connection, 0)
@@ -190,6 +195,7 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
       const before = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       const kept = Math.floor((all - before) * keptFree)
       if (before <= kept) return 0
+      files.proveInPlace()
       connection.exec(`PRAGMA incremental_vacuum(${Math.min(pages, before - kept)})`)
       const left = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       // The file shrinks at a checkpoint. A passive one does not wait for readers.
@@ -197,6 +203,7 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
       return page * (before - left)
     },
     ...createTransactions(connection, timeoutMs),
+    ...files,
     scrub,
     close: () => {
       if (!connection.isOpen) return

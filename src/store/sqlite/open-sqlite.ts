@@ -124,7 +124,9 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
   }
   return {
     ...store,
+    isInPlace: () => db.isInPlace(),
     proveWritable: async () => {
+      db.proveInPlace()
       if (own !== undefined) proveReadable(own.positions)
       await store.proveWritable()
       // A full disk may go unnoticed while the file has free pages.

@@ -144,6 +144,8 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
   }
 
   function tidy(): void {
+    // Logged even if nothing asks for it.
+    db.isInPlace()
     if (positions.damaged === current.number) leave()
     look()
     const upTo = erasable()
@@ -167,6 +169,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     // The file has one writer.
     concurrency: 1,
     put: async deliveries => {
+      db.proveInPlace()
       keys.forgetProcessed(positions.processed)
       if (size() >= maxSize) return deliveries.map(() => 'full')
       const now = db.now()
@@ -185,7 +188,9 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
         throw deliveriesFault(error)
       }
     },
+    isInPlace: () => db.isInPlace(),
     proveWritable: async () => {
+      db.proveInPlace()
       proveReadable(positions)
       try {
         tidy()
