@@ -12,6 +12,7 @@ import { memoryLimit } from '../lib/memory-limit.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
+import { sameSignalWithinMs } from './until-stopped.ts'
 import type { Daemon } from '../app/daemon.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -77,10 +78,10 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
 /** Resolves with the first signal that asks for a stop. One during the start is obeyed after it. The second one exits at once. */
 async function firstSignal(): Promise<string> {
   return new Promise(resolve => {
-    let isStopping = false
+    let since: number | undefined
     const onSignal = (signal: string): void => {
-      if (isStopping) process.exit(exitCode.failed)
-      isStopping = true
+      since ??= performance.now()
+      if (performance.now() - since >= sameSignalWithinMs) process.exit(exitCode.failed)
       resolve(signal)
     }
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, onSignal)
