@@ -64,12 +64,36 @@ const slowest = [
   'pages/access',
   'store/replicas',
   'config/round-trip',
+  'config/reload-options',
+  'enrichment/report-reader',
+  'cli/doctor',
+  'discovery/audit',
+  'platform/reports/junit',
+  'pages/people-doors',
+  'store/damaged-deliveries',
+  'store/scope',
+  'config/reload',
+  'pages/timeline',
+  'regressions/find-regressions',
+  'platform/reports/other-reports',
+  'fuzz/configuration',
+  'export/newest',
+  'tokens/several-destinations',
+  'deploy/addresses',
+  'store/accepted-deliveries',
+  'pages/large-waterfall',
 ].map(name => `test/${name}.test.ts`)
 /** What `npm test` leaves to `npm run test:slow`: three quarters of the time of all. CI runs both. */
 const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
   /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+
+/** Undefined: all. */
+const part = process.env.PIPESPAN_TEST_PART
+const minute = 60_000
+/** A test that hangs fails after a minute, beside two busy processes too; tests of whole daemons get three, and the long forms half an hour. */
+const timeout = isFull ? 30 * minute : part === 'quick' ? minute : 3 * minute
 
 /** What takes longest begins first: else one of them still runs alone when all others are done. */
 class SlowFirst extends BaseSequencer {
@@ -82,9 +106,6 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/** Undefined: all. */
-const part = process.env.PIPESPAN_TEST_PART
-
 /**
  * Daemons within a test's own process begin the ingress thread that ships, with a third of the processor time of one that loads all of its sources.
  * The long form runs the sources.
@@ -93,7 +114,10 @@ const shippedThread: Plugin = {
   name: 'shipped-ingress-thread',
   transform: (code, id) =>
     id.endsWith('/src/app/ingress-thread-handle.ts')
-      ? code.replace(/new URL\(`\.\/ingress-thread[^)]*\)/, JSON.stringify(path.join(shippedModules, 'ingress-thread.js')))
+      ? code.replace(
+          /new URL\(`\.\/ingress-thread[^)]*\)/,
+          JSON.stringify(path.join(shippedModules, 'ingress-thread.js')),
+        )
       : undefined,
 }
 
@@ -112,11 +136,11 @@ export default defineConfig({
     isolate: false,
     // Daemons under test wait as much as they work: five workers fill two processors.
     maxWorkers: 5,
-    // What is awaited may come late where others work: only what never comes fails.
-    testTimeout: isFull ? 1_800_000 : 900_000,
-    hookTimeout: 900_000,
-    // What is asked again and again is often a command or a page: less often costs less.
-    expect: { poll: { timeout: 300_000, interval: 100 } },
+    testTimeout: timeout,
+    hookTimeout: timeout,
+    // A condition that never comes true fails before its test does, with a message of its own. What is asked again and again is often a command or a page:
+    // less often costs less.
+    expect: { poll: { timeout: (timeout / 6) * 5, interval: 100 } },
     sequence: { sequencer: SlowFirst },
   },
 })
