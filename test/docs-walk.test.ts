@@ -20,7 +20,11 @@ const steps = docBlocks().filter(({ page: of, marker }) => of === page && marker
 async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.ProcessEnv): Promise<Map<string, string>> {
   const receiver = await OtlpReceiver.start({ keep: false })
   const [port = 0, adminPort = 0] = await freePorts(2)
-  const own: NodeJS.ProcessEnv = { ...env, PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}` }
+  const own: NodeJS.ProcessEnv = {
+    ...env,
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+  }
   const spans = new Map<string, number>()
   receiver.on('received', received => {
     for (const { name, endNanos } of received.spans) spans.set(name, Number(endNanos / 1_000_000n))
