@@ -1,15 +1,15 @@
 // Checks across settings. A check runs only if the settings that it needs could be read.
-import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
+import { type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attribute-rule-checks.ts'
 import { doubtfulEndpoints } from './endpoint-checks.ts'
 import { wrongHeaderTemplates } from './header-template-checks.ts'
-import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
 import { platformViews } from './platforms.ts'
 import { silentNotifications, wrongNotifications } from './notification-checks.ts'
 import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts'
+import { exceeding, noSecret, nothingExported, unusedToken } from './warnings.ts'
 import { wrongPlatforms } from './platform-checks.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
@@ -249,46 +249,6 @@ function repeatedNames({ destinations, notifications }: Config, faultOf: FaultOf
     if (name === undefined || all.findIndex(other => other.name === name) === index) return []
     return [faultOf(setting, `The name ${name} is already used.`, 'Use another name.')]
   })
-}
-
-/** On loopback no secret is required, but every user and process of the machine can reach the listener. */
-function noSecret({ config: { listen, webhook, platforms }, faulty, listens }: Checked): string[] {
-  // With several platforms a delivery without a secret is refused.
-  if (platforms.length > 0) return []
-  const unsure = ['listen', 'webhook.token', 'webhook.signing_token'].some(path => faulty.has(path))
-  if (unsure || !listens || !isLoopback(listen)) return []
-  if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return []
-  return [
-    `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
-      `${listenAddress.show(listen)}. Set webhook.signing_token or webhook.token.`,
-  ]
-}
-
-/** The SDK then uses the second value for both. */
-function exceeding({ self: { sdk } }: Config): string[] {
-  const pairs = [
-    ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],
-    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', sdk.bspMaxExportBatchSize, 'OTEL_BSP_MAX_QUEUE_SIZE', sdk.bspMaxQueueSize],
-  ] as const
-  return pairs
-    .filter(([, value, , max]) => value !== undefined && max !== undefined && value > max)
-    .map(([name, , other]) => `${name}: It is above ${other}, which applies to both. Lower it, or raise the other.`)
-}
-
-function unusedToken(config: Config, source: Source): string[] {
-  if (source.from === 'default' || hasDefaultDestination(config)) return []
-  return [
-    `${describeSource(source)}: observability.token is only sent to the destination "default", which does not exist. ` +
-      'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
-  ]
-}
-
-/** Said plainly, because a leftover `none` looks like a healthy daemon whose backend stays empty. */
-function nothingExported({ observability }: Config, source: Source): string[] {
-  if (observability.export.length > 0) return []
-  return [
-    `${describeSource(source)}: Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.`,
-  ]
 }
 
 /** Rules that are never used, because a rule before them matches every job, and the first match wins. */
