@@ -15,18 +15,30 @@ const maxDepth = 3
 const folds = new RegExp(
   [
     // What is left of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed.
-    String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|\[\d[\d;]{0,20}[mK]`,
+    String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|\[\d[\d;]{0,20}(?-i:[mK])`,
     String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
     // Controls but for white space, and what no screen shows.
     String.raw`[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}`,
     String.raw`%e2%80%(?:8[b-f]|a[a-e])|%ef%bb%bf|%(?<percent>0[9ad]|1b|[2-7][0-9a-f])`,
-    String.raw`\\(?:u\{0{0,8}(?<braced>[0-9a-f]{1,6})\}|u(?<four>[0-9a-f]{4})|x(?<two>[0-9a-f]{2})|(?<octal>[01][0-7]{2})|(?<letter>[nrtbfvae"'\x60/\\]))`,
+    // In PowerShell.
+    String.raw`(?-i:\x60[nrt0])`,
+    String.raw`\\(?:u\{0{0,8}(?<braced>[0-9a-f]{1,6})\}|(?-i:U)000(?<eight>[01][0-9a-f]{4})|u(?<four>[0-9a-f]{4})|x(?<two>[0-9a-f]{2})|(?<octal>[01][0-7]{2})|(?<letter>[0nrtbfvae"'\x60/\\]))`,
     String.raw`&(?:#x0{0,8}(?<hex>[0-9a-f]{1,6})|#0{0,8}(?<decimal>\d{1,7})|(?<name>${Object.keys(entities).join('|')}));?`,
   ].join('|'),
   'giu',
 )
 
-const letters: Readonly<Record<string, string>> = { n: '\n', r: '\n', t: '\t', b: '', f: '', v: '', a: '', e: '\u001b' }
+const letters: Readonly<Record<string, string>> = {
+  n: '\n',
+  r: '\n',
+  t: '\t',
+  b: '',
+  f: '',
+  v: '',
+  a: '',
+  '0': '',
+  e: '\u001b',
+}
 
 /** The text with its escapes decoded, those within each other, too. Undefined if there are none. */
 export function unfolded(text: string): UnfoldedText | undefined {
@@ -71,6 +83,7 @@ function unfoldedOnce({
 function decodedFold({
   percent,
   braced,
+  eight,
   four,
   two,
   octal,
@@ -81,7 +94,7 @@ function decodedFold({
 }: Readonly<Record<string, string | undefined>>): string {
   if (letter !== undefined) return letters[letter.toLowerCase()] ?? letter
   if (name !== undefined) return entities[name.toLowerCase()] ?? ''
-  const sixteen = percent ?? braced ?? four ?? two ?? hex
+  const sixteen = percent ?? braced ?? eight ?? four ?? two ?? hex
   const code =
     octal === undefined
       ? sixteen === undefined

@@ -64,6 +64,9 @@ const contexts: Readonly<Record<string, Context>> = {
   'after %253D': text => `GET /login?next=%252Fhook%253Ft%253D${text}`,
   'percent-encoded': text => `/login?next=${inPercents(text)} 302`,
   'percent-encoded in a query that is encoded': text => `/a?b=${inPercents(`/login?next=${inPercents(text)}`)}`,
+  'after an escaped zero byte': text => `"a\\0${text}"`,
+  'after an end of a line escaped with eight digits': text => `"a\\U0000000A${text}"`,
+  'after an end of a line escaped for PowerShell': text => `"a\`r\`n${text}"`,
   'after an underscore': text => `x_${text}`,
   'after a dash and an equals sign': text => `--x=${text}`,
   'in HTML': text => `<code>${inEntities(text)}</code>`,
@@ -97,5 +100,10 @@ describe('a secret', () => {
       return [...parts, secret].some(part => clean.includes(part) || bare.includes(part)) ? [`${form}: ${clean}`] : []
     })
     expect(left).toEqual([])
+  })
+
+  it('may begin like a colour behind an escaped bracket', () => {
+    const element = String.raw`\u003cpassword\u003e\u003c\u0021\u005bCDATA\u005b3MWdGHQzPlSI\u005d\u005d\u003e`
+    expect(redactText(element)).not.toContain('GHQzPlSI')
   })
 })
