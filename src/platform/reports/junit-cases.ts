@@ -34,7 +34,7 @@ const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error:
 /** Elements for the failed runs of a case that was repeated (Maven Surefire). */
 const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
 /** Pytest writes a second case for an error in the teardown of a test that failed: both are of one run. */
-const pytestTeardown = /^failed on teardown\b/
+const pytestTeardown = /^(?:failed on teardown|test teardown failure)\b/
 /** Values of an attribute that mark a case that did not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 

@@ -27,7 +27,7 @@ export function createSarifLevels(onLevel: (level: string, results: number) => v
 
   function result(value: unknown): void {
     const { level, kind, ruleId, ruleIndex, rule, provenance } = recordOf(value)
-    if (typeof level === 'string') onLevel(level, 1)
+    if (typeof level === 'string' && level !== '') onLevel(level, 1)
     else if (typeof kind === 'string' && kind.toLowerCase() !== 'fail') onLevel('none', 1)
     else {
       const own = referenceOf(rule)
@@ -62,10 +62,10 @@ export function createSarifLevels(onLevel: (level: string, results: number) => v
         if (isRecord(value)) result(value)
       }),
       within(['tool', 'driver', 'name'], value => rules.name('driver', textOf(value))),
-      within(['tool', 'driver', 'guid'], value => rules.name('driver', textOf(value))),
+      within(['tool', 'driver', 'guid'], value => rules.name('driver', guidOf(value))),
       within(['tool', 'driver', 'rules', each], (value, nth) => rules.add('driver', nth, ruleOf(value))),
       within(['tool', 'extensions', each, 'name'], (value, nth) => rules.name(nth, textOf(value))),
-      within(['tool', 'extensions', each, 'guid'], (value, nth) => rules.name(nth, textOf(value))),
+      within(['tool', 'extensions', each, 'guid'], (value, nth) => rules.name(nth, guidOf(value))),
       within(['tool', 'extensions', each, 'rules', each], (value, nth, inner) => rules.add(nth, inner, ruleOf(value))),
       within(['invocations', each, 'ruleConfigurationOverrides', each], (value, nth) => {
         const { descriptor, configuration } = recordOf(value)
@@ -79,16 +79,16 @@ export function createSarifLevels(onLevel: (level: string, results: number) => v
 
 function ruleOf(value: unknown) {
   const { id, guid, defaultConfiguration } = recordOf(value)
-  return { id: textOf(id), guid: textOf(guid), level: textOf(recordOf(defaultConfiguration).level) }
+  return { id: textOf(id), guid: guidOf(guid), level: textOf(recordOf(defaultConfiguration).level) }
 }
 
 /** A `reportingDescriptorReference` (3.52). */
 function referenceOf(value: unknown): RuleReference {
   const { id, index, guid, toolComponent } = recordOf(value)
   const component = isRecord(toolComponent) && {
-    ...{ index: indexOf(toolComponent.index), guid: textOf(toolComponent.guid), name: textOf(toolComponent.name) },
+    ...{ index: indexOf(toolComponent.index), guid: guidOf(toolComponent.guid), name: textOf(toolComponent.name) },
   }
-  return { id: textOf(id), index: indexOf(index), guid: textOf(guid), ...(component && { component }) }
+  return { id: textOf(id), index: indexOf(index), guid: guidOf(guid), ...(component && { component }) }
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -104,6 +104,11 @@ const maxText = 1_000
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= maxText ? value : undefined
+}
+
+/** A GUID may be written in either case. */
+function guidOf(value: unknown): string | undefined {
+  return textOf(value)?.toLowerCase()
 }
 
 /** -1 is the default of every index, and means that there is none. */

@@ -40,6 +40,19 @@ describe('a SARIF result', () => {
     ).toEqual({ warning: 1 })
   })
 
+  it('names a rule or its tool by a GUID in either case', async () => {
+    const rules = [rule('a', 'error', { guid: 'AB-1' })]
+    const all = (guid: string, tool: string) => ({
+      tool: { driver, extensions: [{ name: 'more', guid: 'EF-2', rules }] },
+      results: [{ rule: { guid, toolComponent: { guid: tool } } }],
+    })
+    expect(await levelsOf(all('ab-1', 'ef-2'), all('AB-1', 'EF-2'), all('Ab-1', 'Ef-2'))).toEqual({ error: 3 })
+  })
+
+  it('has the level of its rule if its own is empty', async () => {
+    expect(await ofResults({ ruleId: 'a', level: '' })).toEqual({ error: 1 })
+  })
+
   it('has no level if it is no failure', async () => {
     const kinds = ['pass', 'open', 'review', 'informational', 'notApplicable'].map(kind => ({ kind, ruleId: 'a' }))
     expect(await ofResults(...kinds, { kind: 'fail', ruleId: 'a' }, { kind: null, ruleId: 'a' })).toEqual({
