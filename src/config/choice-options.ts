@@ -11,14 +11,18 @@ export function choiceOf(what: string, note = '') {
   }
 }
 
-/** The same of projects. `protects`: it separates what some may see from what others may. */
-export function projectChoice(note = '', more: { readonly protects?: true } = {}) {
+/** The same of projects. `protects`: it separates what some may see from what others may; fewer that are included are seen by nobody else. */
+export function projectChoice(note = '', { protects }: { readonly protects?: true } = {}) {
   const what = 'full project paths'
   return {
-    include: setting(projectPatterns, { unset: 'all', description: `Patterns of ${what}.${note}`, ...more }),
+    include: setting(projectPatterns, {
+      unset: 'all',
+      description: `Patterns of ${what}.${note}`,
+      ...(protects && { protects }),
+    }),
     exclude: setting(projectPatterns, {
       description: `Patterns of ${what} to exclude; overrides \`include\`.${note}`,
-      ...more,
+      ...(protects && { protects: 'each' as const }),
     }),
   }
 }

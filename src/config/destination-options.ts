@@ -51,7 +51,7 @@ export const destinations = new Each(
       description: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     }),
     headers: secretSetting(headers, {
-      protects: true,
+      protects: 'each',
       description:
         'Headers of every request. `{platform}`, `{group}`, `{project.id}` and `{own.NAME}` stand for values of the project that is sent.',
     }),

@@ -76,7 +76,7 @@ export const reportOptions = {
 }
 
 export const redact = setting(regularExpressions, {
-  protects: true,
+  protects: 'each',
   variable: 'PIPESPAN_REDACT',
   description:
     'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',

@@ -58,8 +58,11 @@ interface OptionSpec {
    * first time, or removed.
    */
   readonly restart?: true | 'presence'
-  /** It protects somebody. A reload does not remove it, because a file that was cut looks the same as one from which it was removed. */
-  readonly protects?: true
+  /**
+   * It protects somebody. A reload does not remove it, because a file that was cut looks the same as one from which it was removed. `each`: nor makes
+   * it shorter, as each of its entries hides or excludes something.
+   */
+  readonly protects?: true | 'each'
   /** It has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
 }

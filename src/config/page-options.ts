@@ -72,7 +72,7 @@ export const pageOptions = {
   }),
   hide: setting(projectPatterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
-    protects: true,
+    protects: 'each',
     description: 'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
     example: 'secret/**',
   }),

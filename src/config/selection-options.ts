@@ -9,12 +9,14 @@ export const selectionOptions = {
   projects: {
     include: setting(projectPatterns, {
       variable: 'PIPESPAN_PROJECTS_INCLUDE',
+      protects: true,
       unset: 'all',
       description: 'Projects to export: patterns of full paths.',
       example: 'team/*,shop/**',
     }),
     exclude: setting(projectPatterns, {
       variable: 'PIPESPAN_PROJECTS_EXCLUDE',
+      protects: 'each',
       description: 'Projects to exclude; overrides `include`.',
     }),
   },
@@ -40,13 +42,13 @@ export const selectionOptions = {
   attributes: {
     drop: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_DROP',
-      protects: true,
+      protects: 'each',
       description: 'Attributes to drop from every signal: names or patterns.',
       example: 'pipeline.user.*',
     }),
     hash: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_HASH',
-      protects: true,
+      protects: 'each',
       description: 'Attributes to hash in every signal: names or patterns.',
       example: '*.commit.message',
     }),

@@ -192,6 +192,96 @@ it.each([
   expect(plain(loaded.config)).toEqual(was)
 })
 
+const listed = `attributes:
+  drop:
+    - pipeline.user.*
+    - vcs.change.*
+  hash:
+    - a.b
+    - c.d
+redact:
+  - ACME-[0-9a-f]{32}
+  - CORP-[0-9a-f]{32}
+pages:
+  hide:
+    - secret/**
+    - other/**
+projects:
+  exclude:
+    - private/**
+    - old/**
+admin:
+  token: an-admin-token-that-is-long
+  trusted_header: X-Auth-Request-Email
+  trusted_proxies:
+    - 10.1.0.0/16
+    - 10.2.0.0/16
+  people:
+    - who: ['*']
+      role: viewer
+      projects:
+        exclude:
+          - secret/**
+          - other/**
+webhook:
+  token: one-secret
+destinations:
+  - endpoint: http://a
+    name: alpha-eu
+    projects:
+      exclude:
+        - beta/**
+        - gamma/**
+    headers:
+      x-team: '{group}'
+      x-scope-orgid: '{project.id}'
+  - endpoint: http://b
+    name: beta
+    projects:
+      include:
+        - beta/**
+`
+
+it('keeps each entry of what protects in a file that is cut at any character, whichever part is last', () => {
+  const { loaded, options } = running(listed)
+  const protections = ({ attributes, redact, pages, projects, admin, webhook }: typeof loaded.config): unknown =>
+    plain([attributes.drop, attributes.hash, redact, pages.hide, projects, admin, webhook])
+  const destinations = ({ destinations: all }: typeof loaded.config): Map<string, unknown> =>
+    new Map(all.map(({ name, projects, headers }) => [name, plain([projects, headers.current()])]))
+  const [before, backends] = [protections(loaded.config), destinations(loaded.config)]
+  const parts = listed.split(/\n(?=\w)/).map(part => part.trimEnd())
+  let applied = 0
+  for (const [at] of parts.entries()) {
+    const text = [...parts.slice(at), ...parts.slice(0, at), ''].join('\n')
+    // A cut before that loses the last part as a whole, as another order does.
+    for (let end = text.length - parts.at(at - 1)!.length; end < text.length; end += 1) {
+      const found = reloadConfig(loaded, { ...options, text: text.slice(0, end) })
+      if (!found.ok) continue
+      applied += 1
+      expect(protections(found.loaded.config)).toEqual(before)
+      for (const [name, its] of destinations(found.loaded.config)) expect(its).toEqual(backends.get(name))
+    }
+  }
+  expect(applied).toBeGreaterThan(0)
+})
+
+it('applies a list that protects by other entries, more of them, or fewer of those who may see something', () => {
+  for (const [before, after] of [
+    ['pages: { hide: [secret/a, secret/b] }', 'pages: { hide: [secret/**] }'],
+    ['pages: { hide: [secret/a] }', 'pages: { hide: [secret/a, secret/b] }'],
+    ['webhook: { token: [an-old-one, a-new-one] }', 'webhook: { token: a-new-one }'],
+    ['webhook: { token: [a-new-one, an-old-one] }', 'webhook: { token: a-new-one }'],
+    [
+      "destinations: [{ name: a, endpoint: 'http://a', projects: { include: ['a/**', 'b/**'] } }]",
+      "destinations: [{ name: a, endpoint: 'http://a', projects: { include: ['a/**'] } }]",
+    ],
+  ] as const) {
+    const { loaded, options, write } = running(`settle: 5s\n${before}`)
+    write(`settle: 6s\n${after}`)
+    expect(reloadConfig(loaded, options)).toMatchObject({ ok: true })
+  }
+})
+
 it('removes one destination or platform of several, and a header without templates', () => {
   const { loaded, options, write } = running(
     "destinations: [{ name: a, endpoint: 'http://a', headers: { x: one } }, { name: b, endpoint: 'http://b' }]",
