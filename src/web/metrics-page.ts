@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { after } from '../lib/timer.ts'
-import { createBusyLimit, retryAfter } from './busy-limit.ts'
+import { createBusyLimit, retryAfter, type Place } from './busy-limit.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { contentTypes, endOf, expositionOf, isGauge, wholeMetrics } from './exposition.ts'
 import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
@@ -21,6 +21,8 @@ export interface MetricsPageOptions {
   readonly maxSeries: number
   /** Counts the series that are left out of all scrapes. */
   readonly counts: ScrapeCounts
+  /** How many clients may read on without a place; one more ends the oldest. Default: 16. */
+  readonly maxSlow?: number | undefined
   readonly turns: Turns
   readonly log: Log
 }
@@ -31,11 +33,28 @@ export interface ScrapeCounts {
 
 /** A scrape keeps little in memory, but reads much. */
 const limits = { maxRunning: 2, maxWaiting: 8 }
-/** A client that has not read all by then is cut off, ms: longer than scrapes may take, and no client keeps others from theirs. */
+/** A client that has not read all by then is cut off, ms: longer than scrapes may take. */
 const maxScrapeMs = 120_000
+/** Whoever has been waited for this long in one scrape, ms, gives its place to others, so that no client keeps them from theirs. */
+const maxWaitMs = 1_000
 
-export function createMetricsPage({ log, turns, ofPipelines, ...options }: MetricsPageOptions): FastifyPluginAsync {
+export function createMetricsPage({
+  log,
+  turns,
+  ofPipelines,
+  maxSlow = 16,
+  ...options
+}: MetricsPageOptions): FastifyPluginAsync {
   const limit = createBusyLimit(turns, limits)
+  const ends = new Set<() => void>()
+  const slow: SlowReaders = {
+    has: end => ends.has(end),
+    add: end => {
+      ends.add(end)
+      if (ends.size > maxSlow) [...ends][0]?.()
+    },
+    delete: end => ends.delete(end),
+  }
   let collecting: ReturnType<typeof ofPipelines> | undefined
   // Concurrent scrapes share what is read as a whole.
   const collect = async (): ReturnType<typeof ofPipelines> =>
@@ -48,12 +67,15 @@ export function createMetricsPage({ log, turns, ofPipelines, ...options }: Metri
       void reply.header('cache-control', 'no-store').header('vary', 'accept')
       const format = formatFor(headers.accept)
       if (method === 'HEAD') return reply.type(contentTypes[format]).send('')
-      const answer = await limit.run(ip, reply.raw, async () => {
+      const answer = await limit.run(ip, reply.raw, async place => {
         const text = scrape({ ...options, ofPipelines: collect }, format, turns)
+        const end = (): void => void reply.raw.destroy()
         // What fails before the first piece is answered as an error.
         const first = await text.next()
-        void reply.type(contentTypes[format]).send(Readable.from(resumed(first, text, failed)))
-        const cut = after(maxScrapeMs, () => reply.raw.destroy(), failed)
+        void reply
+          .type(contentTypes[format])
+          .send(Readable.from(unhindered(resumed(first, text, failed), { place, slow, end })))
+        const cut = after(maxScrapeMs, end, failed)
         await finished(reply.raw).catch(() => undefined)
         cut.stop()
         return 'answered' as const
@@ -101,6 +123,38 @@ async function* resumed(
   } catch (error) {
     failed(error)
     throw error
+  }
+}
+
+/** Those without a place, by what ends them. */
+type SlowReaders = Record<'has' | 'delete', (end: () => void) => boolean> & { add(end: () => void): void }
+
+interface Reader {
+  readonly place: Place
+  readonly slow: SlowReaders
+  readonly end: () => void
+}
+
+/** The same pieces. A client that is slow to read them reads on without a place. */
+async function* unhindered(pieces: AsyncGenerator<string>, { place, slow, end }: Reader): AsyncGenerator<string> {
+  let left = maxWaitMs
+  const giveUp = (): void => {
+    slow.add(end)
+    place.leave()
+  }
+  try {
+    for await (const piece of pieces) {
+      const began = performance.now()
+      const waiting = slow.has(end) ? undefined : after(Math.max(0, left), giveUp, giveUp)
+      try {
+        yield piece
+      } finally {
+        waiting?.stop()
+        left -= performance.now() - began
+      }
+    }
+  } finally {
+    if (slow.delete(end)) place.enter()
   }
 }
 

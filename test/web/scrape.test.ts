@@ -184,6 +184,23 @@ describe('a client', () => {
     await expect.poll(() => state.ended).toBe(2)
   })
 
+  it('that is slow to read keeps no place from others, and the oldest of too many such clients is ended', async () => {
+    const { metric: slow, state } = endless()
+    const quick = wholeMetrics(scopeOf([metricOf('quick', 'gauge', 1)]))
+    const asked: (readonly ScrapedMetric[])[] = [[slow], [slow], quick]
+    const url = await listening({ maxSlow: 1, ofPipelines: async () => Promise.resolve(asked.shift() ?? quick) })
+    const first = ask(url).pause()
+    await expect.poll(() => state.read).toBeGreaterThan(1)
+    const before = state.read
+    const second = ask(url).pause()
+    await expect.poll(() => state.read).toBeGreaterThan(before + 1)
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain('quick{')
+    await expect.poll(() => state.ended, { timeout: 10_000 }).toBe(1)
+    second.destroy()
+    await expect.poll(() => state.ended).toBe(2)
+    first.destroy()
+  })
+
   it('that asks for the head alone reads nothing', async () => {
     const { metric, state } = endless()
     const url = await listening({ ofPipelines: async () => Promise.resolve([metric]) })
