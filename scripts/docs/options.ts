@@ -73,7 +73,9 @@ function tableOf(rows: readonly Row[], profiles: Profiles): string {
 function notesOf({ spec }: Option): string {
   const restart =
     spec.restart === 'presence' ? ' *Needs a restart to be set at first, or removed.*' : ' *Needs a restart.*'
-  return `${spec.restart === undefined ? '' : restart}${spec.protects === true ? ' *A reload does not remove it.*' : ''}`
+  const every = spec.protects === 'each' ? ', nor any of its entries alone' : ''
+  const protection = spec.protects === undefined ? '' : ` *A reload does not remove it${every}.*`
+  return `${spec.restart === undefined ? '' : restart}${protection}`
 }
 
 function keysOf(path: string, { kind }: Option): string {

@@ -56,7 +56,8 @@ function textsOf(value: unknown): readonly string[] {
   if (value === undefined || value === false) return []
   if (Array.isArray(value)) return value.flatMap(textsOf)
   if (value instanceof LinearPattern) return [value.source]
-  return [value instanceof Secret ? value.reveal() : String(value)]
+  if (value instanceof Secret) return [value.reveal()]
+  return [typeof value === 'string' ? value : JSON.stringify(value)]
 }
 
 /** By paths that have an item's name, not its place in the list: `destinations[tempo].projects.include`. */
