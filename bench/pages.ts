@@ -60,7 +60,7 @@ async function measure(filled: Store): Promise<void> {
   const { key, project: known, jobs } = newest.run
   const projectId = known.facts.id
   const pipeline = `/pipelines/${projectId}/${key.pipelineId}`
-  const oldest = (await filled.views.listedKeys(1, 2))[0] ?? key
+  const oldest = (await filled.views.listedKeys(runs)).at(-1) ?? key
   const addresses = [
     ['Overview', '/'],
     ['Pipelines', '/pipelines'],

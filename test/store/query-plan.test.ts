@@ -67,7 +67,13 @@ async function askAll(ask: Ask, listed: Statements['listed'], scope: Scope): Pro
     const { text: _, job: __, ...counted } = query
     await views.countRuns(counted)
     await views.countRuns({ ...counted, since: t0 - day, until: t0 })
-    await views.search({ ...query, since: t0 - day, until: t0, limit: 20, after: next ?? { createdAt: t0, id: 1 } })
+    await views.search({
+      ...query,
+      since: t0 - day,
+      until: t0,
+      limit: 20,
+      after: next ?? { createdAt: t0, pipelineId: 1 },
+    })
   }
   const { trends, costs } = views
   const query = { step: day, since: t0 - 30 * day, until: t0 } as const

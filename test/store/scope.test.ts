@@ -158,7 +158,7 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
     let after: RunCursor | undefined
     do {
       const page = await views.search({ ...filter, limit, after })
-      found.push([page.runs.map(({ run }) => run.key.pipelineId), page.next?.createdAt, page.searchedBackTo])
+      found.push([page.runs.map(({ run }) => run.key.pipelineId), page.next, page.searchedBackTo])
       after = page.next
     } while (after !== undefined)
     return found

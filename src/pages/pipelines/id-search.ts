@@ -3,8 +3,7 @@
 import { maxGenerations } from '../../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { ListedKey } from '../../store/ports/views.ts'
-import type { Millis } from '../../model/instant.ts'
+import type { ListedKey, RunCursor } from '../../store/ports/views.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunKey } from '../../model/observation.ts'
 
@@ -19,7 +18,7 @@ export interface FoundByIds {
   /** Of a trace: the root pipeline if it is stored, and those that it triggered. */
   readonly cards: readonly RunCard[]
   /** Set if the search stopped early: where to continue, and back to when it has searched. */
-  readonly next?: { readonly id: number; readonly createdAt: Millis } | undefined
+  readonly next?: RunCursor | undefined
 }
 
 type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'clocks'>
@@ -32,8 +31,8 @@ export function isSpanId(text: string | undefined): text is string {
   return /^[0-9a-f]{16}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
 }
 
-/** `before`: the `next.id` of the previous search. */
-export async function searchTrace(parts: Parts, given: string, before?: number): Promise<FoundByIds> {
+/** `before`: the `next` of the previous search. */
+export async function searchTrace(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
   const traceId = given.toLowerCase()
   return searchBack(parts, atOnce.ids, before, async keys => {
     for (const { instance, pipelineId, parentId } of keys) {
@@ -47,8 +46,8 @@ export async function searchTrace(parts: Parts, given: string, before?: number):
   })
 }
 
-/** `before`: the `next.id` of the previous search. */
-export async function searchSpan(parts: Parts, given: string, before?: number): Promise<FoundByIds> {
+/** `before`: the `next` of the previous search. */
+export async function searchSpan(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
   const spanId = given.toLowerCase()
   return searchBack(parts, atOnce.snapshots, before, async keys => {
     const chunksOf = await parts.views.chunksOf(keys)
@@ -61,7 +60,7 @@ export async function searchSpan(parts: Parts, given: string, before?: number): 
 async function searchBack(
   { views }: Parts,
   limit: number,
-  before: number | undefined,
+  before: RunCursor | undefined,
   find: (keys: readonly ListedKey[]) => Promise<readonly RunCard[] | undefined>,
 ): Promise<FoundByIds> {
   const began = performance.now()
@@ -70,9 +69,8 @@ async function searchBack(
     const cards = await find(keys)
     const last = keys.at(-1)
     if (cards !== undefined || last === undefined || keys.length < limit) return { cards: cards ?? [] }
-    const { id, createdAt } = last
-    if (performance.now() - began > maxSearch) return { cards: [], next: { id, createdAt } }
-    from = id
+    from = { createdAt: last.createdAt, pipelineId: last.pipelineId }
+    if (performance.now() - began > maxSearch) return { cards: [], next: from }
     await breathe()
   }
 }

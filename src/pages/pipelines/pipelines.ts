@@ -67,7 +67,7 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   const query = runQuery(filters, limit)
   const { text, job } = filters
   if (isTraceId(text)) {
-    const found = await ofIds(parts, await searchTrace(parts, text, query.after?.id), query)
+    const found = await ofIds(parts, await searchTrace(parts, text, query.after), query)
     // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
     if (found.total !== 0 || query.after !== undefined) return found
   }
@@ -77,13 +77,13 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
     parts.clocks(),
   ])
   // Sixteen digits may also be a word, such as a part of a branch's name: that has been looked for first.
-  if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after?.id), query)
+  if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after), query)
   return {
     pipelines: await withUsual(
       parts,
       runs.map(run => runCard(run, clock)),
     ),
-    next: next && `${next.createdAt}-${next.id}`,
+    next: next && textOf(next),
     total,
     searchedBackTo,
   }
@@ -111,7 +111,7 @@ async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery)
     (card.createdAt ?? since) < until
   const pipelines = await withUsual(parts, cards.filter(isWanted))
   if (next === undefined) return { pipelines, total: pipelines.length }
-  return { pipelines, next: `${next.createdAt}-${next.id}`, searchedBackTo: next.createdAt }
+  return { pipelines, next: textOf(next), searchedBackTo: next.createdAt }
 }
 
 export async function pipelinesPage(parts: Parts, context: RequestContext): Promise<Page> {
@@ -239,7 +239,13 @@ function instantOf(text: string | undefined): Millis | undefined {
 
 function cursorOf(text: string | undefined): RunCursor | undefined {
   const [, createdAt, id] = cursorPattern.exec(text ?? '') ?? []
-  return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
+  return createdAt === undefined || id === undefined
+    ? undefined
+    : { createdAt: Number(createdAt), pipelineId: Number(id) }
+}
+
+function textOf({ createdAt, pipelineId }: RunCursor): string {
+  return `${createdAt}-${pipelineId}`
 }
 
 function filterForm(filters: Filters, projects: readonly string[], { base, own }: RequestContext): Html {

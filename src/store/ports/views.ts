@@ -30,10 +30,13 @@ export interface RunQuery {
   readonly limit: number
 }
 
-/** A place in the order of all runs, newest first. */
+/**
+ * A place in the order of all runs, newest first: that of a run which the reader has seen. It has no number of a row, whose gaps would count the runs
+ * that the reader may not see.
+ */
 export interface RunCursor {
   readonly createdAt: Millis
-  readonly id: number
+  readonly pipelineId: number
 }
 
 export interface ListedKey extends RunKey {
@@ -125,8 +128,8 @@ export interface Views {
    * then those whose duration is nearest; at most `limit`.
    */
   tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
-  /** Keys of runs, the last stored first; `before`: only rows with lower ids. */
-  listedKeys(limit: number, before?: number): Promise<readonly ListedKey[]>
+  /** Keys of runs, the last stored first; `before`: only those that were stored before this one. */
+  listedKeys(limit: number, before?: RunCursor): Promise<readonly ListedKey[]>
   /** The length of a list without text and job; undefined if it is longer than `maxCounted`. */
   countRuns(query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */

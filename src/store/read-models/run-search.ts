@@ -58,20 +58,20 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most,
   const since = Math.max(query.since ?? -Infinity, known?.since ?? -Infinity)
   if (since !== -Infinity) driver.push(`created_at >= ${place(since)}`)
   if (until !== undefined) driver.push(`created_at < ${place(until)}`)
-  if (after !== undefined) driver.push(`(created_at, run_id) < (${place(after.createdAt)}, ${place(after.id)})`)
+  if (after !== undefined) driver.push(`(created_at, run_id) < (${place(after.createdAt)}, ${rowAt(after, place)})`)
   const walk =
     `FROM listed_runs WHERE {visible} ${and(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${most}` as const
   const walked = values.length
   const also = [...others(place), ...(job === undefined ? [] : jobConditions(job, known?.projects, place))]
   const rows = await ask(
-    `SELECT run_id, created_at FROM (SELECT ${['run_id', 'created_at', ...columns, ...(job === undefined ? [] : ['project_id'])].join(', ')} ${walk}) AS walked
+    `SELECT run_id, created_at, pipeline_id FROM (SELECT ${[...new Set(['run_id', 'created_at', 'pipeline_id', ...columns, ...(job === undefined ? [] : ['project_id'])])].join(', ')} ${walk}) AS walked
      ${whereOf(also)} ORDER BY created_at DESC, run_id DESC LIMIT ${place(query.limit + 1)}`,
     values,
   )
   const runs = await load(rows.slice(0, query.limit).map(runId))
   if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
   // Fewer than requested: is this the end of the list, or of the rows that one page searches?
-  const [end] = await ask(`SELECT run_id, created_at ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
+  const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
   const next = cursorOf(end)
   return next === undefined ? { runs } : { runs, next, searchedBackTo: next.createdAt }
 }
@@ -166,7 +166,12 @@ function whereOf(conditions: readonly string[]): string {
 }
 
 function cursorOf(row: Row | undefined): RunCursor | undefined {
-  return row && { createdAt: createdAt(row), id: runId(row) }
+  return row && { createdAt: createdAt(row), pipelineId: pipelineIdOf(row) }
+}
+
+/** The row of a cursor's run as SQL; 0 if the run has been pruned since. */
+export function rowAt({ createdAt: at, pipelineId }: RunCursor, place: (value: Value) => string): string {
+  return `coalesce((SELECT min(run_id) FROM listed_runs WHERE created_at = ${place(at)} AND pipeline_id = ${place(pipelineId)}), 0)`
 }
 
 /** For a LIKE pattern. */
@@ -176,4 +181,5 @@ function escaped(text: string): string {
 
 const runId = number('run_id')
 const createdAt = number('created_at')
+const pipelineIdOf = number('pipeline_id')
 const projectOf = text('project')

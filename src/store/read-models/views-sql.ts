@@ -3,7 +3,7 @@ import { firstSeenBy, jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { places, type Value, type Ask } from '../sql/statements.ts'
-import { and, conditions, searchRuns } from './run-search.ts'
+import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -117,11 +117,14 @@ export function viewsOn({
       )
       return rows.map(keyOf)
     },
-    listedKeys: async (limit, before = Number.MAX_SAFE_INTEGER) => {
+    listedKeys: async (limit, before) => {
+      const values: Value[] = []
+      const place = (value: Value): string => `?${values.push(value)}`
       const rows = await ask(
-        `SELECT run_id, instance, pipeline_id, parent_id, created_at FROM listed_runs WHERE run_id < ?1 AND {visible}
-         ORDER BY run_id DESC LIMIT ?2`,
-        [before, limit],
+        `SELECT run_id, instance, pipeline_id, parent_id, created_at FROM listed_runs
+         WHERE run_id < ${before === undefined ? place(Number.MAX_SAFE_INTEGER) : rowAt(before, place)} AND {visible}
+         ORDER BY run_id DESC LIMIT ${place(limit)}`,
+        values,
       )
       return rows.map(listedKey)
     },
