@@ -155,7 +155,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         [3, undefined],
         [2, undefined],
       ])
-      expect((await store.views.listedKeys(3, first[2]!)).map(({ pipelineId }) => pipelineId)).toEqual([1])
+      expect((await store.views.listedKeys(3, first[2])).map(({ pipelineId }) => pipelineId)).toEqual([1])
     })
 
     it('updates a run whose status, ref and finish change', async () => {
