@@ -82,6 +82,12 @@ const slowest = [
   'deploy/addresses',
   'store/accepted-deliveries',
   'pages/large-waterfall',
+  'pages/behind',
+  'deploy/alerts',
+  'tokens/refusals',
+  'release/release',
+  'export/flow',
+  'store/copy',
 ].map(name => `test/${name}.test.ts`)
 /** What `npm test` leaves to `npm run test:slow`: three quarters of the time of all. CI runs both. */
 const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
