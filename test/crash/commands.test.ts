@@ -79,6 +79,7 @@ it(
         ['hooks', 'ensure', '--project', '1', '--url', 'https://pipespan.example.com/webhooks'],
         ...[['list'], ['create', 'a-name'], ['revoke', '1'], ['rotate']].map(command => ['tokens', ...command]),
         ['enforcement', 'status'],
+        ...[['list'], ['confirm', 'none'], ['drop', 'none']].map(command => ['held', ...command]),
         ['try', 'http://127.0.0.1:9', 'acme/shop', '--no-open'],
         ['notify', 'none'],
         ['traceparent'],
