@@ -22,7 +22,7 @@ import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
 import { productionBy } from '../enrichment/production.ts'
 import { countBehindOf } from './behind.ts'
-import { toldConfig, toldFlow, toldQueues, toldSetup } from '../pages/access/told.ts'
+import { configWithin, flowWithin, queuesWithin, setupWithin } from '../pages/access/within-scope.ts'
 import { platformViews } from '../config/platforms.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
 import { jobLogOf } from './job-log.ts'
@@ -111,8 +111,8 @@ export function pagesOf(
     return {
       ...{ ...reads, bounds: scope.bounds, counters, log },
       inbox: scope.bounds === 'none' ? inbox : { state: async () => inbox.state() },
-      queues: async () => toldQueues([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
-      flow: () => toldFlow(flowNow(shownName), scope),
+      queues: async () => queuesWithin([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
+      flow: () => flowWithin(flowNow(shownName), scope),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
@@ -126,8 +126,8 @@ export function pagesOf(
         const { judging } = reads.views
         return previewRegressions(judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
       },
-      configStatus: configStatus && (() => toldConfig(configStatus(), scope)),
-      setup: () => toldSetup(setupOf(config, shown, enforcement?.(), { shownName, scope }), scope),
+      configStatus: configStatus && (() => configWithin(configStatus(), scope)),
+      setup: () => setupWithin(setupOf(config, shown, enforcement?.(), { shownName, scope }), scope),
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)
         const tried = { due, probes: probes + flush.tryNow(destination) }

@@ -126,7 +126,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const work: RunWork[] = []
       for (const item of items) {
         const listed = { ...item.project, ...project }
-        // Without a URL in the list only the project itself tells its path, by which it may be left out.
+        // Without a URL in the list only the project itself has its path, by which it may be left out.
         const early = listed.path === undefined ? await completed(listed) : listed
         if (!selection.project(early.path, instance)) continue
         const facts = await completed(early)

@@ -103,7 +103,7 @@ async function moveAll(outbox: HoldOptions['outbox'], queue: ExportQueue, to: st
   return sum
 }
 
-/** The address of a notification is its credential, which is rotated: only its origin tells receivers apart, and nothing of it is shown. */
+/** The address of a notification is its credential, which is rotated: only its origin distinguishes receivers, and nothing of it is shown. */
 function markOf({ url, isSecret = false }: Endpoint): { readonly mark: string; readonly shown: string } {
   const { origin = '', pathname = '' } = URL.parse(url) ?? {}
   const mark = createHash('sha256')

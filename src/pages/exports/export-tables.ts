@@ -1,7 +1,7 @@
 // The tables of the page of exports: the backlog and the dead letters.
 import { duration, number, said, since, time } from '../layout/format.ts'
 import { empty, type RequestContext } from '../layout/frame.ts'
-import { destinationsUntold } from '../access/told.ts'
+import { destinationsWithheld } from '../access/within-scope.ts'
 import { html, type Content } from '../layout/html.ts'
 import { queueBadge } from '../overview/overview.ts'
 import { figures, sortedTable, type Keys } from '../layout/sorting.ts'
@@ -21,7 +21,7 @@ export const queueKeys = {
 } satisfies Keys<ExportQueueStatus>
 
 export function queuesTable(queues: readonly ExportQueueStatus[], context: RequestContext): Content {
-  if (context.seesDestinations === false) return empty(destinationsUntold)
+  if (context.seesDestinations === false) return empty(destinationsWithheld)
   if (queues.length === 0) return empty('Nothing is exported: there is no destination.')
   const { now } = context
   const of = queueKeys

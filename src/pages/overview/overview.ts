@@ -3,7 +3,7 @@ import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
-import { destinationsUntold } from '../access/told.ts'
+import { destinationsWithheld } from '../access/within-scope.ts'
 import { fixFirstCard } from './fix-first-card.ts'
 import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
@@ -188,7 +188,7 @@ function station(name: string, figure: Content, description: readonly Content[])
 }
 
 function destinations({ queues }: Overview, { now, seesDestinations }: RequestContext): Content {
-  if (seesDestinations === false) return empty(destinationsUntold)
+  if (seesDestinations === false) return empty(destinationsWithheld)
   if (queues.length === 0) return empty('Nothing is exported: there is no destination.')
   return html`<ul class="plain-list">
     ${queues.map(queue => queueRow(queue, now))}

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, type Page, type RequestContext } from '../layout/frame.ts'
-import { destinationsUntold } from '../access/told.ts'
+import { destinationsWithheld } from '../access/within-scope.ts'
 import { duration, time } from '../layout/format.ts'
 import { html, type Content } from '../layout/html.ts'
 import { ordered, sortedTable, texts, type Keys, type ShownColumn } from '../layout/sorting.ts'
@@ -86,7 +86,7 @@ export function tokensPage(view: TokensView, context: RequestContext): Page {
       <h1>Tokens</h1>
       <div class="columns even">
         <div>
-          ${region('in-use', card('In use', seesDestinations === false ? empty(destinationsUntold) : inUse(view, now)))}
+          ${region('in-use', card('In use', seesDestinations === false ? empty(destinationsWithheld) : inUse(view, now)))}
         </div>
         <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
       </div>

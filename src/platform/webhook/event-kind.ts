@@ -70,7 +70,7 @@ const maxParsed = 64 * 1024
 /** The platform writes the kind first. */
 const kindFirst = /^(?:\xef\xbb\xbf)?\s*\{\s*"object_kind"\s*:\s*"(\w{1,64})"/
 
-/** The kind of a delivery before it is processed. Undefined if only all of a large body tells. */
+/** The kind of a delivery before it is processed. Undefined if a large body has to be read whole for it. */
 export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | undefined {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_024)).toString('latin1')
   const [, first] = kindFirst.exec(head) ?? []

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 const endpoint = z.object({
-  /** Tells endpoints apart. */
+  /** Distinguishes endpoints. */
   mark: z.string(),
   /** The endpoint as it may be shown; empty for one that is a secret. */
   shown: z.string(),

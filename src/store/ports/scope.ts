@@ -25,7 +25,7 @@ const untold = 'Not shown, because it may name projects that you do not see: the
  * A text that is of no project, such as the error of a backend, as this scope sees it: whole or not at all. To people who see some projects it is not
  * shown, to others unless it names a hidden one.
  */
-export function told({ bounds, sees }: Scope, text: string): string {
+export function textWithin({ bounds, sees }: Scope, text: string): string {
   if (bounds === 'none') return text
   return bounds === 'own' || namesAny(text, path => !sees({ instance: '', path })) ? untold : text
 }

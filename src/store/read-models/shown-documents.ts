@@ -1,6 +1,6 @@
 // The documents of discovery, the inventory and regressions that a scope sees. Each kind is a short list that is read whole, so they are chosen here and
 // not by the database: by the latest path of their project where its id is known, else by all paths that they have.
-import { told } from '../ports/scope.ts'
+import { textWithin } from '../ports/scope.ts'
 import { pointsWithin } from '../ports/gauge-documents.ts'
 import type { InventoryState } from '../ports/inventory-documents.ts'
 import type { Reading } from '../sql/reading.ts'
@@ -61,7 +61,7 @@ export function shownDocumentsOf(
         // Without a project it is about all of them, and its message may name any.
         return shown
           .filter(({ project }) => project > 0 || scope.bounds === 'hidden')
-          .map(one => (one.project > 0 ? one : { ...one, message: told(scope, one.message) }))
+          .map(one => (one.project > 0 ? one : { ...one, message: textWithin(scope, one.message) }))
       },
     },
     auditCursors: about(all.auditCursors, ({ source }) => ({ paths: [source === 'instance' ? '' : source] })),
@@ -70,7 +70,7 @@ export function shownDocumentsOf(
         (await about(all.inventoryStates, subjectOfState).all()).map(one =>
           one.refusal === undefined || isOfProject(one)
             ? one
-            : { ...one, refusal: { ...one.refusal, message: told(scope, one.refusal.message) } },
+            : { ...one, refusal: { ...one.refusal, message: textWithin(scope, one.refusal.message) } },
         ),
     },
     gaugeReadings: {

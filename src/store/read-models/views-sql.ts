@@ -9,7 +9,7 @@ import type { Reading, ScopedSql } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
-import { told } from '../ports/scope.ts'
+import { textWithin } from '../ports/scope.ts'
 import { maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
@@ -203,7 +203,9 @@ export function viewsOn({
         [key.instance, key.pipelineId],
       )
       // The backend's answer is about a batch of several projects.
-      return rows.map(exportOf).map(one => (one.error === undefined ? one : { ...one, error: told(scope, one.error) }))
+      return rows
+        .map(exportOf)
+        .map(one => (one.error === undefined ? one : { ...one, error: textWithin(scope, one.error) }))
     },
   }
 }

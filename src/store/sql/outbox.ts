@@ -2,7 +2,7 @@
 import { number, optional, record, text, word, type Row } from './columns.ts'
 import { signals } from '../ports/runs.ts'
 import { maxPutOff } from './too-far-ahead.ts'
-import { everything, told, type Scope } from '../ports/scope.ts'
+import { everything, textWithin, type Scope } from '../ports/scope.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { readings } from './reading.ts'
 import { plainText } from './plain-text.ts'
@@ -39,7 +39,7 @@ export function deadLetters(
     // The backend's answer is about a batch of several projects.
     const letter = (row: Row): DeadLetter => {
       const found = letterOf(row)
-      return { ...found, error: told(scope, found.error) }
+      return { ...found, error: textWithin(scope, found.error) }
     }
     const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
       if (ids.length === 0) return 0
