@@ -1,21 +1,20 @@
-// Processor time from the inbox to the sent request, against JSON.parse of the same webhooks.
+// Processor time from the webhook to the sent request, against JSON.parse of the same webhooks.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countsOf, processorMs, startDaemon, startServer, type Running } from './processes.ts'
-import { deliveryKey } from './load.ts'
+import { load } from './load.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
-import { openSqliteShared } from '../src/store/sqlite/open-sqlite.ts'
 import { timed } from './work.ts'
 import type { Question } from './question.ts'
 
 export const cpu: Question = {
   id: 'cpu',
-  name: 'processor time of a finished pipeline, from inbox row to sent request',
+  name: 'processor time of a finished pipeline, from its webhook to the sent request',
   against: 'JSON.parse of its webhook',
   asked: { atMost: 11 },
   unit: 'µs',
   times: { full: 5, quick: 1 },
   terms: quick =>
-    `${quick ? '1,000' : '10,000'} pipelines of 20 jobs put into the store of a running daemon by another process; ` +
+    `${quick ? '1,000' : '10,000'} pipelines of 20 jobs, each posted as one webhook by another process; ` +
     'user and system time of the whole daemon, all threads, until the backend has them all; settle delay 0, traces.',
   rounds: async function* (quick) {
     const [warm, pipelines] = quick ? [500, 1_000] : [6_000, 10_000]
@@ -24,31 +23,28 @@ export const cpu: Question = {
       await using daemon = await startDaemon({ backend: sink.port })
       // What the process spends on itself is no part of a pipeline.
       const idle = await idleMsPerMs(daemon)
-      const store = openSqliteShared(daemon.file, { now: () => Date.now(), maxSize: 2 ** 40 })
-      try {
-        const template = finishedPipeline(20)
-        const put = async (from: number, to: number): Promise<void> => {
-          const numbers = Array.from({ length: to - from }, (_, at) => from + at)
-          const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', source: 'webhook' } as const
-          const all = numbers.map(n => ({ ...delivery, key: deliveryKey(), body: template.body(n) }))
-          for (let at = 0; at < all.length; at += 500) await store.inbox.put(all.slice(at, at + 500))
-        }
-        const until = async (count: number): Promise<void> => {
-          while ((await countsOf(sink)).pipelines < count) await sleep(20)
-          // What follows an answer is part of its pipeline: that it is delivered is noted.
-          await sleep(200)
-        }
-        const before = (await countsOf(sink)).pipelines
-        await put(0, warm)
-        await until(before + warm)
-        const [from, began] = [processorMs(daemon.pid), performance.now()]
-        await put(warm, warm + pipelines)
-        await until(before + warm + pipelines)
-        const spent = processorMs(daemon.pid) - from - idle * (performance.now() - began)
-        yield { ours: (spent * 1_000) / pipelines, rival: parseMs() * 1_000 }
-      } finally {
-        await store.close()
+      const template = finishedPipeline(20)
+      let pipeline = 0
+      const before = (await countsOf(sink)).pipelines
+      const post = async (upTo: number): Promise<void> => {
+        const end = new AbortController()
+        const { ended } = load({
+          ports: [daemon.port],
+          next: () =>
+            pipeline < upTo ? { event: 'Pipeline Hook', template, pipeline: pipeline++, isFinish: true } : undefined,
+          signal: end.signal,
+        })
+        while ((await countsOf(sink)).pipelines < before + upTo) await Promise.race([ended, sleep(20)])
+        end.abort()
+        await ended
+        // What follows an answer is part of its pipeline: that it is delivered is noted.
+        await sleep(200)
       }
+      await post(warm)
+      const [from, began] = [processorMs(daemon.pid), performance.now()]
+      await post(warm + pipelines)
+      const spent = processorMs(daemon.pid) - from - idle * (performance.now() - began)
+      yield { ours: (spent * 1_000) / pipelines, rival: parseMs() * 1_000 }
     }
   },
 }

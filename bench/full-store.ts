@@ -66,8 +66,6 @@ async function takeInReal(): Promise<string> {
   // The daemon takes in the figures over time when it has nothing else to do.
   const store = openSqlite(path.join(folder, storeFile), { now: () => Date.now(), maxSize: 2 ** 40 })
   while ((await store.views.trends.takeIn(realRuns)) > 0);
-  // So are keys and lists written when they are many.
-  await store.intoTables()
   await store.close()
   return folder
 }

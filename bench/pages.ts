@@ -109,12 +109,12 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ reads, outbox, inbox, counters }: Store): PagesSources {
+function partsOf({ reads, outbox, quarantine, counters }: Store): PagesSources {
   const settings = telemetrySettings()
   const isShown = chooser({ exclude: hidden === undefined ? [] : [hidden] })
   const scope: Scope = hidden === undefined ? everything : { bounds: 'hidden', sees: ({ path }) => isShown(path) }
   return {
-    ...{ ...reads(scope), bounds: scope.bounds, inbox, counters, log: silentLog() },
+    ...{ ...reads(scope), bounds: scope.bounds, quarantine, counters, log: silentLog() },
     ...{ clockOffset: () => undefined, now: () => Date.now() },
     isProduction,
     preview: async () => undefined,

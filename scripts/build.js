@@ -62,33 +62,25 @@ function inAscii(code) {
 }
 
 rmSync(dist, { recursive: true, force: true })
-const files = [
-  ...(await bundle('main.ts', {
-    // One folder below, as the rooms are in src: what is looked for relative to a module is found from there too.
-    chunkFileNames: 'modules/[name]-[hash].js',
-    // What a start needs is in few files, but in none that is very large: to compile one, V8 takes four times its size for a moment, and the
-    // allocator keeps that. What calls each other for each pipeline is in one file, because V8 inlines less over their borders. Each group has what its module imports, but for what is in a group of a higher priority.
-    codeSplitting: {
-      groups: [
-        { name: 'begin', test: /src.app.ingress-thread-handle\.ts$/, priority: 9 },
-        { name: 'yaml', test: /node_modules.yaml./, priority: 8 },
-        // Version 3 is only in the file of the MCP endpoint.
-        { name: 'zod', test: /node_modules.zod[\/\\](?!v3)/, priority: 8 },
-        { name: 're2js', test: /node_modules.re2js./, priority: 8 },
-        { name: 'program', test: /src.cli.(program|serve)\.ts$/, priority: 6 },
-        { name: 'undici', test: /node_modules.undici./, priority: 5 },
-        { name: 'fastify', test: /node_modules.fastify./, priority: 4 },
-        { name: 'daemon', test: /src.app.daemon\.ts$/, priority: 1 },
-        { name: 'pages', test: /src.app.pages\.ts$/, priority: 0 },
-      ],
-    },
-  })),
-  ...(await bundle('app/ingress-thread.ts', {
-    entryFileNames: 'modules/[name].js',
-    chunkFileNames: 'modules/ingress-[name]-[hash].js',
-    codeSplitting: { groups: [{ name: 'fastify', test: /node_modules.fastify./ }] },
-  })),
-]
+const files = await bundle('main.ts', {
+  // One folder below, as the rooms are in src: what is looked for relative to a module is found from there too.
+  chunkFileNames: 'modules/[name]-[hash].js',
+  // What a start needs is in few files, but in none that is very large: to compile one, V8 takes four times its size for a moment, and the
+  // allocator keeps that. What calls each other for each pipeline is in one file, because V8 inlines less over their borders. Each group has what its module imports, but for what is in a group of a higher priority.
+  codeSplitting: {
+    groups: [
+      { name: 'yaml', test: /node_modules.yaml./, priority: 8 },
+      // Version 3 is only in the file of the MCP endpoint.
+      { name: 'zod', test: /node_modules.zod[\/\\](?!v3)/, priority: 8 },
+      { name: 're2js', test: /node_modules.re2js./, priority: 8 },
+      { name: 'program', test: /src.cli.(program|serve)\.ts$/, priority: 6 },
+      { name: 'undici', test: /node_modules.undici./, priority: 5 },
+      { name: 'fastify', test: /node_modules.fastify./, priority: 4 },
+      { name: 'daemon', test: /src.app.daemon\.ts$/, priority: 1 },
+      { name: 'pages', test: /src.app.pages\.ts$/, priority: 0 },
+    ],
+  },
+})
 const packages = packagesOf(files)
 const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>
   JSON.parse(readFileSync(path.join(root, name), 'utf8')),

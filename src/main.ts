@@ -9,12 +9,6 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isOld = major < 22 || (major === 22 && minor < 19)
 const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
-if (args[0] === 'serve' && !isOld && !isAboutVersion) {
-  // First of all, because the two threads then load their modules at the same time.
-  const { beginIngressThread } = await import('./app/ingress-thread-handle.ts')
-  beginIngressThread()
-}
-
 // The reader of the output may stop early (`| head`): that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)

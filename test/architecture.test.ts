@@ -71,7 +71,6 @@ describe('the architecture', () => {
       ['platform', 'app'].includes(roomOf(file)) || file === path.join('cli', 'platform.ts')
     const seeing = imports.filter(({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !composing(from))
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
-    // What the port itself loads is loaded by the ingress thread, too.
     const loaded = imports.filter(({ from, to, typeOnly }) => isPort(from) && !typeOnly && !isPort(to))
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
   })

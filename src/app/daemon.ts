@@ -1,21 +1,25 @@
-// The daemon: the ingress and the store, which run until its end, and the parts (`parts.ts`), which a reload stops and starts anew with another
-// configuration. Meanwhile webhooks are accepted, and all that is under way is in the store. It is also what tests and commands start.
-import { drainDeadline } from './ingress-thread-handle.ts'
-import { forgetListeners } from './events.ts'
+// The daemon: the store and the listener for webhooks, which run until its end, and the parts (`parts.ts`), which a reload stops and starts anew with
+// another configuration. All that is under way is in the store. It is also what tests and commands start.
+import { createReceiving, drainDeadline } from './receiving.ts'
+import { createEvents, forgetListeners } from './events.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { startEarly, type EarlyStart, type EarlyStartOptions } from './early-start.ts'
-import { startParts, type Parts, type PartsOptions } from './parts.ts'
-import { systemClock } from '../lib/clock.ts'
+import { createSteps } from './steps.ts'
+import { openOwnStore } from '../store/open-store.ts'
+import { statementTimeout } from '../store/store-location.ts'
+import { startParts, type Parts } from './parts.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { ConfigStatus } from '../pages/sources/setup-shape.ts'
 import type { Exporter } from '../export/exporter.ts'
 import type { ProfileName } from './profile.ts'
+import type { Log } from '../lib/log.ts'
 import type { Store } from '../store/ports/store.ts'
 
-export interface DaemonOptions extends EarlyStartOptions {
-  /** What was started before this module was loaded. */
-  readonly early?: EarlyStart | undefined
+export interface DaemonOptions {
+  readonly config: Config<ProfileName>
+  readonly log: Log
+  readonly clock?: Clock | undefined
   /** Which configuration is live; undefined: nothing reloads it. */
   readonly configStatus?: (() => ConfigStatus) | undefined
 }
@@ -46,46 +50,56 @@ const reloadDeadline = 3_000
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { log, clock = systemClock, configStatus } = options
   let { config } = options
-  const early = options.early ?? (await startEarly({ config, log, clock }))
-  const { ingress, events, steps } = early
+  const steps = createSteps(clock, log)
+  const events = createEvents()
   let isStopping = false
   let reloading: Promise<void> | undefined
-  const start = async (next: Config<ProfileName>, after?: PartsOptions['after']): Promise<Parts> =>
-    startParts({ config: next, early, clock, log, configStatus, after, isStopping: () => isStopping })
-  const stopAll = async (parts: Parts | undefined, flushMs: number): Promise<void> => {
+  const { url: location, maxSize } = config.store
+  const store = await openOwnStore(location, { maxSize, log, daemon: true, timeoutMs: statementTimeout })
+  steps.add({
+    part: store,
+    why: 'all writes are done: release the store for the next daemon',
+    stop: async () => store.close(),
+  })
+  let parts: Parts | undefined
+  const receiving = createReceiving({ config, store, isStopping: () => isStopping, clock, log })
+  const start = async (next: Config<ProfileName>, adminPort?: number): Promise<Parts> => {
+    const shared = { store, receiving, events, clock, log, configStatus, adminPort, isStopping: () => isStopping }
+    return startParts({ config: next, ...shared })
+  }
+  const stopAll = async (flushMs: number): Promise<void> => {
     isStopping = true
-    // Stop accepting connections first; the parts finish what was accepted.
-    await ingress.stop(drainDeadline)
+    // Stop accepting first; the parts finish what was received.
+    await receiving.stop(drainDeadline)
     await parts?.stop(flushMs)
     await steps.stop(flushMs)
   }
-  let parts: Parts | undefined
   try {
+    await store.reclaim()
     parts = await start(config)
-    const url = await early.opened
-    return daemonOf(parts, url)
+    return daemonOf(parts, await receiving.open())
   } catch (error) {
-    await stopAll(parts, 0)
+    await stopAll(0)
     throw error
   }
 
   function daemonOf(first: Parts, url: string): Daemon {
     let running = first
     async function restart(next: Config<ProfileName>): Promise<void> {
-      const after = { adminPort: Number(new URL(running.adminUrl).port), received: ingress.counts }
+      const adminPort = Number(new URL(running.adminUrl).port)
       await running.stop(reloadDeadline)
       forgetListeners(events)
       try {
-        running = await start(next, after)
+        parts = running = await start(next, adminPort)
         config = next
-        ingress.refresh(next)
+        receiving.refresh(next)
       } catch (error) {
         log.error(
           { reason: reasonOf(error) },
           'the new configuration cannot be used: the daemon goes on with the one before',
         )
         forgetListeners(events)
-        running = await start(config, after).catch((cause: unknown) => {
+        parts = running = await start(config, adminPort).catch((cause: unknown) => {
           throw new EndOfProcess(`The daemon cannot go on with the configuration before either: ${reasonOf(cause)}`)
         })
         throw error
@@ -103,7 +117,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         return running.exporter
       },
       refresh: () => {
-        ingress.refresh()
+        receiving.refresh()
         running.exporter.wake()
       },
       reload: async next => {
@@ -113,7 +127,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
       stop: async (flushMs = flushDeadline) => {
         await reloading?.catch(() => undefined)
-        await stopAll(running, flushMs)
+        await stopAll(flushMs)
       },
     }
   }

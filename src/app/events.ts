@@ -5,10 +5,6 @@ export type DaemonEvents = ReturnType<typeof createEvents>
 
 export function createEvents() {
   return {
-    /** Deliveries were committed to the inbox. */
-    accepted: createEmitter(),
-    /** One commit of the ingress thread, or the attempt of one. */
-    committed: createEmitter<[tookMs: number, failed: boolean]>(),
     /** Deliveries were merged into runs, which may now be due for a snapshot or for enrichment. */
     processed: createEmitter(),
     /** Polling found runs that need details. */
@@ -25,20 +21,20 @@ export function forgetListeners(events: DaemonEvents): void {
   for (const event of Object.values(events)) event.forget()
 }
 
-interface Emitter<Facts extends readonly unknown[] = []> {
+interface Emitter {
   /** Calls every listener, in the order in which they came. */
-  emit(...facts: Facts): void
+  emit(): void
   /** The listener must not throw. */
-  on(listener: (...facts: Facts) => void): void
+  on(listener: () => void): void
   /** Removes all listeners. */
   forget(): void
 }
 
-function createEmitter<Facts extends readonly unknown[] = []>(): Emitter<Facts> {
-  const listeners: ((...facts: Facts) => void)[] = []
+function createEmitter(): Emitter {
+  const listeners: (() => void)[] = []
   return {
-    emit: (...facts) => {
-      for (const listener of listeners) listener(...facts)
+    emit: () => {
+      for (const listener of listeners) listener()
     },
     on: listener => void listeners.push(listener),
     forget: () => void listeners.splice(0),

@@ -99,7 +99,6 @@ export function startExporter(
     ...{ destinations, encode, clock, log, meters },
     outbox: store.outbox,
     tries: store.repositories.tryRequests,
-    note: store.underWay.encoding,
   })
   events.pending.on(() => exporter.wake())
   exporter.start()

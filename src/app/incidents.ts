@@ -24,7 +24,7 @@ export function startIncidentPoller(
       const incidents = found
         .filter(({ project, instance }) => selection.project(project.path, instance))
         .map(report => ({ report, countIn }))
-      if (incidents.length > 0) await store.runs.transact([], { token: '', ids: [], incidents })
+      if (incidents.length > 0) await store.runs.transact([], { incidents })
     },
     interval: config.poll.interval,
     errors: createErrorThrottle(log, name),

@@ -42,7 +42,7 @@ import type { ExportedSpan } from '../pages/pipelines/exported-span.ts'
 import type { ExportQueueStatus } from '../pages/exports/queue-shape.ts'
 import type { ConfigStatus, Setup } from '../pages/sources/setup-shape.ts'
 import type { Chunk } from '../model/chunk.ts'
-import type { Intake } from '../processing/intake.ts'
+import type { TakeIn } from '../processing/take-in.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
 import type { Route } from '../model/route.ts'
 import type { Routes } from '../web/listener.ts'
@@ -50,12 +50,12 @@ import type { ScrapeCounts } from '../web/metrics-page.ts'
 import type { Snapshotter } from '../processing/take-snapshots.ts'
 import type { Signal } from '../store/ports/runs.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
-import type { Ingress } from './ingress-thread-handle.ts'
+import type { Receiving } from './receiving.ts'
 
 /** The parts that run, as far as pages show them. */
 export interface Shown {
-  readonly ingress: Pick<Ingress, 'counts' | 'lastAccepted' | 'url'>
-  readonly intake: Pick<Intake, 'counters'>
+  readonly ingress: Pick<Receiving, 'counts' | 'lastAccepted' | 'url'>
+  readonly intake: Pick<TakeIn, 'counters'>
   readonly snapshotter: Pick<Snapshotter, 'counters'>
   readonly exporter: Pick<Exporter, 'status' | 'wake' | 'tryNow'>
   readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
@@ -81,7 +81,7 @@ export function pagesOf(
 ): Routes {
   const { config, store, clock, log } = context
   const { ingress, intake, snapshotter, exporter, flush, platform, settings, configStatus } = shown
-  const { inbox, counters } = store
+  const { quarantine, counters } = store
   const startedAt = clock.now()
   const enforcement = enforcementOf(config, clock)
   const onAction = recorderOf(context, shown.queues)
@@ -110,7 +110,7 @@ export function pagesOf(
     const shownName = shownNames(config, scope)
     return {
       ...{ ...reads, bounds: scope.bounds, counters, log },
-      inbox: scope.bounds === 'none' ? inbox : { state: async () => inbox.state() },
+      quarantine: scope.bounds === 'none' ? quarantine : { count: async () => quarantine.count() },
       queues: async () => queuesWithin([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
       flow: () => flowWithin(flowNow(shownName), scope),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),

@@ -1,4 +1,4 @@
-// Starts the parts of the daemon beside the ingress and the store, one by one, and stops them in the reverse order.
+// Starts the parts of the daemon beside the store and the listener for webhooks, one by one, and stops them in the reverse order.
 import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from './summed.ts'
@@ -13,7 +13,7 @@ import {
 } from './notifications.ts'
 import { holdForeignBacklogs } from '../export/held-backlog.ts'
 import { observeParts } from '../self-telemetry/observe-parts.ts'
-import { mergeRulesOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
+import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startAudit } from './audit.ts'
 import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
@@ -21,36 +21,20 @@ import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
 import { judgesRegressions, startRegressions } from './regressions.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
-import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { Log } from '../lib/log.ts'
-import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
 import { createSelection } from '../processing/selection.ts'
 import { createSteps } from './steps.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { ConfigStatus } from '../pages/sources/setup-shape.ts'
-import type { EarlyStart } from './early-start.ts'
-import { receivedSince } from './received-since.ts'
-import type { WebhookCounts } from '../ingress/webhook-counts.ts'
+import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
 
-export interface PartsOptions {
-  readonly config: Config<ProfileName>
-  readonly early: EarlyStart
-  readonly clock: Clock
-  readonly log: Log
+export interface PartsOptions extends Context {
+  readonly receiving: Receiving
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** What the parts before them leave; undefined: there were none. */
-  readonly after?:
-    | {
-        /** Where the admin listener listens if the configuration leaves it open. */
-        readonly adminPort: number
-        /** Counted by the ingress so far. Pages begin anew, as the other parts do. */
-        readonly received: WebhookCounts
-      }
-    | undefined
+  /** Where the admin listener of the parts before them listens; it is used again if the configuration leaves it open. */
+  readonly adminPort?: number | undefined
   /** Whether the daemon ends. */
   readonly isStopping: () => boolean
 }
@@ -60,19 +44,17 @@ export interface Parts {
   /** Watched by the parts' own telemetry. */
   readonly store: Store
   readonly exporter: Exporter
-  /** If the daemon ends, finishes intake. Sends what is due within `flushMs`; what is not sent waits in the store. */
+  /** Takes in what was received. Sends what is due within `flushMs`; what is not sent waits in the store. */
   stop(flushMs: number): Promise<void>
 }
 
 /** Throws a Fault with a remedy if anything that they need is not available; parts that were started by then are stopped. */
 export async function startParts(options: PartsOptions): Promise<Parts> {
-  const { config, early, clock, log, configStatus, after, isStopping } = options
-  const { ingress, events } = early
+  const { config, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)
   try {
     const own = steps.addLast(await startSelfTelemetry(config, clock))
-    const store = own.watch.store(early.store)
-    events.committed.on((tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed))
+    const store = own.watch.store(options.store)
     const context: Context = { config, store, events, clock, log }
 
     const outlets = exportDestinations(config)
@@ -99,8 +81,10 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const rules = mergeRulesOf(config, enriches)
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
-    const intake = steps.add(startIntake(wiring, snapshotter, rules, isStopping))
-    const parts = enriches ? steps.add(startPlatformParts(wiring, rules)) : undefined
+    const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))
+    // The rest may take its time: webhooks are taken in from now on.
+    await receiving.open()
+    const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
     const audits = connections.map(one => steps.add(startAudit(wiring, one)))
     const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
     const deployments = steps.add(startDeploymentCounter(wiring))
@@ -119,7 +103,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     steps.add(startRegressions(wiring))
 
     const counted = {
-      ingress,
+      ingress: receiving,
       intake,
       snapshotter,
       settleLoop,
@@ -139,10 +123,10 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     }
     own.observe(async () => observeParts({ ...counted, ...inside, reloads: configStatus?.().reloads }))
     const shown = {
-      ...{ ...counted, ...outlets, ingress: receivedSince(ingress, after?.received) },
+      ...{ ...counted, ...outlets },
       ...{ platform: parts, connections, inside, configStatus },
     }
-    const adminUrl = steps.add(await startAdmin(context, shown, own, { isStopping, port: after?.adminPort }))
+    const adminUrl = steps.add(await startAdmin(context, shown, own, { isStopping, port: adminPort }))
     return { adminUrl, store, exporter, stop: async flushMs => steps.stop(flushMs) }
   } catch (error) {
     await steps.stop(0)

@@ -14,6 +14,7 @@ import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
 import { leaseOf, ofConnection, type Connection } from './connections.ts'
 import type { Platform } from './platform.ts'
+import type { TakeIn } from '../processing/take-in.ts'
 import type { Wiring } from './wiring.ts'
 
 /** What uses the platforms' APIs. */
@@ -29,7 +30,11 @@ export interface PlatformParts {
 }
 
 /** Starts enrichment, and for each connection the poller and redelivery where they are configured. */
-export function startPlatformParts(wiring: Wiring, rules: MergeRules): Started<PlatformParts> {
+export function startPlatformParts(
+  wiring: Wiring,
+  rules: MergeRules,
+  takeIn: Pick<TakeIn, 'take'>,
+): Started<PlatformParts> {
   const { config, store, events, connections, selection, clock, log } = wiring
   const { runs, enrichment, repositories, views } = store
   const readers = connections.map(connection => {
@@ -37,7 +42,7 @@ export function startPlatformParts(wiring: Wiring, rules: MergeRules): Started<P
     const errors = createErrorThrottle(log, name)
     const shared = { client, runs, repositories, leases: store.leases, rules, selection, errors, clock, log }
     const poller = pollerOf(connection, shared, () => events.discovered.emit())
-    const redelivery = redeliveryOf(connection, shared, wiring, poller)
+    const redelivery = redeliveryOf(connection, shared, wiring, { poller, takeIn })
     return { ...connection, errors, poller, redelivery }
   })
   const enricher = createEnricher({
@@ -95,19 +100,19 @@ function pollerOf(connection: Connection, shared: Shared, onFound: () => void): 
 function redeliveryOf(
   { name, config, client }: Connection,
   shared: Shared & Pick<RedeliveryOptions, 'repositories'>,
-  { config: { platforms }, store, events }: Context,
-  poller: Poller | undefined,
+  { config: { platforms, events } }: Context,
+  { poller, takeIn }: { readonly poller: Poller | undefined; readonly takeIn: Pick<TakeIn, 'take'> },
 ): Redelivery | undefined {
   const { publicUrl, platform, redelivery: redelivers } = config
   const { projects, groups } = pollScopeOf(config.poll)
   if (!(redelivers || config.watchHooks) || publicUrl === undefined || projects.length + groups.length === 0)
     return undefined
   return createRedelivery({
-    ...{ ...shared, client, inbox: store.inbox, projects, groups, publicUrl, profile: platform.profile, redelivers },
+    ...{ ...shared, client, projects, groups, publicUrl, profile: platform.profile, redelivers },
     name: leaseOf('redelivery', name),
-    reads: createDeliveryHeaders(profiles[platform.profile], selectEvents(config.events)),
+    reads: createDeliveryHeaders(profiles[platform.profile], selectEvents(events)),
     instance: platforms.length === 0 ? undefined : client.instance,
-    onAccepted: () => events.accepted.emit(),
+    take: async delivery => takeIn.take(delivery),
     onOversize: project => poller?.hurry(project),
   })
 }

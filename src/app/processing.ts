@@ -1,7 +1,7 @@
-// Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
+// Starts what takes deliveries in, and the settle loop, which takes snapshots of runs.
 import { ciPushesOf } from './ci-pushes.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
-import { createIntake, type Intake } from '../processing/intake.ts'
+import { createTakeIn, type Delivery, type TakeIn } from '../processing/take-in.ts'
 import { createPriceTable } from '../processing/price-table.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
 import { projectChooser } from '../lib/chooser.ts'
@@ -12,11 +12,11 @@ import { normalizeInstance } from '../model/instance.ts'
 import { ofInstance } from '../model/by-instance.ts'
 import { platformViews, type PlatformView } from '../config/platforms.ts'
 import { PayloadError } from '../lib/fault.ts'
-import { parseInTurns, type Delivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
+import { parseDelivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
 import { platformNames, profileBy } from './connections.ts'
 import { profiles, type ProfileName } from './profile.ts'
 import type { Parsed } from '../platform/port/webhook.ts'
-import { requestsGoFirst } from '../lib/loop.ts'
+import { createLoop, requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
 import { wantedFactsOf } from './wanted-facts.ts'
@@ -24,10 +24,11 @@ import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { Log } from '../lib/log.ts'
-import type { EventRules } from '../processing/process-deliveries.ts'
+import type { EventRules } from '../processing/event-reports.ts'
 import type { EventTaking } from '../processing/take-events.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import { startDraining, type Started } from './steps.ts'
+import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
 
 /** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
@@ -135,47 +136,69 @@ export function startSettling(
   isLast: () => boolean,
 ): Started<SettleLoop> {
   const { runs, runsPerTransaction: perTransaction } = store
-  const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, note: store.underWay.settling, clock, log })
+  const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, clock, log })
   // Runs that were due at once have their snapshots already, and these are sent before others are looked for.
   events.processed.on(() => void requestsGoFirst().then(() => settleLoop.wake()))
   events.enriched.on(() => settleLoop.wake())
   return startDraining(settleLoop, 'no run changes any more: take the snapshots that are due', isLast)
 }
 
-/** `isLast`: as above. */
-export function startIntake(
+/** How often quarantined deliveries are looked for that are to be decoded again, ms. */
+const retryEvery = 1_000
+
+/** Hands what is received to it. */
+export function startTakingIn(
   wiring: Wiring,
   snapshotter: Snapshotter,
   rules: MergeRules,
-  isLast: () => boolean,
-): Started<Intake> {
+  receiving: Pick<Receiving, 'handTo'>,
+): Started<TakeIn> {
   const { config, store, events, selection, notifier, clock, log } = wiring
-  const { inbox, runs, runsPerTransaction } = store
   const shared = {
     traceparent: config.traceparent,
     events: selectEvents(config.events),
     redactText: createTextRedaction(config.redact ?? []),
     wanted: wantedFactsOf(config),
   }
-  const intake = createIntake({
-    ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
+  const takeIn = createTakeIn({
+    ...{ store, rules, snapshotter, selection, version, log },
     parse: parserOf(config, shared),
     redact: withoutVariables,
     events: { ...eventRulesOf(wiring), onCiPush: ciPushesOf(wiring) },
     conditions: (event, receivedAt) => notifier.route(ofAnnouncedToken(event, receivedAt)),
     onChange: () => events.processed.emit(),
+    now: () => clock.now(),
   })
-  events.accepted.on(() => intake.wake())
-  return startDraining(intake, 'nothing more arrives: process the rest of the inbox', isLast)
+  let isUpgraded = false
+  const retries = createLoop({
+    name: 'quarantine',
+    clock,
+    log,
+    turn: async () => {
+      // This version tries once to decode what another version could not.
+      if (!isUpgraded) await store.quarantine.retryOfOtherVersions(version)
+      isUpgraded = true
+      return (await takeIn.retryQuarantined()) > 0 ? 0 : retryEvery
+    },
+  })
+  retries.start()
+  receiving.handTo(takeIn)
+  return {
+    part: takeIn,
+    why: 'nothing more is received: take in the rest',
+    stop: async () => {
+      receiving.handTo(undefined)
+      await retries.stop()
+      await takeIn.drain()
+    },
+  }
 }
 
-type Parse = (delivery: Delivery) => Parsed | Promise<Parsed>
-
-/** If there are several platforms, the ingress has written the instance of the secret to each delivery. */
+/** If there are several platforms, each delivery has the instance of the secret that verified it. */
 function parserOf(
   config: Config<ProfileName>,
   shared: Omit<ParseOptions, 'profile' | 'platform' | 'platformUrl'>,
-): Parse {
+): (delivery: Delivery) => Parsed {
   const views = platformViews(config)
   const optionsOf = ({ config: { platform } }: PlatformView<ProfileName>): ParseOptions => ({
     ...shared,
@@ -185,7 +208,7 @@ function parserOf(
   const [first] = views
   if (config.platforms.length === 0 && first !== undefined) {
     const options = optionsOf(first)
-    return delivery => parseInTurns(delivery, options)
+    return delivery => parseDelivery(delivery, options)
   }
   const byInstance = new Map(
     views.map(view => {
@@ -195,7 +218,7 @@ function parserOf(
   )
   return delivery => {
     const options = byInstance.get(normalizeInstance(delivery.instance) ?? '')
-    if (options !== undefined) return parseInTurns(delivery, options)
+    if (options !== undefined) return parseDelivery(delivery, options)
     const { message } = new PayloadError(
       'The delivery is of no configured platform.',
       'List the platform in `platforms`, with the URL that its webhooks have.',

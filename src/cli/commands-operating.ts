@@ -31,7 +31,7 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
       .option('--json', 'print JSON, for scripts', false)
       .action(
         onStore(async ({ store }, options: Json) =>
-          (await import('./inbox.ts')).inboxList(store.inbox, terminal, options),
+          (await import('./inbox.ts')).inboxList(store.quarantine, terminal, options),
         ),
       ),
     'pipespan inbox list',
@@ -42,14 +42,16 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
       .description('show one, and why it could not be decoded')
       .argument('<id>', 'its ID', wholeNumber)
       .action(
-        onStore(async ({ store }, id: number) => (await import('./inbox.ts')).inboxShow(store.inbox, terminal, id)),
+        onStore(async ({ store }, id: number) =>
+          (await import('./inbox.ts')).inboxShow(store.quarantine, terminal, id),
+        ),
       ),
     'pipespan inbox show 17',
   )
   example(
-    withIds(inbox.command('retry').description('put them back into the inbox, to be decoded again')).action(
+    withIds(inbox.command('retry').description('have them decoded again')).action(
       onStore(async ({ store }, ids: number[], options: { all: boolean }) =>
-        (await import('./inbox.ts')).inboxRetry(store.inbox, terminal, chosen(ids, options)),
+        (await import('./inbox.ts')).inboxRetry(store.quarantine, terminal, chosen(ids, options)),
       ),
     ),
     'pipespan inbox retry --all',

@@ -1,18 +1,21 @@
 // `pipespan inbox list|show|retry`: deliveries that could not be decoded.
 import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { complain, exitCode, print, table, type Terminal, printJson } from './terminal.ts'
-import type { SharedInbox } from '../store/ports/inbox.ts'
+import type { Quarantine } from '../store/ports/quarantine.ts'
 
 const shown = 200
 
-export async function inboxList(inbox: SharedInbox, terminal: Terminal, options: { json: boolean }): Promise<number> {
-  const quarantined = await inbox.listQuarantined(shown)
-  const { waiting } = await inbox.state()
+export async function inboxList(
+  quarantine: Quarantine,
+  terminal: Terminal,
+  options: { json: boolean },
+): Promise<number> {
+  const quarantined = await quarantine.list(shown)
   if (options.json) {
-    printJson(terminal, { waiting, quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) })
+    printJson(terminal, { quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) })
     return exitCode.done
   }
-  print(terminal, `${waiting} waiting to be processed, ${quarantined.length} could not be decoded.`)
+  print(terminal, `${quarantined.length} could not be decoded.`)
   if (quarantined.length === 0) return exitCode.done
   const rows = quarantined.map(({ id, receivedAt, event, size, version, reason }) => [
     String(id),
@@ -27,8 +30,8 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
   return exitCode.done
 }
 
-export async function inboxShow(inbox: SharedInbox, terminal: Terminal, id: number): Promise<number> {
-  const found = await inbox.showQuarantined(id)
+export async function inboxShow(quarantine: Quarantine, terminal: Terminal, id: number): Promise<number> {
+  const found = await quarantine.show(id)
   if (found === undefined) return unknown(terminal, id)
   const { delivery, body } = found
   print(
@@ -45,15 +48,15 @@ export async function inboxShow(inbox: SharedInbox, terminal: Terminal, id: numb
 }
 
 export async function inboxRetry(
-  inbox: SharedInbox,
+  quarantine: Quarantine,
   terminal: Terminal,
   ids: readonly number[] | 'all',
 ): Promise<number> {
   if (ids !== 'all') {
-    for (const id of ids) if ((await inbox.showQuarantined(id)) === undefined) return unknown(terminal, id)
+    for (const id of ids) if ((await quarantine.show(id)) === undefined) return unknown(terminal, id)
   }
-  const count = await inbox.retryQuarantined(ids)
-  print(terminal, `${count} back in the inbox. A running daemon processes them within a second.`)
+  const count = await quarantine.retry(ids)
+  print(terminal, `${count} to be decoded again. A running daemon does it within a second.`)
   return exitCode.done
 }
 

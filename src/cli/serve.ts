@@ -10,15 +10,14 @@ import { profiles, type ProfileName } from '../app/profile.ts'
 import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
-import { startEarly } from '../app/early-start.ts'
+import type { Daemon } from '../app/daemon.ts'
 import { version } from '../lib/version.ts'
 import { sameSignalWithinMs } from './until-stopped.ts'
-import type { Daemon } from '../app/daemon.ts'
 import type { Log } from '../lib/log.ts'
 
 /** `file`: the configuration's, where the command line names one. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
-  // First of all: by default these signals end the process, and webhooks are accepted before the daemon has started completely.
+  // First of all: by default these signals end the process.
   const stopping = firstSignal()
   let onHangup = (): void => undefined
   process.on('SIGHUP', () => onHangup())
@@ -45,11 +44,9 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   const live = createLiveConfig({ loaded, loading, log, now: () => Date.now() })
   let daemon: Daemon
   try {
-    // The ingress is opened first: webhooks are accepted while the rest is loaded.
-    const early = await startEarly({ config, log })
     const { startDaemon } = await import('../app/daemon.ts')
     compileWebAssemblyOnce()
-    daemon = await startDaemon({ config, log, early, configStatus: () => live.status() })
+    daemon = await startDaemon({ config, log, configStatus: () => live.status() })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)

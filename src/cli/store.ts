@@ -47,7 +47,6 @@ export async function storeCopy(
     target = await openOwnStore(to, noLimit)
     // On SQLite nobody else serves the file now, so a lease in it is of a process that was killed: it need not expire first.
     await source.reclaim()
-    await source.intoTables()
     const counts = await copyStore({
       ...{ from: source, to: target, source: storeUrl.show(from) },
       onTable: (name, rows) => terminal.stderr.write(`${name}: ${rows} rows\n`),
@@ -74,9 +73,9 @@ export async function storeBackup(terminal: Terminal, location: StoreLocation, t
   }
   if (!existsSync(location.path))
     throw new StoreError(`There is no store at ${location.path} yet.`, 'There is nothing to back up.')
-  await backupSqlite(location.path, target)
+  backupSqlite(location.path, target)
   const file = location.path
-  const beside = `${file}-wal, ${file}-shm and ${file}-deliveries`
+  const beside = `${file}-wal and ${file}-shm`
   print(
     terminal,
     `Backed up to ${target}. To restore it, stop the daemon, move ${beside} away, and move it to ${file}.`,

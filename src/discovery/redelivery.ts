@@ -1,4 +1,4 @@
-// Reads the platform's records of deliveries by the daemon's own webhooks, and puts those that failed into the inbox. A record without an HTTP status
+// Reads the platform's records of deliveries by the daemon's own webhooks, and takes those in that failed. A record without an HTTP status
 // (a time-out, a refused connection) counts as failed: that is how it looks while the daemon is down.
 //
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that has arrived after all
@@ -17,7 +17,7 @@ import type {
   ResourceId,
 } from '../platform/port.ts'
 import type { DeliveryHeaders } from '../platform/port/webhook.ts'
-import type { Delivery, Inbox } from '../store/ports/inbox.ts'
+import type { Delivery, TakenIn } from '../processing/take-in.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
@@ -25,7 +25,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 
 export interface RedeliveryOptions extends RoundsOptions {
   readonly client: PlatformClient
-  readonly inbox: Pick<Inbox, 'put'>
+  readonly take: (delivery: Delivery) => Promise<TakenIn>
   readonly repositories: Pick<Repositories, 'hooks' | 'gaugeReadings'>
   readonly projects: readonly string[]
   readonly groups: readonly string[]
@@ -37,8 +37,6 @@ export interface RedeliveryOptions extends RoundsOptions {
   readonly instance?: string | undefined
   /** False: hooks are only watched for metrics, with the lowest priority. */
   readonly redelivers: boolean
-  /** Called when deliveries were accepted. */
-  readonly onAccepted: () => void
   /** Called when a delivery was too large to be recorded, so that its project is polled. Undefined: the project is not known. */
   readonly onOversize: (project: string | undefined) => void
 }
@@ -61,7 +59,7 @@ export interface Redelivery extends Loop {
 const every = 300_000
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
-  const { client, inbox, profile, reads } = options
+  const { client, profile, reads } = options
   const { hooks, gaugeReadings } = options.repositories
   const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
@@ -155,10 +153,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       else without(owner)
     }
     if (deliveries.length === 0) return true
-    const outcomes = await inbox.put(deliveries)
-    const accepted = outcomes.filter(outcome => outcome === 'accepted').length
-    counters.accepted += accepted
-    if (accepted > 0) options.onAccepted()
+    const outcomes = await Promise.all(deliveries.map(async delivery => options.take(delivery)))
+    counters.accepted += outcomes.filter(outcome => outcome === 'accepted').length
     return !outcomes.includes('full')
   }
 

@@ -11,7 +11,6 @@ import type { Encode } from './encoded-item.ts'
 import type { ExportMeters } from './export-stats.ts'
 import type { Outbox, ExportQueue, ExportQueueState } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
-import { nothingNoted, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
 import { heldFor } from '../model/held-name.ts'
@@ -24,8 +23,6 @@ export interface ExporterOptions {
   readonly tries?: TryRequests | undefined
   /** By signal: for each that any destination takes. */
   readonly encode: Readonly<Partial<Record<Signal, Encode>>>
-  /** What is being encoded. */
-  readonly note?: UnderWayNote | undefined
   readonly clock: Clock
   readonly log: Log
   readonly meters?: ExportMeters | undefined
@@ -87,7 +84,7 @@ const defaultProbes: BackoffOptions = { first: 1_000, max: 60_000 }
 /** Throws ConfigError for two destinations of one name, an unreadable TLS file, or a signal that nothing encodes. */
 export function createExporter(options: ExporterOptions): Exporter {
   const { outbox, clock } = options
-  const encodeNoted = createEncodeNoted(options.note ?? nothingNoted)
+  const encodeNoted = createEncodeNoted()
   const queues = options.destinations.flatMap((destination, index) => {
     const { name } = destination
     if (options.destinations.findIndex(other => other.name === name) !== index) {

@@ -1,14 +1,13 @@
-// The webhook route: checks a delivery and puts it into the inbox. Bodies are not parsed here.
+// The webhook route: checks the sender of a delivery, has it taken in, and answers what came of it.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import type { PutOutcome } from '../store/ports/inbox.ts'
+import type { Delivery, TakenIn } from '../processing/take-in.ts'
 import { bodyBytesWithin, createBodyBudget, type Standing } from './body-budget.ts'
 import type { DeliveryHeaders, Headers } from '../platform/port/webhook.ts'
 import { looksLikeJsonObject } from './json-ends.ts'
-import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
 import { readBody } from './read-body.ts'
 import { createReadingTurns } from './reading-turns.ts'
 import { admit, isTokenRight, type Admission, type Sender } from './verify-delivery.ts'
@@ -16,17 +15,14 @@ import { createWebhookCounts, type Counted, type WebhookCounts } from './webhook
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
 export interface WebhookIngressOptions {
-  readonly inbox: PutBatchInbox
+  /** Rejects with a StoreError if the store cannot write. */
+  readonly take: (delivery: Delivery) => Promise<TakenIn>
   readonly reads: DeliveryHeaders
   /** Called for every request, as secrets may change while the daemon runs. */
   readonly senders: () => readonly Sender[]
-  /** Called after each commit that accepted something. Must not throw. */
-  readonly onAccepted: () => void
   /** Unix time in milliseconds. */
   readonly now: () => number
   readonly log: Log
-  /** Where to count, if another thread reads the counters (`WebhookCounter.room`). */
-  readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
   /** Bytes of all bodies in flight; default: 64 MiB. At least one largest body. Half of it is reserved for verified bodies, if a largest one fits into the rest. */
@@ -43,8 +39,6 @@ export interface WebhookIngress {
 
 /** The platform sends 25 MB at most. */
 const defaultMaxBody = 25 * 1024 * 1024
-/** Written within milliseconds, so that senders do not notice the wait for their group. */
-const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }
 /** Longer headers are ignored, UTF-16 units. */
 const maxInstance = 2_048
 const maxEvent = 255
@@ -54,12 +48,12 @@ type Answer =
   /** `cause`: for the log alone. */
   | { readonly refused: Refusal; readonly cause?: string }
 
-const outcomes: Readonly<Record<PutOutcome, Answer>> = {
+const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
+const outcomes: Readonly<Record<Exclude<TakenIn, object>, Answer>> = {
   accepted: { status: 202, message: 'Accepted.' },
   duplicate: { status: 200, message: 'Duplicate delivery.' },
   full: { refused: 'full' },
 }
-const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
 
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
   const { log, now, reads } = options
@@ -70,8 +64,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: monotonic })
   const turns = createReadingTurns(monotonic)
   const peers = options.peers ?? createProvenPeers()
-  const batch = createPutBatch(options.inbox, { ...group, onAccepted: options.onAccepted })
-  const counts = createWebhookCounts(reads.kinds, options.counts)
+  const counts = createWebhookCounts(reads.kinds)
   const count = (name: Counted): void => counts.count(name)
   const warn = sparseWarnings(log, now)
 
@@ -119,7 +112,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       if (unwanted !== undefined) return unwanted
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
       if (!claim.prove(read.body.length)) return { refused: 'budget' }
-      const answer = await putIntoInbox(request.headers, read.body, sender, isSigned ? 'signed' : 'sent')
+      const answer = await takeIn(request.headers, read.body, sender, isSigned ? 'signed' : 'sent')
       // It is written. What failed may still be on its way to a store that does not answer.
       if (!('refused' in answer)) discard()
       return answer
@@ -134,7 +127,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   }
 
   /** If there are several platforms, the secret says whose delivery it is; the header is unsigned. */
-  async function putIntoInbox(
+  async function takeIn(
     headers: Headers,
     body: Buffer,
     sender: Sender | undefined,
@@ -142,13 +135,17 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   ): Promise<Answer> {
     const [instance, event] = [sender?.instance ?? reads.instance(headers), reads.event(headers)]
     try {
-      const outcome = await batch.put({
+      const outcome = await options.take({
         key: reads.key(headers, proof, sender?.instance),
         event: event.length <= maxEvent ? event : '',
         instance: instance !== undefined && instance.length <= maxInstance ? instance : undefined,
         source: 'webhook',
         body,
       })
+      if (typeof outcome === 'object') {
+        count(`ignored ${outcome.ignored}`)
+        return notOfInterest
+      }
       if (outcome !== 'full') count(outcome)
       return outcomes[outcome]
     } catch (error) {

@@ -21,9 +21,6 @@ export class StoreError extends Fault {}
 /** The database refuses the data itself: a retry would fail in the same way. */
 export class DataError extends Fault {}
 
-/** The store accepts writes, but cannot read back what it accepted. */
-export class UnreadableError extends StoreError {}
-
 /** The files of the open store were removed or replaced: what is written would be lost. */
 export class StoreGone extends StoreError {}
 

@@ -60,7 +60,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
     const known = await conditions.get({ subject: subjectDigest(condition) })
     if ((known?.state ?? 'fixed') === condition.state) return
     const to = routed.to.filter(name => name !== except)
-    await runs.transact([], { token: '', ids: [], conditions: [{ ...routed, to }] })
+    await runs.transact([], { conditions: [{ ...routed, to }] })
     onMessage()
   }
 

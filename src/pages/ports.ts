@@ -9,7 +9,7 @@ import type { RunnersView } from './runners/runner-figures.ts'
 import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
 import type { IsProduction } from '../model/deployment.ts'
 import type { Chunk } from '../model/chunk.ts'
-import type { Inbox } from '../store/ports/inbox.ts'
+import type { Quarantine } from '../store/ports/quarantine.ts'
 import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
@@ -27,7 +27,7 @@ import type { Usuals } from './pipelines/usual.ts'
 export interface PagesSources extends Reads {
   readonly bounds: Scope['bounds']
   /** Undefined: what could not be decoded is not listed, because nobody knows its project. */
-  readonly inbox: Pick<Inbox, 'state'> & Partial<Pick<Inbox, 'listQuarantined'>>
+  readonly quarantine: Pick<Quarantine, 'count'> & Partial<Pick<Quarantine, 'list'>>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** The counts of this process since its start. */

@@ -120,13 +120,24 @@ export function createPages({
 
 /** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
 function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
-  const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = all
+  const { views, runs, outbox, quarantine, tests, deployments, incidents, changes, repositories, counters } = all
   const { jobLog, countBehind } = all
   return {
     ...all,
     jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
     countBehind: countBehind && (async of => elsewhere(async () => countBehind(of))),
-    ...inTurns(turns, { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters }),
+    ...inTurns(turns, {
+      views,
+      runs,
+      outbox,
+      quarantine,
+      tests,
+      deployments,
+      incidents,
+      changes,
+      repositories,
+      counters,
+    }),
   }
 }
 

@@ -1,12 +1,11 @@
 // Settles runs that are due, in batches, and one by one if that fails. A run that cannot be settled, for example because its stored rows are damaged,
-// is retried with growing pauses and delays no other. A run that crashed the process repeatedly is set aside.
+// is retried with growing pauses and delays no other.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { settleRuns } from './settle-runs.ts'
 import type { Snapshotter } from './take-snapshots.ts'
-import { maxDeaths, nothingNoted, runName as nameOf, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Log } from '../lib/log.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { RunKey } from '../model/observation.ts'
@@ -16,14 +15,13 @@ export interface SettleLoopOptions {
   /** Runs of one transaction. */
   readonly perTransaction: number
   readonly snapshotter: Snapshotter
-  readonly note?: UnderWayNote | undefined
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Counted since start. */
 export interface SettleCounters {
-  /** How often a run was postponed because it could not be settled, or set aside. */
+  /** How often a run was postponed because it could not be settled. */
   postponed: number
 }
 
@@ -35,7 +33,6 @@ export interface SettleLoop extends Loop {
 
 /** Many times longer than settling takes, ms. */
 const leaseMs = 15_000
-const remedy = 'Give the daemon more memory or upgrade it; it is retried then.'
 /** The maximum pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
 const maxPause = 1_000
 
@@ -45,42 +42,12 @@ interface Failure {
 }
 
 export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
-  const { runs, perTransaction, snapshotter, note = nothingNoted, clock, log } = options
+  const { runs, perTransaction, snapshotter, clock, log } = options
   const counters: SettleCounters = { postponed: 0 }
   const waiting = createPostponed<string>()
-  const setAside = new Set<string>()
 
-  /** Settles all or none of them; runs that were in progress during an earlier crash are settled one by one. */
-  async function settle(keys: readonly RunKey[]): Promise<void> {
-    const suspects = new Set(await note.begin(keys.map(nameOf)))
-    try {
-      await settleRuns(
-        keys.filter(key => !suspects.has(nameOf(key))),
-        runs,
-        snapshotter,
-      )
-    } finally {
-      await note.end()
-    }
-    for (const key of keys.filter(one => suspects.has(nameOf(one)))) await settleSuspect(key)
-  }
-
-  async function settleSuspect(key: RunKey): Promise<void> {
-    const name = nameOf(key)
-    if ((await note.beginAlone(name)) < maxDeaths) {
-      try {
-        await settleRuns([key], runs, snapshotter)
-      } finally {
-        await note.end()
-      }
-      return
-    }
-    if (setAside.has(name)) return
-    setAside.add(name)
-    counters.postponed += 1
-    const reason = `${maxDeaths} times in a row the daemon's process died while it settled this run. ${remedy}`
-    log.error({ ...key, reason }, 'a run is skipped until the daemon has changed')
-  }
+  /** Settles all or none of them. */
+  const settle = async (keys: readonly RunKey[]): Promise<void> => settleRuns(keys, runs, snapshotter)
 
   /** Returns the runs that cannot be settled. Throws if no single run is to blame: then all are retried. */
   async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
@@ -151,4 +118,8 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
       while (await settleDue());
     },
   }
+}
+
+function nameOf({ instance, pipelineId }: RunKey): string {
+  return `${instance}\n${pipelineId}`
 }

@@ -2,7 +2,7 @@
 import { ofInstance } from '../model/by-instance.ts'
 import { routed, subjectOf } from '../model/route.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
-import type { EventRules } from './process-deliveries.ts'
+import type { EventRules } from './event-reports.ts'
 import type { Millis } from '../model/instant.ts'
 import type { RoutedCondition } from '../model/condition.ts'
 import type { Runs } from '../store/ports/runs.ts'
@@ -16,7 +16,7 @@ export interface EventTaking {
   readonly now: () => Millis
 }
 
-/** `conditions`: what people are notified about with them. In one transaction; nothing is stored if no destination takes events. Each needs a `key`, because these events have no order of arrival. */
+/** `conditions`: what people are notified about with them. In one transaction; nothing is stored if no destination takes events. Each needs a `key`. */
 export async function takeEvents(
   events: readonly PlatformEvent[],
   taking: EventTaking,
@@ -29,11 +29,10 @@ export async function takeEvents(
     .map(event => ({
       event,
       chunk: eventChunk(event, receivedAt, ofInstance(profile, event.instance)),
-      arrival: 0,
       to: routed(to, subjectOf(event)),
     }))
     .filter(one => one.to.length > 0)
   if (received.length + conditions.length === 0) return
-  await taking.runs.transact([], { token: '', ids: [], events: received, conditions })
+  await taking.runs.transact([], { events: received, conditions })
   onTaken()
 }

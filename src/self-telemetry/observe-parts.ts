@@ -9,8 +9,7 @@ import type { ReportCounters } from '../enrichment/read-report.ts'
 import type { SpanCounters } from '../enrichment/read-spans.ts'
 import type { TestCounters } from '../enrichment/read-tests.ts'
 import type { ChangeCounters, IncidentCounters } from '../enrichment/once-counter.ts'
-import type { InboxState } from '../store/ports/inbox.ts'
-import type { IntakeCounters } from '../processing/intake.ts'
+import type { TakeInCounters } from '../processing/take-in.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
 import type { PollerCounters } from '../discovery/poller.ts'
 import type { RedeliveryCounters } from '../discovery/redelivery.ts'
@@ -27,7 +26,7 @@ interface Counting<Counters> {
 /** The parts of the daemon, as far as they are observed; undefined: one that does not run. */
 export interface ObservedParts {
   readonly ingress: { readonly counts: WebhookCounts }
-  readonly intake: Counting<IntakeCounters>
+  readonly intake: Counting<TakeInCounters>
   readonly snapshotter: Counting<SnapshotCounters>
   readonly settleLoop: Counting<SettleCounters>
   readonly deployments: Counting<DeploymentCounters> & { readonly requests: () => number }
@@ -54,7 +53,8 @@ export interface Observed extends ObservedParts {
   /** Unix ms on the store's clock. */
   readonly now: number
   readonly queues: readonly ExportQueueStatus[]
-  readonly inbox: InboxState
+  /** Deliveries that could not be decoded. */
+  readonly quarantined: number
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
@@ -71,17 +71,17 @@ export interface Observed extends ObservedParts {
 export interface Parts extends ObservedParts {
   readonly exporter: { status(): Promise<Observed['queues']> }
   readonly flush: { status(): Observed['queues'] }
-  readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged' | 'isInPlace'>
+  readonly store: Pick<Store, 'now' | 'quarantine' | 'runs' | 'counters' | 'pruning' | 'damaged' | 'isInPlace'>
   /** Those of the connections, by name. */
   readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
 }
 
 export async function observeParts(parts: Parts): Promise<Observed> {
   const { store } = parts
-  const [now, queues, inbox, runs, counters, fullness, budgets] = await Promise.all([
+  const [now, queues, quarantined, runs, counters, fullness, budgets] = await Promise.all([
     store.now(),
     parts.exporter.status(),
-    store.inbox.state(),
+    store.quarantine.count(),
     store.runs.count(),
     store.counters.all(),
     store.pruning.fullness(),
@@ -89,7 +89,7 @@ export async function observeParts(parts: Parts): Promise<Observed> {
   ])
   return {
     ...parts,
-    ...{ now, inbox, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
+    ...{ now, quarantined, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
     isInPlace: store.isInPlace?.(),
     queues: [...queues, ...parts.flush.status()],
   }

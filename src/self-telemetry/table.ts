@@ -42,10 +42,7 @@ const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 
 const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
 /** Begin at 0, so that an alert notices the first ones. */
-const neverExported = [
-  ['pruned.unreadable_deliveries', 0],
-  ['pruned.unserved_exports', 0],
-] as const
+const neverExported = [['pruned.unserved_exports', 0]] as const
 
 /** Not formatted by Prettier, which would need eight lines for each row instead of two or three. */
 // prettier-ignore
@@ -59,8 +56,8 @@ export const observedMetrics = [
       ...entries(counts.refused, reason => ({ outcome: 'refused', reason })),
     ] },
   { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
-    description: 'Deliveries taken from the inbox, by outcome.',
-    points: ({ intake: { counters: { processed, ignored, unparseable, excluded, lost } } }) => entries({ processed, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
+    description: 'Deliveries that were parsed, by outcome.',
+    points: ({ intake: { counters: { processed, ignored, unparseable, excluded } } }) => entries({ processed, ignored, unparseable, excluded }, outcome => ({ outcome })) },
   { name: 'pipespan.intake.events', type: 'counter', unit: '{delivery}', attributes: [],
     description: 'Processed deliveries with an event that is not about a pipeline, duplicates included.',
     points: ({ intake }) => [{ value: intake.counters.events }] },
@@ -73,14 +70,8 @@ export const observedMetrics = [
   { name: 'pipespan.intake.unknown_statuses', type: 'counter', unit: '{status}', attributes: [],
     description: 'Unknown statuses, passed through unchanged.',
     points: ({ intake }) => [{ value: intake.counters.unknownStatuses }] },
-  { name: 'pipespan.inbox.size', type: 'gauge', unit: '{delivery}', attributes: [],
-    description: 'Deliveries accepted and not yet processed.', points: ({ inbox }) => [{ value: inbox.waiting }] },
-  { name: 'pipespan.inbox.bytes', type: 'gauge', unit: 'By', attributes: [],
-    description: 'Bytes of deliveries accepted and not yet processed.', points: ({ inbox }) => [{ value: inbox.waitingBytes }] },
-  { name: 'pipespan.inbox.age', type: 'gauge', unit: 's', attributes: [],
-    description: 'How long the oldest delivery has waited in the inbox.', points: ({ inbox, now }) => [{ value: age(inbox.oldest, now) }] },
   { name: 'pipespan.inbox.quarantined', type: 'gauge', unit: '{delivery}', attributes: [],
-    description: 'Deliveries that could not be decoded and are quarantined for inspection.', points: ({ inbox }) => [{ value: inbox.quarantined }] },
+    description: 'Deliveries that could not be decoded and are quarantined for inspection.', points: ({ quarantined }) => [{ value: quarantined }] },
   { name: 'pipespan.runs.stored', type: 'gauge', unit: '{run}', attributes: ['state'],
     description: 'Runs in the store: open (running or not yet settled), at rest, or known from job events only.',
     points: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
@@ -124,7 +115,7 @@ export const observedMetrics = [
   { name: 'pipespan.store.damaged_rows', type: 'counter', unit: '{row}', attributes: [],
     description: 'Damaged rows of the store that were skipped; the log names each.', points: ({ damagedRows }) => [{ value: damagedRows }] },
   { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
-    description: 'Rows pruned from the store by age or size. Two kinds were accepted and never exported: `unreadable_deliveries`, and `unserved_exports` of destinations that are no longer configured.',
+    description: 'Rows pruned from the store by age or size. One kind was never exported: `unserved_exports`, of destinations that are no longer configured.',
     points: ({ counters }) => [...new Map([...neverExported, ...counters])].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
     description: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',

@@ -33,7 +33,7 @@ export interface Watch {
 
 /** Longer operations get a span, ms. */
 const slow = 250
-const watched = ['inbox', 'runs', 'outbox', 'totals', 'pruning'] as const
+const watched = ['runs', 'outbox', 'totals', 'pruning'] as const
 /** How many leases are remembered to measure latency. */
 const maxLeases = 1_000
 

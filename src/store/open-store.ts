@@ -10,7 +10,7 @@ import type { SharedStore, Store } from './ports/store.ts'
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqlite(location.path, { ...options, ...hostClocks }, options.positions)
+  return openSqlite(location.path, { ...options, ...hostClocks })
 }
 
 /**

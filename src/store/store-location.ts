@@ -2,20 +2,15 @@
 import type { DatabaseOptions } from './postgres/database.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { StoreOptions } from './ports/store.ts'
-import type { DeliveryPositions } from './sqlite/deliveries/positions.ts'
 
 /** A file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
-export interface OpenOptions
-  extends Pick<StoreOptions, 'maxSize' | 'log'>, Pick<DatabaseOptions, 'daemon' | 'timeoutMs'> {
-  /** SQLite: shared by the two threads of the daemon, which each open the store. */
-  readonly positions?: DeliveryPositions | undefined
-}
+export type OpenOptions = Pick<StoreOptions, 'maxSize' | 'log'> & Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
 
 /** Whole ms, because computed times may be stored in integer columns. */
 export const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
-/** Time-outs of statements, ms. Shorter for the ingress, as senders of webhooks wait 10 s at most. */
-export const timeoutMs = { daemon: 15_000, ingress: 6_000 } as const
+/** The time-out of a daemon's statements, ms. */
+export const statementTimeout = 15_000

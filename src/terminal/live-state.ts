@@ -3,7 +3,8 @@
 export interface LiveState {
   readonly notices: readonly { readonly level: 'problem' | 'hint'; readonly what: string; readonly remedy: string }[]
   readonly flow: { readonly received: number; readonly attempts: number; readonly lastAccepted?: number | undefined }
-  readonly inbox: { readonly waiting: number; readonly quarantined: number; readonly oldest?: number | undefined }
+  /** Deliveries that could not be decoded. */
+  readonly quarantined: number
   readonly queues: readonly LiveQueue[]
   readonly active: number
   readonly running: readonly LivePipeline[]

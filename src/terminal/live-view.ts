@@ -70,15 +70,15 @@ function shares(running: number, finished: number, room: number): { running: num
 }
 
 function headLines(state: LiveState, { from, now }: LiveViewOptions): Piece[][] {
-  const { notices, flow, inbox, queues } = state
+  const { notices, flow, quarantined, queues } = state
   const ago = (at: number | undefined): string =>
     at === undefined ? 'never' : `${durationText(Math.max(0, now - at))} ago`
   const oldest = (at: number | undefined): string => (at === undefined ? '' : `, oldest ${ago(at)}`)
   return [
     [['bold', `Pipespan at ${from}`], `  ${new Date(now).toISOString().slice(0, 19).replace('T', ' ')} UTC`],
     [
-      `received ${flow.received}, last accepted ${ago(flow.lastAccepted)}; inbox ${inbox.waiting} waiting${oldest(inbox.oldest)}`,
-      ...(inbox.quarantined > 0 ? [['red', `, ${inbox.quarantined} quarantined`] as const] : []),
+      `received ${flow.received}, last accepted ${ago(flow.lastAccepted)}`,
+      ...(quarantined > 0 ? [['red', `, ${quarantined} quarantined`] as const] : []),
     ],
     ...notices.map(({ level, what, remedy }): Piece[] => [
       [level === 'problem' ? 'red' : 'yellow', `! ${what}`],

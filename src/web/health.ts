@@ -1,7 +1,7 @@
 // Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes, and the daemon is not stopping).
 import type { FastifyPluginAsync } from 'fastify'
 import { after, type Timer } from '../lib/timer.ts'
-import { reasonOf, UnreadableError } from '../lib/fault.ts'
+import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
 /** How long the store's answer is cached, ms. A bad one is checked again soon. */
@@ -38,10 +38,6 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
     } catch (error) {
       believedFor = believed.notReady
       // The store's message names files and hosts: it goes to the log, not into the answer.
-      if (error instanceof UnreadableError) {
-        log.warn({ cause: reasonOf(error) }, 'not ready: accepted webhooks cannot be read')
-        return { ready: false, reason: 'Accepted deliveries cannot be read from the store.' }
-      }
       log.warn({ cause: reasonOf(error) }, 'not ready: the store does not accept writes')
       return { ready: false, reason: 'The store does not accept writes.' }
     }

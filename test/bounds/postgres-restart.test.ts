@@ -78,8 +78,7 @@ describe('PostgreSQL stopped under load', () => {
         expect(process.child.exitCode).toBeNull()
         expect(output).not.toMatch(/"level":60|only-for-this-test|a delivery is quarantined/)
       }
-      const inbox = async (): Promise<string> => (await daemons[0].command('inbox', 'list')).stdout
-      await expect.poll(inbox, { interval: 500 }).toMatch(/0 waiting to be processed, 0 could not be decoded/)
+      expect((await daemons[0].command('inbox', 'list')).stdout).toMatch(/^0 could not be decoded/)
       const twice = receiver.spans.length - unique()
       let unknown = 0
       // A send is counted a moment after its spans have come.

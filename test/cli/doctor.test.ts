@@ -634,7 +634,7 @@ it('22: finds selected deployments, changes and incidents that no webhook report
   const write = async (some: Partial<Deployment>[], others: Partial<Change>[]): Promise<void> => {
     const deployments = some.map(one => ({ report: { ...of, jobId: 5, ...one }, countIn: 0 }))
     const changes = others.map(one => ({ report: { ...of, iid: 3, ...one }, countIn: 0 }))
-    await runs.transact([], { token: '', ids: [], deployments, changes })
+    await runs.transact([], { deployments, changes })
   }
   const said = async (): Promise<string[]> => {
     return (await run()).text.split('\n').filter(line => line.includes('events: '))

@@ -9,11 +9,8 @@ import { describe, expect, it } from 'vitest'
 import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.ts'
 import { commandClient } from '../../src/cli/platform.ts'
 import { configurationToKeep } from '../../src/cli/try-settings.ts'
-import { delivery } from '../store/exercise.ts'
 import { findTarget, targetOf } from '../../src/cli/try-target.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
-import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { complain, print, printJson, table } from '../../src/cli/terminal.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
@@ -84,19 +81,18 @@ describe('a command prints of others only what is seen:', () => {
 
   it('what could not be decoded', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.db')
-    const options = { now: () => Date.now(), maxSize: 2 ** 30 }
-    const positions = deliveryPositions()
-    const store = openSqlite(file, options, positions)
-    const writer = openSqliteInboxWriter(file, options, positions)
-    await writer.put([{ ...delivery('a'), event: hostile }])
-    const { token, items } = await store.inbox.lease(1, 1e6, 600_000)
-    const [item] = items
-    await store.inbox.quarantine(token, item!.id, {
+    const store = openSqlite(file, { now: () => Date.now(), maxSize: 2 ** 30 })
+    const body = Buffer.from(JSON.stringify({ a: hostile }))
+    const kept = {
+      event: hostile,
+      source: 'webhook',
+      receivedAt: Date.now(),
+      body,
       reason: hostile,
-      body: Buffer.from(JSON.stringify({ a: hostile })),
       version: '1',
-    })
-    await writer.close()
+    } as const
+    await store.runs.takeIn({ keys: [undefined], plan: () => ({ work: [], undecodable: [kept] }) })
+    const [item] = await store.quarantine.list(1)
     await store.close()
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_STORE_URL: `sqlite:${file}` }
     for (const args of [['list'], ['list', '--json'], ['show', String(item!.id)]]) {

@@ -36,7 +36,7 @@ it('prints active, waiting and failing pipelines once without a terminal', async
 
 it("prints the JSON API's answer for scripts", async () => {
   const { out } = await top(['--url', `${house.url}/`, '--json'])
-  expect(JSON.parse(out)).toMatchObject({ inbox: { waiting: 0 }, queues: [{ state: 'closed' }] })
+  expect(JSON.parse(out)).toMatchObject({ quarantined: 0, queues: [{ state: 'closed' }] })
 })
 
 it('says which token is missing', async () => {
@@ -67,7 +67,7 @@ it("fits lines and lists to the terminal's size", () => {
   const state: LiveState = {
     notices: [{ level: 'problem', what: 'A destination does not answer.', remedy: 'Look at it.' }],
     flow: { received: 1, attempts: 0 },
-    inbox: { waiting: 0, quarantined: 0 },
+    quarantined: 0,
     queues: [{ destination: 'default', signal: 'traces', state: 'open', pending: 3, dead: 1, counters: {} }],
     active: 60,
     running: Array.from({ length: 50 }, () => pipeline),

@@ -26,13 +26,16 @@ async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise
 /** Of the short form, on each store: along the way, from either side. The others are `counted.test.ts`, `inside-jobs.test.ts` and the long form. */
 const few: Readonly<Record<Engine, readonly string[]>> = {
   sqlite: [
-    'after commit: deliveries put into the inbox',
+    'after commit: deliveries taken in, with news in their runs',
     'before commit: a run in a snapshot and in the outbox',
     'after verdict: delivered',
     'before commit: exports put off',
     'after commit: a dead letter',
   ],
-  postgres: ['before commit: news in its run, its deliveries erased', 'before commit: exports settled as delivered'],
+  postgres: [
+    'before commit: deliveries taken in, with news in their runs',
+    'before commit: exports settled as delivered',
+  ],
 }
 
 const once = (moment: Moment): Death => ({ moment, nth: 1 })

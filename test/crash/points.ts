@@ -45,9 +45,6 @@ function verdict(name: string, status: number): Point {
   return { name: `verdict: ${name}`, engines: both, isAt: event => event.kind === 'verdict' && event.status === status }
 }
 
-/** Of deliveries that are read: those in a file of their own by its checkpoint. */
-const isErased = ({ changes }: Commit): boolean =>
-  changes.has('delete inbox') || changes.has('update delivery_checkpoint')
 /** It changes nothing but these tables. */
 const onlyIn =
   (...tables: readonly string[]) =>
@@ -67,7 +64,7 @@ const settles =
 
 /** In the order of the flow. Each has a moment before it and one after. */
 export const points: readonly Point[] = [
-  { ...commit('the schema made', ['create inbox']), first: true },
+  { ...commit('the schema made', ['create runs']), first: true },
   {
     ...commit(
       'what a dead process had leased given back',
@@ -76,18 +73,10 @@ export const points: readonly Point[] = [
     ),
     engines: ['sqlite'],
   },
-  // On SQLite the ingress puts them into a file of their own.
-  { ...commit('deliveries put into the inbox', ['insert deliveries']), engines: ['sqlite'] },
-  { ...commit('deliveries put into the inbox', ['insert delivery_keys', 'insert inbox']), engines: ['postgres'] },
+  commit('deliveries taken in, with news in their runs', ['insert delivery_keys', 'insert runs']),
   answer('accepted', 202),
   answer('known already', 200),
-  commit(
-    'a delivery that reports nothing erased',
-    [],
-    made => isErased(made) && onlyIn('inbox', 'delivery_keys', 'delivery_checkpoint')(made),
-  ),
   commit('a delivery that cannot be decoded quarantined', ['insert quarantined_deliveries']),
-  commit('news in its run, its deliveries erased', ['insert runs'], isErased),
   // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
   commit('a run in a snapshot and in the outbox', ['insert chunks', 'insert outbox']),
@@ -130,7 +119,7 @@ export const insidePoints: readonly Point[] = [
 
 /** On the way of what is counted besides pipelines. */
 export const countedPoints: readonly Point[] = [
-  commit('a deployment written, its delivery erased', ['insert deployments'], isErased),
+  commit('a deployment written, with the key of its delivery', ['insert deployments', 'insert delivery_keys']),
   commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals']),
   commit('an incident counted, with what it adds to totals', ['update incidents', 'insert totals']),
 ]

@@ -63,7 +63,7 @@ function withExpression(alert: string, expr: string): string {
 
 describe('the alert rules', () => {
   it('use only metrics and labels of the tables', () => {
-    expect(unknownIn('pipespan_inbox_siez > 0')).toEqual(['pipespan_inbox_siez'])
+    expect(unknownIn('pipespan_inbox_quarantiend > 0')).toEqual(['pipespan_inbox_quarantiend'])
     for (const { alert, expr } of rules) expect(unknownIn(expr), alert).toEqual([])
   })
 

@@ -2,7 +2,7 @@
 import { createEnricher, type Enricher } from '../../src/enrichment/enricher.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/discovery/poller.ts'
-import { everything, snapshotterWith, settlerOf, intakeOf } from '../flow/world.ts'
+import { everything, snapshotterWith, settlerOf, takeInOf } from '../flow/world.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
 import { createStoredBudget } from '../../src/app/stored-budget.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
@@ -136,13 +136,13 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     reads: options.reads && jobReadsBy(options.reads),
   })
   const settler = settlerOf(store, { snapshotter, clock, log })
-  const intake = intakeOf(store, {
+  const takeIn = takeInOf(store, {
     rules,
     snapshotter,
     parse: delivery =>
       parseDelivery(delivery, { profile: profiles.generic, traceparent: false, wanted: options.wanted }),
     redact: withoutVariables,
-    clock,
+    now: clock.now,
     log,
   })
   const interval = options.poll?.interval ?? minute
@@ -195,14 +195,13 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     timeline.runUntil(now + skew)
     const arrived = waiting.splice(0)
     const header = { headerPrefix: 'X-Service-', instance }
-    await store.inbox.put(
-      arrived.map(delivery => {
+    await Promise.all(
+      arrived.map(async delivery => {
         const headers = headersOf(delivery, header, now, random)
         const event = headers['X-Service-Event'] ?? ''
-        return { key: delivery.key, event, instance, source: 'webhook' as const, body: Buffer.from(delivery.body) }
+        return takeIn.take({ key: delivery.key, event, instance, source: 'webhook', body: Buffer.from(delivery.body) })
       }),
     )
-    await intake.drain()
     if (polls && now >= nextRound) {
       nextRound = now + interval
       await world.poller.round()

@@ -11,14 +11,24 @@ import { profiles } from '../../src/app/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults, restJson } from '../support/rest-faults.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { StoreError } from '../../src/lib/fault.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import { takeInOf } from '../flow/world.ts'
+import type { Delivery as TakenDelivery } from '../../src/processing/take-in.ts'
 import type { RestHook } from '../../src/demo/platform/rest-hooks.ts'
 
 const own: RestHook = { id: 7, url: 'https://pipespan.example.com/webhooks', owner: { group: 'brightwater' } }
 const foreign: RestHook = { id: 8, url: 'https://chat.example.com/webhooks', owner: { group: 'brightwater' } }
 
-function delivery(id: number, body = `{"object_kind":"pipeline","object_attributes":{"id":${id}}}`): Delivery {
+function delivery(
+  id: number,
+  body = JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: { id, status: 'running', ref: 'main', created_at: '2026-06-01 12:00:00 UTC' },
+    project: { id: 3, path_with_namespace: 'brightwater/shop', web_url: 'https://git.example.com/brightwater/shop' },
+  }),
+): Delivery {
   return { kind: 'pipeline', at: 0, pipelineId: id, jobId: undefined, key: `key-${id}`, body }
 }
 
@@ -31,6 +41,9 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
   const world = await openPolledWorld()
   world.api.hooks.hooks.push(own, foreign)
   const oversize: (string | undefined)[] = []
+  const accepted: TakenDelivery[] = []
+  let failure: StoreError | undefined
+  const takeIn = takeInOf(world.store)
   const logged: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) })
   const again = (how: { redelivers: boolean }): Redelivery =>
@@ -38,7 +51,12 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
       ...how,
       name: 'redelivery',
       client: world.client,
-      inbox: world.store.inbox,
+      take: async delivery => {
+        if (failure !== undefined) throw failure
+        const outcome = await takeIn.take(delivery)
+        if (outcome === 'accepted') accepted.push(delivery)
+        return outcome
+      },
       repositories: world.store.repositories,
       leases: world.store.leases,
       projects: [],
@@ -47,21 +65,22 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
       profile: 'generic',
       reads: createDeliveryHeaders(profiles.generic, everyEvent),
       errors: createErrorThrottle(silentLog()),
-      onAccepted: () => undefined,
       onOversize: project => oversize.push(project),
       clock: { now: () => world.now(), sleep: async () => undefined },
       log,
     })
   const redelivery = again({ redelivers })
-  const inbox = async (): Promise<(string | undefined)[]> =>
-    (await world.store.inbox.lease(1_000, 1e9, minute)).items.map(({ key }) => key).sort()
+  const keys = (): (string | undefined)[] => accepted.map(({ key }) => key).sort()
   return {
     world,
     redelivery,
     again,
     oversize,
     logged,
-    inbox,
+    takeIn,
+    failWith: (error?: StoreError) => (failure = error),
+    accepted,
+    keys,
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   }
 }
@@ -74,14 +93,14 @@ describe('redelivery', () => {
     await here.redelivery.round()
     record(here.world, own, '200', delivery(4))
     await here.redelivery.round()
-    expect(await here.inbox()).toEqual([])
+    expect(here.keys()).toEqual([])
     const [hook] = await here.world.store.repositories.hooks.all()
     expect(hook).toMatchObject({ newest: 0, answers: { 503: 3, 200: 1 } })
     const [reading] = await here.world.store.repositories.gaugeReadings.all()
     expect(reading?.points.map(({ metric }) => metric)).toContain('platform.webhook.delivery.duration')
     const other = here.again({ redelivers: true })
     await other.round()
-    expect(await here.inbox()).toEqual(['key-1', 'key-2', 'key-3'])
+    expect(here.keys()).toEqual(['key-1', 'key-2', 'key-3'])
     // Each is counted once, whoever looks.
     expect((await here.world.store.repositories.hooks.all())[0]?.answers).toEqual({ 503: 3, 200: 1 })
   })
@@ -100,7 +119,7 @@ describe('redelivery', () => {
       )
     }
     await here.redelivery.round()
-    expect(await here.inbox()).toEqual(['key-1', 'key-2'])
+    expect(here.keys()).toEqual(['key-1', 'key-2'])
   })
 
   it.each(['id', 'trigger', 'request_headers', 'request_data', 'response_status', 'execution_duration'])(
@@ -114,8 +133,8 @@ describe('redelivery', () => {
         return restJson(records.map(one => Object.fromEntries(Object.entries(one).filter(([name]) => name !== field))))
       }
       await here.redelivery.round()
-      const inbox = await here.inbox()
-      const isRead = inbox.length === 1 || here.oversize.length === 1
+      const keys = here.keys()
+      const isRead = keys.length === 1 || here.oversize.length === 1
       if (!isRead || field === 'request_data') expect(JSON.stringify([here.world.logged, here.logged])).toContain(field)
     },
   )
@@ -128,7 +147,7 @@ describe('redelivery', () => {
     record(here.world, own, 'internal error', delivery(4))
     record(here.world, foreign, '503', delivery(5))
     await here.redelivery.round()
-    expect(await here.inbox()).toEqual(['key-2', 'key-3', 'key-4'])
+    expect(here.keys()).toEqual(['key-2', 'key-3', 'key-4'])
   })
 
   it('recognises its own hook if parts of the URL are masked', async () => {
@@ -139,7 +158,7 @@ describe('redelivery', () => {
     record(here.world, masked, '503', delivery(1))
     record(here.world, others, '503', delivery(2))
     await here.redelivery.round()
-    expect(await here.inbox()).toEqual(['key-1'])
+    expect(here.keys()).toEqual(['key-1'])
   })
 
   it.each(['https://pipespan.example.com//', 'HTTPS://Pipespan.Example.com', 'https://pipespan.example.com/webhooks/'])(
@@ -149,7 +168,7 @@ describe('redelivery', () => {
       record(here.world, own, '503', delivery(1))
       record(here.world, foreign, '503', delivery(2))
       await here.redelivery.round()
-      expect(await here.inbox()).toEqual(['key-1'])
+      expect(here.keys()).toEqual(['key-1'])
     },
   )
 
@@ -157,13 +176,14 @@ describe('redelivery', () => {
     await using here = await open()
     for (let id = 1; id <= 250; id++) record(here.world, own, id % 2 === 0 ? '503' : '200', delivery(id))
     await here.redelivery.round()
-    expect(await here.inbox()).toHaveLength(125)
+    expect(here.keys()).toHaveLength(125)
+    here.accepted.length = 0
     here.world.api.asked.length = 0
     await here.redelivery.round()
     expect(here.world.api.asked).toHaveLength(2)
     record(here.world, own, '503', delivery(999))
     await here.redelivery.round()
-    expect(await here.inbox()).toEqual(['key-999'])
+    expect(here.keys()).toEqual(['key-999'])
   })
 
   it('stores no pipeline variable except a valid traceparent', async () => {
@@ -181,8 +201,7 @@ describe('redelivery', () => {
     })
     record(here.world, own, '503', delivery(1, body))
     await here.redelivery.round()
-    const { items } = await here.world.store.inbox.lease(10, 1e9, minute)
-    expect(items.map(one => JSON.parse(Buffer.from(one.body).toString()) as unknown)).toEqual([
+    expect(here.accepted.map(one => JSON.parse(Buffer.from(one.body).toString()) as unknown)).toEqual([
       {
         object_kind: 'pipeline',
         object_attributes: {
@@ -271,13 +290,12 @@ describe('redelivery', () => {
 
   it('costs no request for a delivery that arrived after all', async () => {
     await using here = await open()
-    const { inbox } = here.world.store
     const body = Buffer.from(delivery(1).body)
-    await inbox.put([{ key: 'key-1', event: 'Pipeline Hook', source: 'webhook', body }])
+    await here.takeIn.take({ key: 'key-1', event: 'Pipeline Hook', source: 'webhook', body })
     record(here.world, own, 'internal error', delivery(1))
     await here.redelivery.round()
     expect(here.redelivery.counters).toMatchObject({ found: 1, accepted: 0 })
-    expect(await here.inbox()).toEqual(['key-1'])
+    expect(here.keys()).toEqual([])
   })
 
   it('polls pipelines whose delivery was too large to be recorded', async () => {
@@ -285,7 +303,17 @@ describe('redelivery', () => {
     record(here.world, own, '503', delivery(1, JSON.stringify({ object_kind: 'pipeline', pad: 'x'.repeat(2e6) })))
     await here.redelivery.round()
     expect(here.oversize).toEqual([undefined])
-    expect(await here.inbox()).toEqual([])
+    expect(here.keys()).toEqual([])
+  })
+
+  it('reads deliveries again that the store could not take', async () => {
+    await using here = await open()
+    record(here.world, own, '503', delivery(1))
+    here.failWith(new StoreError('It cannot be written.', 'See the disk.'))
+    await expect(here.redelivery.round()).rejects.toThrow('It cannot be written.')
+    here.failWith(undefined)
+    await here.redelivery.round()
+    expect(here.keys()).toEqual(['key-1'])
   })
 
   it('continues after a failure of the platform', async () => {
@@ -295,6 +323,6 @@ describe('redelivery', () => {
     await here.redelivery.round()
     here.world.api.misbehave = () => undefined
     await here.redelivery.round()
-    expect(await here.inbox()).toHaveLength(150)
+    expect(here.keys()).toHaveLength(150)
   })
 })

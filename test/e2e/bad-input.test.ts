@@ -192,10 +192,9 @@ describe('the daemon', () => {
       expect(Object.keys(attributes)).not.toContain('polluted')
     }
     const list = await daemon.command('inbox', 'list', '--json')
-    const inbox = JSON.parse(list.stdout) as { waiting: number; quarantined: { reason: string }[] }
-    expect(inbox.waiting).toBe(0)
+    const { quarantined } = JSON.parse(list.stdout) as { quarantined: { reason: string }[] }
     // Newest first.
-    const reasons = inbox.quarantined.map(({ reason }) => reason).toReversed()
+    const reasons = quarantined.map(({ reason }) => reason).toReversed()
     expect(reasons).toHaveLength(kept.length)
     kept.forEach(({ name, reason }, index) =>
       expect([name, reasons[index]]).toEqual([name, expect.stringMatching(reason)]),

@@ -1,4 +1,4 @@
-// What the shipped daemon loads by the time it is ready: each thread keeps the text and the objects of it in memory.
+// What the shipped daemon loads by the time it is ready: it keeps the text and the objects of it in memory.
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { Daemon } from './daemon.ts'
 import { noteIntl, noteModules } from './loaded-modules.ts'
 import { shippedModules } from '../shipped.ts'
 
-/** The files of the bundle that a daemon has loaded once it is ready, on both threads. */
+/** The files of the bundle that a daemon has loaded once it is ready. */
 async function loadedFiles(): Promise<string[]> {
   const loaded = noteModules(temporaryFolder())
   await Daemon.start({}, loaded.nodeArgs)
@@ -25,13 +25,6 @@ function packagesIn(file: string): string[] {
 }
 
 describe('a daemon that is ready', () => {
-  it('has loaded only the receiver in its ingress thread: no schemas, no database driver, no HTTP client', async () => {
-    const files = (await loadedFiles()).filter(file => /^ingress-(?!thread-handle)/.test(path.basename(file)))
-    const packages = files.flatMap(packagesIn)
-    expect(packages).toEqual(expect.arrayContaining(['fastify', 'pino']))
-    for (const other of ['zod', 'pg', 'yaml', 'undici']) expect(packages).not.toContain(other)
-  })
-
   it('has loaded no schema compiler and no file that takes much memory to compile', async () => {
     const files = await loadedFiles()
     const packages = files.flatMap(packagesIn)

@@ -118,7 +118,7 @@ describe('one daemon', () => {
     // The daemon's own come from several looks, each at its moment.
     for (const own of [
       new RegExp(`^pipespan_webhook_deliveries_total\\{outcome="accepted"\\} ${accepted}$`, 'm'),
-      /^pipespan_store_operation_duration_count\{operation="inbox.put"\} [1-9]/m,
+      /^pipespan_store_operation_duration_count\{operation="runs.takeIn"\} [1-9]/m,
       /^pipespan_export_queue_size\{destination="default",signal="traces"\} 0$/m,
     ]) {
       await expect.poll(scraped).toMatch(own)
@@ -178,7 +178,7 @@ describe('one daemon', () => {
   })
 
   it('sends no telemetry about itself by default, and does not load the SDK', async () => {
-    expect(loaded.names()).toEqual(expect.arrayContaining(['main.js', 'ingress-thread.js']))
+    expect(loaded.names()).toEqual(expect.arrayContaining(['main.js']))
     expect(loaded.names()).not.toContain(moduleWith(sdk))
   })
 })

@@ -9,10 +9,6 @@ import { Daemon, run } from './daemon.ts'
 it('serve uses no shared temporary folder; other users can neither read nor lock a file of the store, even in an open folder', async () => {
   const [folder, TMPDIR] = [temporaryFolder(), temporaryFolder()]
   chmodSync(folder, 0o777)
-  // Made before by somebody who wants to read what goes into it.
-  const inbox = path.join(folder, 'pipespan.db-deliveries')
-  mkdirSync(inbox)
-  chmodSync(inbox, 0o755)
   const daemon = await Daemon.start({ TMPDIR, PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}` })
   expect((await daemon.post('{}', { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -9,7 +9,6 @@ import { rowsOf } from '../../src/config/option.ts'
 import { several, whole, yamlOf, type Tree } from '../config/whole.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon } from '../../src/app/daemon.ts'
-import { startEarly } from '../../src/app/early-start.ts'
 
 /** Used before the parts, or beside them; and secrets, which are read at each use. In the spelling of the configuration: `store.maxSize`. */
 const others = rowsOf(allOptions(profiles)).flatMap(({ path: place, option }) =>
@@ -59,8 +58,7 @@ it.each([
   let reads = new Set<string>()
   const old = watched(load(), place => reads.add(place))
   const log = silentLog()
-  const early = await startEarly({ config: old, log })
-  const daemon = await startDaemon({ config: old, early, log })
+  const daemon = await startDaemon({ config: old, log })
   closeAfterTest({ close: async () => daemon.stop(0) })
   const atStart = reads
   expect(atStart.size).toBeGreaterThan(50)

@@ -1,9 +1,9 @@
 // What the daemon promises when it starts, stops, and is reported to read its secrets again.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -43,24 +43,6 @@ describe('serve', () => {
     expect(level).toBe(40)
     expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
-
-  it.runIf(process.platform === 'linux')(
-    'accepts webhooks on a thread with a higher priority than the main thread',
-    async () => {
-      const tasks = `/proc/${first.process.child.pid}/task`
-      const nicenessOf = (wanted: (name: string, id: string) => boolean): number[] =>
-        readdirSync(tasks).flatMap(id => {
-          if (!wanted(readFileSync(path.join(tasks, id, 'comm'), 'utf8').trim(), id)) return []
-          const stat = readFileSync(path.join(tasks, id, 'stat'), 'utf8')
-          // Fields are counted from behind the name, which may hold anything: state is the third, nice the 19th.
-          return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
-        })
-      // A thread of V8's may end between the look at the list and the look at the thread.
-      const [ingress] = await vi.waitFor(() => nicenessOf(name => name === 'ingress'), 300_000)
-      const mains = (): number[] => nicenessOf((_, id) => id === String(first.process.child.pid))
-      await expect.poll(mains).toEqual([Math.min(19, ingress! + 5)])
-    },
-  )
 
   it('names every configuration error at once, with its line, and exits with 2', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
@@ -143,7 +125,6 @@ describe('SIGHUP', () => {
     writeFileSync(file, 'settle: 1s\nstore: { max_size: 2GiB }\n')
     daemon.signal('SIGHUP')
     await daemon.process.logged('secrets reloaded')
-    // The ingress is on a thread of its own and gets the order a moment later.
     await expect.poll(async () => ready('second').catch(() => 0)).toBe(200)
     await expect(ready('first')).rejects.toThrow()
     await expect.poll(async () => statuses('second')).toEqual([401, 202])
@@ -203,7 +184,7 @@ describe('a stop', () => {
     expect((await second.process.ended).signal).toBeNull()
   })
 
-  it('keeps unsettled runs in the store; the next daemon processes its inbox, exports everything due, and exits with 0 when stopped', async () => {
+  it('keeps unsettled runs in the store; the next daemon exports everything due, and exits with 0 when stopped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 25, webhooks: 0, scenarios: ['small'] })
     const earlyIds = new Set(truths.slice(0, 5).map(({ id }) => id))
     const isEarly = ({ pipelineId }: Delivery): boolean => earlyIds.has(pipelineId)
@@ -238,7 +219,6 @@ describe('a stop', () => {
     await receiver.until((_spans, { requests }) => requests.length > 0)
     daemon.signal('SIGTERM')
     await daemon.process.logged('send a second signal to exit immediately')
-    // The ingress is on a thread of its own and gets the order a moment later.
     const answers = async (): Promise<boolean> =>
       fetch(`${daemon.url}/healthz`).then(
         () => true,

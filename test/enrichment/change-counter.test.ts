@@ -161,7 +161,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
 
   async function report(observed: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
     const changes = observed.flatMap(one => changeOf(one) ?? [])
-    await store.runs.transact(mergeObservations(pipelines, 'webhook', rules), { token: '', ids: [], changes })
+    await store.runs.transact(mergeObservations(pipelines, 'webhook', rules), { changes })
   }
 
   async function totals(metric: string, project: { readonly id: number }) {

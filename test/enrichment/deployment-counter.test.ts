@@ -236,8 +236,6 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
 
   async function report(...deployments: readonly Deployment[]): Promise<void> {
     await store.runs.transact([], {
-      token: '',
-      ids: [],
       deployments: deployments.map(report => ({ report, countIn })),
     })
   }

@@ -68,7 +68,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
 
   async function report(...incidents: readonly Incident[]): Promise<void> {
     const reported = incidents.map(report => ({ report, countIn }))
-    await store.runs.transact([], { token: '', ids: [], incidents: reported })
+    await store.runs.transact([], { incidents: reported })
   }
 
   /** By severity: how many were opened, how many have ended, and how long they were open, s. */

@@ -219,7 +219,6 @@ describe('environments', () => {
   } as const
   const report = async (...deployments: Deployment[]): Promise<unknown> =>
     world.store.runs.transact([], {
-      ...{ token: '', ids: [] },
       deployments: deployments.map(report => ({ report, countIn: 0 })),
     })
 

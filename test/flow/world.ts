@@ -1,9 +1,9 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createIntake, type Intake, type IntakeOptions } from '../../src/processing/intake.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { createSnapshotter, type Snapshotter, type SnapshotterOptions } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../../src/processing/settle-loop.ts'
+import { createTakeIn, type TakeIn, type TakeInOptions } from '../../src/processing/take-in.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -56,16 +56,13 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
   })
 }
 
-/** Processes what the inbox has by `rules`, and the settle loop takes the snapshots later, where nothing else is said. */
-export function intakeOf(
-  { inbox, runs, runsPerTransaction }: Pick<Store, 'inbox' | 'runs' | 'runsPerTransaction'>,
-  options: Partial<IntakeOptions> = {},
-): Intake {
-  return createIntake({
-    ...{ inbox, runs, runsPerTransaction, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
+/** Takes deliveries in by `rules`, and the settle loop takes the snapshots later, where nothing else is said. */
+export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInOptions> = {}): TakeIn {
+  return createTakeIn({
+    ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: body => body,
-    ...{ version: '1.0.0', onChange: () => undefined, clock: systemClock, log: silentLog() },
+    ...{ version: '1.0.0', onChange: () => undefined, now: () => systemClock.now(), log: silentLog() },
     ...options,
   })
 }

@@ -1,4 +1,4 @@
-// The ingress behind a real listener, before a real SQLite inbox: what its tests post to.
+// The ingress behind a real listener, before a real SQLite store: what its tests post to.
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
@@ -9,14 +9,23 @@ import { noEvent } from '../../src/platform/webhook/event-selection.ts'
 import { vendors } from '../../src/platform/vendor.ts'
 import type { WebhookSecrets } from '../../src/ingress/verify-delivery.ts'
 import { createWebhookIngress, type WebhookIngress, type WebhookIngressOptions } from '../../src/ingress/webhook.ts'
+import { takeInOf } from '../flow/world.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import type { Delivery } from '../../src/processing/take-in.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import { createHealth } from '../../src/web/health.ts'
 import { createListener, type Limits, type Listener } from '../../src/web/listener.ts'
 
 export const token = 'correct horse battery staple'
 export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-export const pipelineBody = Buffer.from('{"object_kind":"pipeline","object_attributes":{"id":31}}')
+export const pipelineBody = Buffer.from(
+  JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: { id: 31, status: 'running', ref: 'main', created_at: '2026-06-01 12:00:00 UTC' },
+    project: { id: 3, path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' },
+    builds: [],
+  }),
+)
 
 export interface Answer {
   readonly status: number
@@ -31,8 +40,8 @@ export interface RunningIngress {
   readonly listener: Listener
   readonly port: number
   readonly url: string
-  /** How often the daemon was reported of news. */
-  readonly woken: () => number
+  /** What was accepted, in this order. */
+  readonly accepted: readonly Delivery[]
   readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
 }
 
@@ -55,15 +64,19 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
   const { secrets = byToken, requireSignature = false, limits, basePath, ...options } = setting
   const store = setting.store ?? openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   const log = options.log ?? silentLog()
-  let woken = 0
+  const accepted: Delivery[] = []
+  const takeIn = takeInOf(store)
   const ingress = createWebhookIngress({
-    inbox: store.inbox,
+    take: async delivery => {
+      const outcome = await takeIn.take(delivery)
+      if (outcome === 'accepted') accepted.push(delivery)
+      return outcome
+    },
     senders: () => [{ secrets: typeof secrets === 'function' ? secrets() : secrets, requireSignature }],
     reads: createDeliveryHeaders(vendors.generic, noEvent),
     now: Date.now,
     ...options,
     log,
-    onAccepted: () => (woken += 1),
   })
   const health = createHealth({ proveWritable: () => store.proveWritable(), stopping: () => false, now: Date.now, log })
   const listener = createListener({
@@ -91,7 +104,7 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
     listener,
     port,
     url,
-    woken: () => woken,
+    accepted,
     post: async (body, headers) => {
       const answer = await request(`${url}/webhooks`, {
         dispatcher: agent,

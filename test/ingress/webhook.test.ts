@@ -1,4 +1,4 @@
-// What the ingress answers, and what is then in the inbox.
+// What the ingress answers, and what is then in the store.
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
@@ -6,14 +6,15 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { takeInOf } from '../flow/world.ts'
 import { announce, exchange, openRaw, pour } from '../web/raw-exchange.ts'
 import { byToken, open, pipelineBody, runIngress, token } from './running-ingress.ts'
 
 const withToken = { 'x-service-token': token }
 
 describe('an accepted delivery', () => {
-  test('is answered once its raw body is in the inbox, and wakes the intake', async () => {
-    const { post, store, ingress, woken } = await runIngress()
+  test('is answered once its run is in the store', async () => {
+    const { post, store, accepted, ingress } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
       'idempotency-key': 'k-1',
@@ -21,32 +22,30 @@ describe('an accepted delivery', () => {
     })
     expect(answer.status).toBe(202)
     expect(JSON.parse(answer.text)).toEqual({ message: 'Accepted.' })
-    const { items } = await store.inbox.lease(10, 1e6, 1000)
-    expect(items).toMatchObject([
+    expect(accepted).toMatchObject([
       { key: 'k-1', event: 'Pipeline Hook', instance: 'https://git.example.com', source: 'webhook' },
     ])
-    expect(Buffer.from(items[0]!.body)).toEqual(pipelineBody)
-    expect(woken()).toBe(1)
+    expect(await store.runs.get({ instance: 'https://git.example.com', pipelineId: 31 })).toBeDefined()
     expect(ingress.counts).toMatchObject({ received: 1, accepted: 1, duplicate: 0 })
   })
 
   test.each(['Pipeline Hook', 'Job Hook', 'Build Hook', 'System Hook', 'Pipeline events', 'Pipeline', ''])(
     'may have the event header %j',
     async event => {
-      const { post, store } = await runIngress()
+      const { post, accepted } = await runIngress()
       expect((await post(pipelineBody, { ...withToken, 'x-service-event': event })).status).toBe(202)
-      expect((await store.inbox.lease(10, 1e6, 1000)).items[0]!.event).toBe(event)
+      expect(accepted[0]?.event).toBe(event)
     },
   )
 
   test('is judged by its body if its event header has 4,000 characters', async () => {
-    const { post, store } = await runIngress()
+    const { post, accepted } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'x-service-event': 'x'.repeat(4_000) })).status).toBe(202)
-    expect((await store.inbox.lease(10, 1e6, 1000)).items[0]!.event).toBe('')
+    expect(accepted[0]?.event).toBe('')
   })
 
   test('may use the other spelling of the headers', async () => {
-    const { post, store } = await runIngress()
+    const { post, accepted } = await runIngress()
     const headers = {
       'x-service-event': '',
       'x-gitlab-event': 'Job Hook',
@@ -54,9 +53,7 @@ describe('an accepted delivery', () => {
       'x-gitlab-instance': 'https://x.example',
     }
     expect((await post(pipelineBody, headers)).status).toBe(202)
-    expect((await store.inbox.lease(10, 1e6, 1000)).items).toMatchObject([
-      { event: 'Job Hook', instance: 'https://x.example' },
-    ])
+    expect(accepted).toMatchObject([{ event: 'Job Hook', instance: 'https://x.example' }])
   })
 
   test.each([
@@ -81,7 +78,7 @@ describe('an accepted delivery', () => {
   })
 
   test('may contain __proto__ keys, deep nesting and odd bytes', async () => {
-    const { post, store } = await runIngress()
+    const { post, accepted } = await runIngress()
     const bodies = [
       '{"__proto__":{"polluted":1},"constructor":{}}',
       '{"a":'.repeat(50_000) + '}',
@@ -90,7 +87,7 @@ describe('an accepted delivery', () => {
     ]
     for (const body of bodies)
       expect((await post(body, { ...withToken, 'idempotency-key': `__proto__${body.length}` })).status).toBe(202)
-    expect((await store.inbox.state()).waiting).toBe(bodies.length)
+    expect(accepted).toHaveLength(bodies.length)
     expect((await post('{}', { ...withToken, 'x-service-event': '__proto__ Hook' })).status).toBe(200)
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
@@ -106,25 +103,24 @@ describe('an accepted delivery', () => {
 })
 
 describe('a duplicate or irrelevant delivery', () => {
-  test('with a known idempotency key is a duplicate, and does not wake the intake', async () => {
-    const { post, store, ingress, woken } = await runIngress()
+  test('with a known idempotency key is a duplicate, whatever is in it', async () => {
+    const { post, accepted, ingress } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'again' }
     expect((await post(pipelineBody, headers)).status).toBe(202)
-    expect(await post('{"other":"body"}', headers)).toMatchObject({
+    expect(await post(pipelineBody.toString().replace('running', 'failed'), headers)).toMatchObject({
       status: 200,
       message: 'Duplicate delivery.',
     })
-    expect((await store.inbox.state()).waiting).toBe(1)
-    expect(woken()).toBe(1)
+    expect(accepted).toHaveLength(1)
     expect(ingress.counts).toMatchObject({ accepted: 1, duplicate: 1 })
   })
 
   test('is accepted once if two with one key arrive at the same time', async () => {
-    const { post, store } = await runIngress()
+    const { post, accepted } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'twin' }
     const answers = await Promise.all([post(pipelineBody, headers), post(pipelineBody, headers)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 202])
-    expect((await store.inbox.state()).waiting).toBe(1)
+    expect(accepted).toHaveLength(1)
   })
 
   test('is recognised by its Idempotency-Key or else its webhook-id, and by nothing else', async () => {
@@ -139,17 +135,16 @@ describe('a duplicate or irrelevant delivery', () => {
   })
 
   test('is recognised by the hash of a long or odd key', async () => {
-    const { post, store } = await runIngress()
+    const { post, accepted } = await runIngress()
     for (const key of ['k'.repeat(8_000), 'two words', 'é']) {
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(202)
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(200)
     }
-    const { items } = await store.inbox.lease(10, 1e6, 1000)
-    for (const { key } of items) expect(key).toMatch(/^sha256:[0-9a-f]{64}$/)
+    for (const { key } of accepted) expect(key).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
 
   test('of another kind is answered with 200, counted by kind, and never kept', async () => {
-    const { post, store, ingress } = await runIngress()
+    const { post, accepted, ingress } = await runIngress()
     for (const event of [
       'Push Hook',
       'Tag Push Hook',
@@ -167,13 +162,13 @@ describe('a duplicate or irrelevant delivery', () => {
       expect(answer).toMatchObject({ status: 200, message: 'Events of this kind are ignored.' })
     }
     expect(ingress.counts.ignored).toEqual({ push: 2, tag_push: 1, merge_request: 1, deployment: 1, unknown: 2 })
-    expect((await store.inbox.state()).waiting).toBe(0)
+    expect(accepted).toHaveLength(0)
   })
 
   test.each(['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Weather Hook'])(
     'is accepted under the name %s if its body is about a pipeline or a job, of any size',
     async event => {
-      const { post, store, ingress } = await runIngress()
+      const { post, accepted, ingress } = await runIngress()
       const bodies = ['{"object_kind":"pipeline"}', '{"object_kind":"build"}', '{"object_attributes":{},"builds":[]}']
       const padding = 'x'.repeat(100_000)
       const large = bodies.map(body => `{"padding":"${padding}",${body.slice(1)}`)
@@ -184,7 +179,7 @@ describe('a duplicate or irrelevant delivery', () => {
         await post(`{"object_kind":"push","padding":"${padding}"}`, { ...withToken, 'x-service-event': event }),
       ).toMatchObject({ status: 200, message: 'Events of this kind are ignored.' })
       expect(ingress.counts.ignored).toEqual({ push: 1 })
-      expect((await store.inbox.state()).waiting).toBe(bodies.length * 2 + 1)
+      expect(accepted).toHaveLength(bodies.length * 2 + 1)
     },
   )
 
@@ -209,9 +204,9 @@ describe('a refused delivery', () => {
     ['"{}"', 'a string'],
     ['}{', 'inside out'],
   ])('%j is not a JSON document (%s): 400', async body => {
-    const { post, store, ingress } = await runIngress()
+    const { post, accepted, ingress } = await runIngress()
     expect(await post(body, withToken)).toMatchObject({ status: 400, message: 'The body is not a JSON object.' })
-    expect((await store.inbox.state()).waiting).toBe(0)
+    expect(accepted).toHaveLength(0)
     expect(ingress.counts.refused.shape).toBe(1)
   })
 
@@ -245,12 +240,12 @@ describe('a refused delivery', () => {
   })
 
   test('of 30 MB: 413 before the body is read', async () => {
-    const { port, post, store, ingress } = await runIngress()
+    const { port, post, accepted, ingress } = await runIngress()
     expect(await announce(port, 30_000_000, withToken)).toMatch(
       /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/,
     )
     expect(ingress.counts.refused.size).toBe(1)
-    expect((await store.inbox.state()).waiting).toBe(0)
+    expect(accepted).toHaveLength(0)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
@@ -300,7 +295,7 @@ describe('a refused delivery', () => {
 
   test('with Expect: 100-continue: the sender may continue only if its headers are valid', async () => {
     const { port } = await runIngress()
-    const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
+    const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\n${eventHead}Content-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
     const refused = await openRaw(port)
     refused.socket.write(`${head}\r\n`)
     expect(await refused.until(/wrong/)).toMatch(/^HTTP\/1\.1 401 /)
@@ -312,8 +307,8 @@ describe('a refused delivery', () => {
     expect(await admitted.closed()).toMatch(/HTTP\/1\.1 202 /)
   })
 
-  test('whose sender disconnects within the body leaves nothing in the inbox and the budget', async () => {
-    const { port, ingress, store, post } = await runIngress({ maxBody: 1_000, maxInFlight: 1_000 })
+  test('whose sender disconnects within the body leaves nothing in the store and the budget', async () => {
+    const { port, ingress, accepted, post } = await runIngress({ maxBody: 1_000, maxInFlight: 1_000 })
     const connection = await openRaw(port)
     connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{`)
     await expect.poll(() => ingress.counts.received).toBe(1)
@@ -321,7 +316,7 @@ describe('a refused delivery', () => {
     connection.socket.destroy()
     await expect.poll(() => ingress.counts.refused.incomplete).toBe(1)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
-    expect((await store.inbox.state()).waiting).toBe(1)
+    expect(accepted).toHaveLength(1)
   })
 })
 
@@ -355,29 +350,29 @@ describe('a delivery without room', () => {
 
   test('is refused with 503 and Retry-After by a full store, and its resend is no duplicate', async () => {
     let full = true
-    const real = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
-    const small = openSqlite(':memory:', { now: Date.now, maxSize: 0 })
-    const inbox = { put: (...args: Parameters<typeof real.inbox.put>) => (full ? small : real).inbox.put(...args) }
-    const { post, ingress } = await runIngress({ store: real, inbox })
+    const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+    const takeIn = takeInOf({ ...store, isFull: async () => full })
+    const { post, ingress } = await runIngress({ store, take: async delivery => takeIn.take(delivery) })
     const headers = { ...withToken, 'idempotency-key': 'k' }
     expect(await post(pipelineBody, headers)).toMatchObject({ status: 503, headers: { 'retry-after': '60' } })
     full = false
     expect((await post(pipelineBody, headers)).status).toBe(202)
     expect(ingress.counts.refused.full).toBe(1)
-    await small.close()
   })
 
   test('is refused with 503 and Retry-After by a failing store, whose error is only in the log', async () => {
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
-    const inbox = { put: () => Promise.reject(new StoreError('The disk /mnt/store is gone.', 'Find it.')) }
-    const { post, ingress, woken } = await runIngress({ log, inbox })
+    const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+    const gone = (): Promise<never> => Promise.reject(new StoreError('The disk /mnt/store is gone.', 'Find it.'))
+    const takeIn = takeInOf({ ...store, runs: { ...store.runs, takeIn: gone } })
+    const { post, ingress, accepted } = await runIngress({ log, store, take: async delivery => takeIn.take(delivery) })
     const answer = await post(pipelineBody, withToken)
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '30' } })
     expect(answer.text).not.toContain('/mnt/store')
     expect(lines.join()).toContain('/mnt/store')
     expect(ingress.counts.refused.store).toBe(1)
-    expect(woken()).toBe(0)
+    expect(accepted).toEqual([])
   })
 })
 
@@ -415,9 +410,9 @@ describe('answers and log lines', () => {
   })
 })
 
-const jsonHead = 'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
-const chunkedHead =
-  'POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+const eventHead = 'Content-Type: application/json\r\nX-Service-Event: Pipeline Hook\r\n'
+const jsonHead = `POST /webhooks HTTP/1.1\r\nHost: a\r\n${eventHead}`
+const chunkedHead = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${eventHead}Transfer-Encoding: chunked\r\n\r\n`
 
 function chunkedRequest(chunks: readonly string[]): string {
   return `${chunkedHead}${chunks.map(chunk => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`

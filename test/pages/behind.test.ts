@@ -39,7 +39,6 @@ beforeAll(async () => {
   })
   const made = [of(1, projects.storefront, 'main'), of(2, projects.infra, 'main'), of(3, projects.app)]
   await house.daemon.store.runs.transact([], {
-    ...{ token: '', ids: [] },
     deployments: made.map(report => ({ report, countIn: 0 })),
   })
 })

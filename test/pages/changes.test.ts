@@ -27,7 +27,7 @@ beforeAll(async () => {
     of(3),
     of(4, { mergedAt: created + hour }, vault),
   ]
-  await runs.transact([], { token: '', ids: [], changes: made.map(report => ({ report, countIn: 0 })) })
+  await runs.transact([], { changes: made.map(report => ({ report, countIn: 0 })) })
   const isCounted = async (): Promise<boolean> =>
     (await changes.list({ since: 0, until: Date.now(), limit: 9 })).filter(one => one.counted.merge).length === 3
   await until(isCounted)

@@ -46,7 +46,7 @@ beforeAll(async () => {
     of(4, 'staging', 'success', 6),
     of(5, 'production', 'success', 7, vault),
   ]
-  await runs.transact([], { token: '', ids: [], deployments: made.map(report => ({ report, countIn: 0 })) })
+  await runs.transact([], { deployments: made.map(report => ({ report, countIn: 0 })) })
   const opened = (iid: number, hours: number, closed?: number, of = shop): Incident =>
     reportedIncident({
       ...{ instance: 'https://git.example.com', project: of, iid, at: started + (closed ?? hours) * hour },
@@ -55,7 +55,7 @@ beforeAll(async () => {
       closedAt: closed === undefined ? undefined : started + closed * hour,
     })!
   const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(report => ({ report, countIn: 0 }))
-  await runs.transact([], { token: '', ids: [], incidents })
+  await runs.transact([], { incidents })
   const isCounted = async (): Promise<boolean> =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)
   await until(isCounted)

@@ -67,7 +67,7 @@ async function deploy(all: readonly (readonly [Project, string, number])[]): Pro
     },
     countIn: 0,
   }))
-  await runs.transact([], { token: '', ids: [], deployments: made })
+  await runs.transact([], { deployments: made })
   await until(async () =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined),
   )

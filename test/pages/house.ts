@@ -77,7 +77,6 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Pro
       const sender = new ResendingSender({ url: `${daemon.url}/webhooks`, token: secret, concurrency: 1 })
       senders.push(sender)
       await sender.sendAll(deliveries)
-      await until(async () => (await daemon.store.inbox.state()).waiting === 0)
     },
     post: async (body, event = 'Pipeline Hook') => {
       const headers = { 'content-type': 'application/json', 'x-service-event': event, 'x-service-token': secret }

@@ -69,8 +69,7 @@ beforeAll(async () => {
     ...[of(1, 'success', 8), of(2, 'failed', 9)],
     ...[of(3, 'success', 11, 'live', 'production'), of(4, 'success', 12, 'qa', 'testing')],
   ].map(report => ({ report, countIn: 0 }))
-  await house.daemon.store.runs.transact([], { token: '', ids: [], deployments })
-  await until(async () => (await house.daemon.store.inbox.state()).waiting === 0)
+  await house.daemon.store.runs.transact([], { deployments })
   await until(async () => (await json('kind=audit')).items.length > 0)
 })
 afterAll(async () => {

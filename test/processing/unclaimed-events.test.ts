@@ -5,12 +5,12 @@ import { createSelection } from '../../src/processing/selection.ts'
 import { event as observed } from '../store/events-exercise.ts'
 import { eventFiles } from '../fixtures/event-files.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
-import { everything, instance, intakeOf } from '../flow/world.ts'
+import { everything, instance, takeInOf } from '../flow/world.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { bothDatabases, type Bench } from '../store/benches.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { takeEvents } from '../../src/processing/take-events.ts'
-import type { EventRules } from '../../src/processing/process-deliveries.ts'
+import type { EventRules } from '../../src/processing/event-reports.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const logs = { destination: 'default', signal: 'logs' } as const
@@ -40,18 +40,15 @@ describe.each(bothDatabases())('an event on %s', (_, bench) => {
     ['is stored and wakes the exporter where a destination takes log records', [logs], 1],
     ['is counted and not stored where no destination takes log records', [], 0],
   ])('that a webhook reported %s', async (_promise, to, stored) => {
-    const intake = intakeOf(store, {
+    const takeIn = takeInOf(store, {
       events: rulesFor(to),
       parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false, events: everyEvent }),
-      clock: { now: () => here.now(), sleep: async () => undefined },
+      now: () => here.now(),
     })
-    await store.inbox.put([
-      { key: 'a', event: flag.event, instance, source: 'webhook' as const, body: Buffer.from(flag.text) },
-    ])
-    await intake.drain()
-    expect(intake.counters).toMatchObject({ processed: 1, events: 1, unclaimedEvents: 1 - stored, unparseable: 0 })
+    const delivery = { key: 'a', event: flag.event, instance, source: 'webhook', body: Buffer.from(flag.text) } as const
+    expect(await takeIn.take(delivery)).toBe('accepted')
+    expect(takeIn.counters).toMatchObject({ processed: 1, events: 1, unclaimedEvents: 1 - stored, unparseable: 0 })
     expect([await rowsOf('chunks'), await rowsOf('outbox'), wakes]).toEqual([stored, stored, stored])
-    expect((await store.inbox.state()).waiting).toBe(0)
   })
 
   it.each([

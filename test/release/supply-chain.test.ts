@@ -119,11 +119,11 @@ describe('the bill of materials', () => {
   })
 })
 
-/** What a bundler of its own puts into the program and its thread: files of which any code is left. */
+/** What a bundler of its own puts into the program: files of which any code is left. */
 async function bundledFiles(): Promise<string[]> {
   const bundle = await rolldown({
     cwd: repository,
-    input: ['main.ts', 'app/ingress-thread.ts'].map(entry => path.join(repository, 'src', entry)),
+    input: path.join(repository, 'src', 'main.ts'),
     platform: 'node',
     external: [
       /^node:/,

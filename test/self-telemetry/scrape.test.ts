@@ -75,7 +75,7 @@ it.each(['SQLite', 'PostgreSQL'] as const)(
       expect(answer.status).toBe(200)
       expect(text).toMatch(/^pipeline_active\w*\{.*\} 1$|^cicd_pipeline_run_active\{.*\} 1$/m)
       expect(text).toMatch(/^pipespan_platform_budget_available \d/m)
-      expect(text).toMatch(/^pipespan_inbox_size 0$/m)
+      expect(text).toMatch(/^pipespan_inbox_quarantined 0$/m)
     }
   },
 )

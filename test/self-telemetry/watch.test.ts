@@ -43,7 +43,7 @@ function world() {
 describe('a watched store', () => {
   it('reports how long each operation took, and which failed', async () => {
     const { store, points } = world()
-    await store.inbox.put([{ key: 'a', event: 'x', source: 'webhook', body: Buffer.from('{}') }])
+    await store.runs.takeIn({ keys: ['a'], plan: () => ({ work: [] }) })
     const failing: RunWork = {
       key: { instance: 'https://git.example.com', pipelineId: 1 },
       jobs: 'all',
@@ -53,7 +53,7 @@ describe('a watched store', () => {
     }
     await expect(store.runs.transact([failing])).rejects.toThrow('the work fails')
     expect(await points('pipespan.store.operation.duration')).toMatchObject([
-      { attributes: { operation: 'inbox.put' }, value: { count: 1 } },
+      { attributes: { operation: 'runs.takeIn' }, value: { count: 1 } },
       { attributes: { operation: 'runs.transact', error: 'true' }, value: { count: 1 } },
     ])
   })
@@ -132,13 +132,13 @@ describe('the table of own metrics', () => {
       incidentPoller: counting({ requests: 1 }),
       intake: counting({
         ...{ events: 1, unclaimedEvents: 0, processed: 1, ignored: 1, unparseable: 1 },
-        ...{ excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
+        ...{ excluded: 1, droppedJobs: 1, unknownStatuses: 1 },
       }),
       snapshotter: counting({ attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1, unrouted: 1 }),
       settleLoop: counting({ postponed: 1 }),
       reloads: { applied: 1, refused: 1 },
       queues: [exportQueue],
-      inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
+      quarantined: 1,
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),
       fullness: 0.5,

@@ -88,8 +88,6 @@ describe('pipespan store backup', () => {
   it('writes a complete copy, readable by its user alone, while a daemon serves the file', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
-    // A backup also writes the lists that a daemon writes late.
-    await store.intoTables()
     const before = await contents(store.tables)
     const target = path.join(folder, 'backup.db')
     expect(await pipespan('store', 'backup', target)).toMatchObject({ code: 0 })
@@ -131,7 +129,6 @@ describe('pipespan store copy', () => {
   it('moves the configured store into a new file, and prints the rows of each table', async () => {
     const store = openSqlite(file, options)
     await fill(store, 3)
-    await store.intoTables()
     const before = await contents(store.tables)
     await store.close()
     const target = path.join(folder, 'new', 'pipespan.db')
@@ -148,7 +145,6 @@ describe('pipespan store copy', () => {
   it('does not wait for a killed daemon', async () => {
     const killed = openSqlite(file, options)
     await fill(killed, 3)
-    await killed.intoTables()
     expect(await killed.leases.take('maintenance', 'a daemon', 3_600_000)).toBe(true)
     await killed.close()
     const copied = await pipespan('store', 'copy', 'configured', `sqlite:${path.join(folder, 'new.db')}`)

@@ -19,9 +19,8 @@ import {
   t0,
   snapshotterWith,
   settlerOf,
-  intakeOf,
+  takeInOf,
 } from '../flow/world.ts'
-import { delivery } from './exercise.ts'
 import { destination } from '../export/bench.ts'
 import { openBook } from '../../src/discovery/poll-book.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -305,15 +304,16 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     })
 
     it('of a run costs only the deliveries that report it', async () => {
-      const bodies = (id: number): string => pipelineEvent({ id })
-      const intake = intakeOf(store, { runsPerTransaction: 16, snapshotter, log })
-      await store.inbox.put([delivery('a', bodies(bad))])
-      await intake.drain()
+      const takeIn = takeInOf(store, { snapshotter, log })
+      const take = async (key: string, id: number): Promise<unknown> =>
+        takeIn.take({ key, event: 'Pipeline Hook', source: 'webhook', body: Buffer.from(pipelineEvent({ id })) })
+      await take('a', bad)
       await here.sql(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
-      await store.inbox.put([delivery('b', bodies(bad)), delivery('c', bodies(bad))])
-      await intake.drain()
-      expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 2 })
-      const [kept] = await store.inbox.listQuarantined(10)
+      expect(await Promise.all([take('b', bad), take('c', 98), take('d', bad)])).toEqual(Array(3).fill('accepted'))
+      expect(takeIn.counters).toMatchObject({ processed: 2, unparseable: 2 })
+      expect(await store.runs.get({ instance, pipelineId: 98 })).toBeDefined()
+      expect(await store.quarantine.count()).toBe(2)
+      const [kept] = await store.quarantine.list(10)
       expect(kept?.reason).toMatch(/is damaged/)
     })
   })

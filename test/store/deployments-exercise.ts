@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { at, event as pipelineEvent, instance, job, minute, rules, second, t0, settlerOf } from '../flow/world.ts'
-import { delivery } from './exercise.ts'
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
 import { event, exportedEvents } from './events-exercise.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
@@ -48,27 +47,22 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
   describe(`the repository of deployments on ${name}`, () => {
     let here: BareBench
     let store: Store
-    let sent = 0
     beforeEach(async () => {
       here = closeAfterTest(await bench())
       store = await here.open()
     })
 
     async function take(...events: readonly PlatformEvent[]): Promise<void> {
-      await store.inbox.put(events.map(() => delivery(`deployment ${(sent += 1)}`)))
-      const lease = await store.inbox.lease(100, 1e9, minute)
-      const received = lease.items.map(({ id, receivedAt }, index) => {
-        const one = events[index]!
-        const jobId = deploymentOfEvent(one, receivedAt)?.jobId
+      const received = events.map(one => {
+        const jobId = deploymentOfEvent(one, here.now())?.jobId
         const waits = jobId === undefined ? undefined : { jobId, ms: 2 * minute }
-        return { event: one, chunk: eventChunk(one, receivedAt, 'generic'), arrival: id, to: [logs], waits }
+        return { event: one, chunk: eventChunk(one, here.now(), 'generic'), to: [logs], waits }
       })
       const deployments = events.flatMap(one => {
         const deployment = deploymentOfEvent(one, here.now())
         return deployment === undefined ? [] : [{ report: deployment, countIn: 2 * minute }]
       })
-      const ids = lease.items.map(({ id }) => id)
-      await store.runs.transact([], { token: lease.token, ids, events: received, deployments })
+      await store.runs.transact([], { events: received, deployments })
     }
 
     /** Pipeline 7 ends, with the jobs that deploy. */

@@ -1,12 +1,11 @@
 // What every store promises of events that are about no run, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { delivery } from './exercise.ts'
 import { deliver } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import { day, hour, minute, second } from '../flow/world.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
-import { keyMemory } from '../../src/store/ports/inbox.ts'
+import { keyMemory } from '../../src/store/ports/delivery-keys.ts'
 import { failed, observe, takeSnapshot } from './exported-run.ts'
 import { hour as oneHour } from '../../src/store/ports/trends.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -40,22 +39,17 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
   describe(`events on ${name}`, () => {
     let here: Bench
     let store: Store
-    let sent = 0
     beforeEach(async () => {
       here = closeAfterTest(await bench())
       store = await here.open()
     })
 
-    /** As the intake does it: accepted, leased, taken in. */
     async function take(...events: readonly PlatformEvent[]): Promise<void> {
-      await store.inbox.put(events.map(() => delivery(`event ${(sent += 1)}`)))
-      const lease = await store.inbox.lease(100, 1e9, minute)
-      const received = lease.items.map(({ id, receivedAt }, at) => {
-        const one = events[at]!
-        return { event: one, chunk: eventChunk(one, receivedAt, 'generic'), arrival: id, to: [exportQueue] }
-      })
-      const ids = lease.items.map(({ id }) => id)
-      expect(await store.runs.transact([], { token: lease.token, ids, events: received })).toBe(true)
+      const received = events.map(one => ({
+        ...{ event: one, chunk: eventChunk(one, here.now(), 'generic') },
+        to: [exportQueue],
+      }))
+      await store.runs.transact([], { events: received })
     }
 
     const exported = async (): Promise<EventChunk[]> => exportedEvents(store)
@@ -68,7 +62,6 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       store = await here.open()
       await take(one, event('b', { key: 'deployment 15 failed' }))
       expect((await exported()).map(({ event: { body } }) => body)).toEqual(['Flag a', 'Flag b'])
-      expect((await store.inbox.state()).waiting).toBe(0)
     })
 
     it('are three for a flag that goes on, off and on within a minute, reported by two hooks, even if the clock is set back', async () => {
@@ -98,16 +91,6 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
     it('of different objects are independent', async () => {
       await take(event('on'), event('on', { object: 'flag 7' }), event('off', { object: 'flag 7' }), event('on'))
       expect(await exported()).toHaveLength(3)
-    })
-
-    it('are not written under a lost lease', async () => {
-      await store.inbox.put([delivery('late')])
-      const { items } = await store.inbox.lease(1, 1e9, minute)
-      const one = event('on')
-      const received = { event: one, chunk: eventChunk(one, here.now(), 'generic'), arrival: 1, to: [exportQueue] }
-      const processed = { token: 'another', ids: items.map(({ id }) => id), events: [received] }
-      expect(await store.runs.transact([], processed)).toBe(false)
-      expect(await exported()).toEqual([])
     })
 
     it('become dead letters that describe them if they are refused, and can be sent again', async () => {

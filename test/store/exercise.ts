@@ -4,9 +4,8 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
+import { takingInExercise } from './taking-in-exercise.ts'
 import { versioned } from '../../src/model/versioned.ts'
-import type { Delivery } from '../../src/store/ports/inbox.ts'
-import { proveRoom } from '../../src/store/maintenance/writable.ts'
 import { chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
@@ -15,16 +14,13 @@ import type { Store } from '../../src/store/ports/store.ts'
 
 const key = { instance, pipelineId: 7 }
 
-export function delivery(name: string | undefined, body = `{"name":"${name}"}`): Delivery {
-  return { key: name, event: 'Pipeline Hook', instance, source: 'webhook', body: Buffer.from(body) }
-}
-
 function finished(pipelineId = 7): RunWork[] {
   const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 }), job(2, 'test', 'failed', { finished: 55 })]
   return mergeObservations([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
 }
 
 export function exercise(name: string, bench: () => Promise<Bench>): void {
+  takingInExercise(name, bench)
   describe(`the store on ${name}`, () => {
     let here: Bench
     let store: Store
@@ -41,120 +37,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         here.move(1)
       }
     }
-
-    describe('inbox', () => {
-      it('keeps what it accepted when it is opened again', async () => {
-        expect(await store.inbox.put([delivery('a'), delivery('b')])).toEqual(['accepted', 'accepted'])
-        await store.close()
-        store = await here.open()
-        const { items } = await store.inbox.lease(10, 1e6, 1_000)
-        expect(items.map(item => [item.key, item.event, item.instance, Buffer.from(item.body).toString()])).toEqual([
-          ['a', 'Pipeline Hook', instance, '{"name":"a"}'],
-          ['b', 'Pipeline Hook', instance, '{"name":"b"}'],
-        ])
-      })
-
-      it('accepts a key once, also within one batch, and again after a week', async () => {
-        expect(await store.inbox.put([delivery('a'), delivery('a')])).toEqual(['accepted', 'duplicate'])
-        here.move(6 * 24 * 3_600_000)
-        expect(await store.inbox.put([delivery('a')])).toEqual(['duplicate'])
-        here.move(8 * 24 * 3_600_000)
-        expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
-      })
-
-      it('accepts any number of deliveries in one batch, in their order', async () => {
-        const keys = Array.from({ length: 14_000 }, (_, at) => `key ${at}`)
-        expect(new Set(await store.inbox.put(keys.map(key => delivery(key))))).toEqual(new Set(['accepted']))
-        expect((await store.inbox.lease(20_000, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(keys)
-      })
-
-      it('accepts every delivery that has no key', async () => {
-        expect(await store.inbox.put([delivery(undefined), delivery(undefined)])).toEqual(['accepted', 'accepted'])
-      })
-
-      it('answers full, and writes nothing, when the store has reached its size', async () => {
-        const small = await here.open({ maxSize: 1 })
-        expect(await small.inbox.put([delivery('a')])).toEqual(['full'])
-        // Whoever is not served would be notified; so does whoever asks for readiness.
-        await expect(proveRoom(small)).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
-        await expect(proveRoom(store)).resolves.toBeUndefined()
-        await small.close()
-        expect(await store.inbox.state()).toMatchObject({ waiting: 0 })
-      })
-
-      it('leases a delivery to one reader at a time, and to the next when the lease has expired', async () => {
-        await store.inbox.put([delivery('a'), delivery('b')])
-        const first = await store.inbox.lease(1, 1e6, 1_000)
-        const second = await store.inbox.lease(10, 1e6, 1_000)
-        expect([first, second].map(({ items }) => items.map(item => item.key))).toEqual([['a'], ['b']])
-        here.move(1_001)
-        // Who does not come back may have died of what it had: the next one may read each alone.
-        const third = await store.inbox.lease(10, 1e6, 1_000)
-        const fourth = await store.inbox.lease(10, 1e6, 1_000)
-        expect([...third.items, ...fourth.items].map(item => item.key)).toEqual(['a', 'b'])
-      })
-
-      it('leases at most the requested bytes, but at least one delivery', async () => {
-        await store.inbox.put([delivery('a', 'x'.repeat(600)), delivery('b', 'x'.repeat(600)), delivery('c', 'x')])
-        expect((await store.inbox.lease(10, 100, 1_000)).items.map(item => item.key)).toEqual(['a'])
-      })
-
-      it('keeps a delivery that cannot be decoded with its reason, to be retried', async () => {
-        await store.inbox.put([delivery('a')])
-        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        await store.inbox.quarantine(token, items[0]!.id, {
-          reason: 'no id',
-          body: Buffer.from('{}'),
-          version: '1.0.0',
-        })
-        const [kept] = await store.inbox.listQuarantined(10)
-        expect(kept).toMatchObject({ event: 'Pipeline Hook', instance, reason: 'no id', version: '1.0.0', size: 2 })
-        const shown = await store.inbox.showQuarantined(kept!.id)
-        expect(Buffer.from(shown!.body).toString()).toBe('{}')
-        expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
-      })
-
-      it('retries quarantined deliveries on request, and those of another version once', async () => {
-        await store.inbox.put([delivery('a'), delivery('b')])
-        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        for (const [index, { id }] of items.entries()) {
-          await store.inbox.quarantine(token, id, { reason: 'no id', body: Buffer.from('{}'), version: `${index}.0.0` })
-        }
-        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(1)
-        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(0)
-        expect(await store.inbox.retryQuarantined('all')).toBe(1)
-        expect(await store.inbox.state()).toMatchObject({ waiting: 2, quarantined: 0 })
-      })
-
-      it('recognises duplicates of waiting deliveries after a start', async () => {
-        await store.inbox.put([delivery('a'), delivery('b')])
-        await store.close()
-        store = await here.open()
-        expect(await store.inbox.put([delivery('b'), delivery('a'), delivery('c')])).toEqual([
-          'duplicate',
-          'duplicate',
-          'accepted',
-        ])
-        expect((await store.inbox.lease(10, 1e6, 1_000)).items.map(({ key: name }) => name)).toEqual(['a', 'b', 'c'])
-      })
-
-      it('forgets old keys in pruning', async () => {
-        // Keys are forgotten by the day.
-        const later = 24 * 3_600_000 + 1
-        await store.inbox.put([delivery('a')])
-        here.move(later)
-        await store.inbox.put([delivery('b')])
-        expect(await store.inbox.put([delivery('a')])).toEqual(['duplicate'])
-        // Where the ingress has a file of its own, its keys come into the database once its deliveries are processed.
-        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        here.move(-later)
-        await store.inbox.erase(token, [items[0]!.id])
-        here.move(later)
-        await store.inbox.erase(token, [items[1]!.id])
-        expect(await store.pruning.keys(here.now(), 10)).toBe(1)
-        expect(await store.inbox.put([delivery('a'), delivery('b')])).toEqual(['accepted', 'duplicate'])
-      })
-    })
 
     describe('runs', () => {
       it('returns what was written, with the jobs', async () => {
@@ -182,24 +64,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.runs.get(key))?.run).toEqual(run)
         await store.runs.transact(finished())
         expect((await store.runs.get(key))?.run).toMatchObject({ listedMergeRequest, mergeRequestEvent, pipeline: {} })
-      })
-
-      it('changes a run and erases the delivery that reported it in one transaction', async () => {
-        await store.inbox.put([delivery('a')])
-        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        const ids = items.map(({ id }) => id)
-        expect(await store.runs.transact(finished(), { token, ids })).toBe(true)
-        expect(await store.inbox.state()).toMatchObject({ waiting: 0 })
-      })
-
-      it('changes nothing when the lease of the delivery was lost', async () => {
-        await store.inbox.put([delivery('a')])
-        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        here.move(1_001)
-        await store.inbox.lease(10, 1e6, 1_000)
-        expect(await store.runs.transact(finished(), { token, ids: items.map(({ id }) => id) })).toBe(false)
-        expect(await store.runs.get(key)).toBeUndefined()
-        expect(await store.inbox.state()).toMatchObject({ waiting: 1 })
       })
 
       it('writes nothing at all when a decision throws', async () => {

@@ -1,12 +1,12 @@
 // A store with something in every room, for tests of the store as a whole.
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { at, event, job, rules } from '../flow/world.ts'
-import { delivery } from './exercise.ts'
+import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import { snapshotWork } from './exported-run.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { Tables } from '../../src/store/ports/tables.ts'
 
-/** Runs 1 to `runs`, with snapshots and pending exports; two deliveries that wait, one kept, a note and a counter. */
+/** Runs 1 to `runs`, with snapshots and pending exports; keys of deliveries, one that could not be decoded, a note and a counter. */
 export async function fill(store: Store, runs: number): Promise<void> {
   const ids = Array.from({ length: runs }, (_, index) => index + 1)
   const observations = ids.map(id => {
@@ -15,11 +15,8 @@ export async function fill(store: Store, runs: number): Promise<void> {
   })
   await store.runs.transact(mergeObservations(observations, 'webhook', rules))
   await store.runs.transact(ids.map(id => snapshotWork(id)))
-  const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
-  await store.inbox.put([delivery('kept')])
-  const { token, items } = await store.inbox.lease(1, 1e6, 600_000)
-  await store.inbox.quarantine(token, items[0]!.id, kept)
-  await store.inbox.put([delivery('a'), delivery('Ä', '\u0000\u0001'), delivery(undefined)])
+  await keep(store, undecodable({ body: Buffer.from([0, 1, 255]) }))
+  await takeKeys(store, 'a', 'Ä', undefined)
   await store.repositories.ownPipelines.put({ instance: 'https://git.example.com', newest: 3 })
   await store.counters.add('pruned.runs', 5)
 }

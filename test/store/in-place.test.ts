@@ -5,22 +5,17 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { StoreGone } from '../../src/lib/fault.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
-import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import type { Delivery } from '../../src/store/ports/inbox.ts'
+import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 
 const options = { now: () => Date.now(), maxSize: 1e9 }
-const delivery: Delivery = { event: 'Pipeline Hook', source: 'webhook', body: Buffer.from('{}') }
 
 function opened() {
   const folder = path.join(temporaryFolder(), 'store')
   const file = path.join(folder, 'p.db')
-  const positions = deliveryPositions()
-  const store = closeAfterTest(openSqlite(file, options, positions))
-  const writer = closeAfterTest(openSqliteInboxWriter(file, options, positions))
-  const put = async () => writer.put([delivery])
-  return { folder, file, store, writer, put }
+  const store = closeAfterTest(openSqlite(file, options))
+  const take = async (...keys: string[]) => takeKeys(store, ...keys)
+  return { folder, file, store, take }
 }
 
 const harms: readonly [what: string, harm: (file: string) => void][] = [
@@ -46,52 +41,47 @@ it.each(
   ['', '-wal', '-shm'].flatMap(ending =>
     harms.map(([what, harm]) => [`p.db${ending} was ${what}`, ending, harm] as const),
   ),
-)('is noticed by both threads: %s', async (_, ending, harm) => {
-  const { file, store, writer, put } = opened()
-  expect([store.isInPlace?.(), writer.isInPlace?.()]).toEqual([true, true])
+)('is noticed: %s', async (_, ending, harm) => {
+  const { file, store, take } = opened()
+  expect(store.isInPlace?.()).toBe(true)
   await store.proveWritable()
-  expect(await put()).toEqual(['accepted'])
+  expect(await take('a')).toEqual([true])
   harm(`${file}${ending}`)
-  expect([store.isInPlace?.(), writer.isInPlace?.()]).toEqual([false, false])
-  await expect(put()).rejects.toThrow(StoreGone)
-  await expect(put()).rejects.toThrow(`${file}${ending} was removed, replaced or emptied`)
+  expect(store.isInPlace?.()).toBe(false)
+  await expect(take('b')).rejects.toThrow(StoreGone)
+  await expect(take('b')).rejects.toThrow(`${file}${ending} was removed, replaced or emptied`)
   await expect(store.proveWritable()).rejects.toThrow('Put the same file back, or restart the daemon')
-  await expect(writer.proveWritable()).rejects.toThrow(StoreGone)
 })
 
 it('is noticed if the file was emptied, and if its whole folder is gone', async () => {
   const emptied = opened()
   truncateSync(emptied.file)
   expect(emptied.store.isInPlace?.()).toBe(false)
-  await expect(emptied.put()).rejects.toThrow(StoreGone)
+  await expect(emptied.take('a')).rejects.toThrow(StoreGone)
   const gone = opened()
   renameSync(gone.folder, `${gone.folder}-elsewhere`)
   expect(gone.store.isInPlace?.()).toBe(false)
-  await expect(gone.put()).rejects.toThrow(StoreGone)
+  await expect(gone.take('a')).rejects.toThrow(StoreGone)
 })
 
 it('is over when the same file is back, and nothing that was accepted is lost', async () => {
-  const { file, store, put } = opened()
-  expect(await put()).toEqual(['accepted'])
+  const { file, store, take } = opened()
+  expect(await take('a')).toEqual([true])
   renameSync(file, `${file}-elsewhere`)
-  await expect(put()).rejects.toThrow(StoreGone)
+  await expect(take('b')).rejects.toThrow(StoreGone)
   renameSync(`${file}-elsewhere`, file)
   await store.proveWritable()
-  expect(await put()).toEqual(['accepted'])
-  expect((await store.inbox.state()).waiting).toBe(2)
+  expect(await take('a', 'b')).toEqual([false, true])
 })
 
 it('is in its place however much is written, erased and given back', async () => {
-  const { store, writer, put } = opened()
+  const { store, take } = opened()
   for (let round = 0; round < 20; round += 1) {
-    await put()
-    const { token, items } = await store.inbox.lease(100, 1e6, 1_000)
-    await store.inbox.erase(
-      token,
-      items.map(({ id }) => id),
-    )
+    await take(`${round}`)
+    await keep(store, undecodable({ receivedAt: round, body: Buffer.alloc(100_000) }))
+    expect(await store.pruning.quarantinedDeliveries(round + 1, 10)).toBe(1)
     await store.pruning.giveBack()
-    await writer.proveWritable()
+    await store.proveWritable()
   }
-  expect([store.isInPlace?.(), writer.isInPlace?.()]).toEqual([true, true])
+  expect(store.isInPlace?.()).toBe(true)
 })

@@ -56,7 +56,7 @@ export function latestExercise(name: string, bench: () => Promise<Bench>): void 
     it('lists deployments in the order in which they were added, and loads them', async () => {
       const reports = [1, 2].map(id => deploymentOfEvent(deploymentEvent(id, 'success', at(id)), here.now())!)
       const deployments = reports.map(report => ({ report, countIn: 1_000 }))
-      await store.runs.transact([], { token: '', ids: [], deployments })
+      await store.runs.transact([], { deployments })
       const listed = await store.latest.deploymentsAfter(0, 10)
       expect(listed).toMatchObject([
         { instance, environment: 'production', at: at(1) },

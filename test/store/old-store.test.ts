@@ -1,5 +1,5 @@
 // A store of before the first release is refused, with what to do, and left as it is.
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -31,9 +31,13 @@ describe('an SQLite file from before the first release', () => {
     file = path.join(folder, 'pipespan.db')
   })
 
-  it.each([1, 7, 10])('with schema %i is refused by serve and by commands, and stays unchanged', version => {
+  it.each([
+    [1, 0],
+    [7, 0],
+    [2, 0x50535041],
+  ])('with schema %i is refused by serve and by commands, and stays unchanged', (version, applicationId) => {
     const old = new DatabaseSync(file)
-    old.exec(`${oldSchema} PRAGMA user_version = ${version}`)
+    old.exec(`${oldSchema} PRAGMA user_version = ${version}; PRAGMA application_id = ${applicationId}`)
     old.close()
     expect(() => openSqlite(file, options)).toThrow(refusal)
     expect(() => openSqliteShared(file, options)).toThrow(refusal)
@@ -43,40 +47,25 @@ describe('an SQLite file from before the first release', () => {
     expect(after.prepare('SELECT state FROM exports').get()).toEqual({ state: 'owed' })
     after.close()
   })
-
-  it.each([
-    ['-inbox', '0000000000000001-1234abcd.journal'],
-    ['-deliveries', '0000000000000001-1234abcd.wal'],
-    ['-deliveries', '0000000000000001-1234abcd.wal.unread'],
-  ])('blocks a new file in its place until the deliveries beside it are exported (%s/%s)', async (end, name) => {
-    const beside = `${file}${end}`
-    mkdirSync(beside)
-    writeFileSync(path.join(beside, name), 'deliveries')
-    expect(() => openSqlite(file, options)).toThrow(refusal)
-    expect(existsSync(file)).toBe(false)
-    expect(readdirSync(beside)).toEqual([name])
-    rmSync(beside, { recursive: true })
-    await openSqlite(file, options).close()
-  })
 })
 
-it('refuses a PostgreSQL database from before the first release without changing it', async () => {
-  const url = await newDatabase()
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(
-      `${oldSchema} CREATE TABLE pipespan_schema (version integer); INSERT INTO pipespan_schema VALUES (8)`,
-    )
-    await expect(openPostgres(url, { maxSize: 2 ** 30 })).rejects.toThrow(refusal)
-    const { rows } = await client.query<{ version: number }>('SELECT version FROM pipespan_schema')
-    expect(rows).toEqual([{ version: 8 }])
-    expect((await client.query('SELECT state FROM exports')).rows).toEqual([{ state: 'owed' }])
-    expect((await client.query(`SELECT to_regclass('outbox') AS outbox`)).rows).toEqual([{ outbox: null }])
-  } finally {
-    await client.end()
-  }
-})
+it.each(['pipespan_schema', 'pipespan_version'])(
+  'refuses a PostgreSQL database from before the first release without changing it (%s)',
+  async table => {
+    const url = await newDatabase()
+    const client = new pg.Client(url)
+    await client.connect()
+    try {
+      await client.query(`${oldSchema} CREATE TABLE ${table} (version integer); INSERT INTO ${table} VALUES (8)`)
+      await expect(openPostgres(url, { maxSize: 2 ** 30 })).rejects.toThrow(refusal)
+      expect((await client.query<{ version: number }>(`SELECT version FROM ${table}`)).rows).toEqual([{ version: 8 }])
+      expect((await client.query('SELECT state FROM exports')).rows).toEqual([{ state: 'owed' }])
+      expect((await client.query(`SELECT to_regclass('outbox') AS outbox`)).rows).toEqual([{ outbox: null }])
+    } finally {
+      await client.end()
+    }
+  },
+)
 
 describe('a store of a version between two releases is refused with a remedy', () => {
   const remedy = /a schema that no released version has: .*Let the version that wrote it export its pending data/s
@@ -103,7 +92,7 @@ describe('a store of a version between two releases is refused with a remedy', (
   })
 
   it.each([
-    ['whose next step is done already', 'DELETE FROM pipespan_version'],
+    ['whose next step is done already', 'DELETE FROM pipespan_store'],
     ['with another column', 'ALTER TABLE outbox RENAME COLUMN tries TO tried'],
   ])('on PostgreSQL: one %s', async (_, change) => {
     const url = await newDatabase()

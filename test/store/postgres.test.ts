@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { postgresBenches } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
-import { event, eventsExercise } from './events-exercise.ts'
+import { eventsExercise } from './events-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
@@ -22,7 +22,6 @@ import { day } from '../../src/store/ports/trends.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { runs } from '../full.ts'
-import { eventChunk, isEvent } from '../../src/model/event.ts'
 import { t0 } from '../flow/world.ts'
 import { binaryText } from '../support/binary-text.ts'
 
@@ -96,24 +95,6 @@ it('the figures on PostgreSQL include rows that are committed after a row with a
 })
 
 describe('a PostgreSQL database', () => {
-  it('distinguishes events by their order of arrival, whichever replica processes them first', async () => {
-    const store = await openPostgres(await server.newDatabase(), { now: () => t0, maxSize: 2 ** 30 })
-    const arrivals = ['on', 'on', 'off', 'on', 'on']
-    const exportQueue = { destination: 'default', signal: 'logs' } as const
-    const received = arrivals.map((content, arrival) => {
-      const one = event(content)
-      return { event: one, chunk: eventChunk(one, t0 + arrival * 1_000, 'generic'), arrival, to: [exportQueue] }
-    })
-    for (const arrival of [3, 0, 4, 2, 1]) {
-      await store.runs.transact([], { token: '', ids: [], events: [received[arrival]!] })
-    }
-    const { items } = await store.outbox.lease(exportQueue, 10, 1_000)
-    const chunks = items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk : [])).sort((a, b) => a.at - b.at)
-    expect(chunks.map(({ event: { body } }) => body)).toEqual(['Flag on', 'Flag off', 'Flag on'])
-    expect(chunks.map(({ observedAt }) => observedAt - t0)).toEqual([0, 2_000, 3_000])
-    await store.close()
-  })
-
   it('accepts any JSON texts as one parameter, and returns them unchanged', async () => {
     const client = new pg.Client(await server.newDatabase())
     await client.connect()

@@ -2,7 +2,7 @@
 import { constants, DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, vi } from 'vitest'
 import { event, at, job, rules } from '../flow/world.ts'
-import { delivery } from './exercise.ts'
+import { takeKeys } from './taking-in-exercise.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { sqliteBench } from './benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -13,9 +13,7 @@ const queue = { destination: 'default', signal: 'traces' as const }
 
 /** What a daemon asks for again and again, with different numbers of rows. */
 async function work(store: Store, round: number): Promise<void> {
-  await store.inbox.put([delivery(`delivery ${round}`)])
-  const { token: deliveries } = await store.inbox.lease(10 + round, 1_000_000, 1_000)
-  expect(deliveries).toBeDefined()
+  await takeKeys(store, ...Array.from({ length: round }, (_, index) => `delivery ${round}.${index}`))
   await store.runs.transact(
     mergeObservations([event('running', {}, [job(1, 'build', 'running', { started: round })])], 'webhook', rules),
   )

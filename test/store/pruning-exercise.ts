@@ -4,8 +4,8 @@ import { closeAfterTest } from '../support/after-test.ts'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../flow/world.ts'
 import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
-import { delivery } from './exercise.ts'
 import { exportQueue, failed } from './exported-run.ts'
+import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import type { Bench } from './benches.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Observation } from '../../src/model/observation.ts'
@@ -221,10 +221,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')
-      await store.inbox.put([delivery('a')])
-      const { token, items } = await store.inbox.lease(1, 1e6, minute)
-      await store.inbox.quarantine(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
-      await store.inbox.put([delivery('b')])
+      await keep(store, undecodable({ receivedAt: here.now() }))
+      await takeKeys(store, 'a')
       here.move(30 * day)
       const maintenance = () => {
         let slept = (): void => undefined

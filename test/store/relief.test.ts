@@ -29,7 +29,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   async function deploy(deploymentId: number, environment = 'production', status = 'success'): Promise<void> {
     const event = observedEvent({ status, at: here.now(), environment })
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
-    await store.runs.transact([], { token: '', ids: [], deployments: [{ report: deployment, countIn: minute }] })
+    await store.runs.transact([], { deployments: [{ report: deployment, countIn: minute }] })
   }
   /** The snapshot of a pipeline reports it. */
   async function deployByJob(jobId: number): Promise<void> {
@@ -37,7 +37,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const span = { trace, pipelineId: jobId, jobId, kind: 'job' as const }
     const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
-    await store.runs.transact([], { token: '', ids: [], deployments: [{ report: deployment, countIn: minute }] })
+    await store.runs.transact([], { deployments: [{ report: deployment, countIn: minute }] })
   }
   const count = async (): Promise<unknown> =>
     store.deployments.countDue(100, () => ({

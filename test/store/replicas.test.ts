@@ -1,8 +1,8 @@
 // Several replicas on one PostgreSQL database, one of them paused at the worst moment for longer than its leases.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
-import { type Intake } from '../../src/processing/intake.ts'
-import { snapshotterWith, settlerOf, intakeOf } from '../flow/world.ts'
+import { type Delivery, type TakeIn, type TakenIn } from '../../src/processing/take-in.ts'
+import { snapshotterWith, settlerOf, takeInOf } from '../flow/world.ts'
 import { type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
@@ -17,7 +17,8 @@ import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
-const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
+/** So short that the settle loop takes every snapshot at once, and so long that no delivery's transaction does. */
+const rules = { settle: 1, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
 const settings = telemetrySettings({ profiles })
 
 let receiver: OtlpReceiver
@@ -85,7 +86,7 @@ class Pause {
 class Replica {
   readonly pause = new Pause()
   readonly store: Store
-  readonly intake: Intake
+  readonly takeIn: TakeIn
   readonly settler: SettleLoop
   readonly exporter: Exporter
   #running = false
@@ -93,9 +94,10 @@ class Replica {
   constructor(store: Store) {
     this.store = store
     const log = silentLog()
-    const { inbox, runs, outbox } = this.#pausing(store)
+    const { runs, outbox } = this.#pausing(store)
     const snapshotter = snapshotterWith({ rules, onSnapshot: () => this.exporter.wake() })
-    this.intake = intakeOf(store, { inbox, runs, rules, snapshotter, clock, log, onChange: () => this.settler.wake() })
+    const onChange = (): void => this.settler.wake()
+    this.takeIn = takeInOf({ ...store, runs }, { rules, snapshotter, now: clock.now, log, onChange })
     this.settler = settlerOf(store, { runs, snapshotter, clock, log })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 20_000, compression: 'none' as const }
     this.exporter = createExporter({
@@ -119,12 +121,7 @@ class Replica {
           }
         },
       })
-    return {
-      ...store,
-      inbox: pausing('inbox', store.inbox),
-      runs: pausing('runs', store.runs),
-      outbox: pausing('exports', store.outbox),
-    }
+    return { ...store, runs: pausing('runs', store.runs), outbox: pausing('exports', store.outbox) }
   }
 
   start(): void {
@@ -135,12 +132,12 @@ class Replica {
   /** Starts what decides about runs: nothing is sent until `exporter` is started too. */
   startDeciding(): void {
     this.#running = true
-    for (const loop of [this.intake, this.settler]) loop.start()
+    this.settler.start()
   }
 
   async stop(): Promise<void> {
     this.pause.resume()
-    if (this.#running) await Promise.all([this.intake.stop(), this.settler.stop(), this.exporter.stop(1_000)])
+    if (this.#running) await Promise.all([this.takeIn.drain(), this.settler.stop(), this.exporter.stop(1_000)])
     await this.store.close()
   }
 }
@@ -156,9 +153,13 @@ async function replica(): Promise<Replica> {
   return made
 }
 
-function delivery(id: number, hook: string) {
+function delivery(id: number, hook: string): Delivery {
   const body = Buffer.from(pipelineEvent({ id }))
   return { key: `${hook} ${id}`, event: 'Pipeline Hook', source: 'webhook' as const, body }
+}
+
+async function take({ takeIn }: Replica, all: readonly number[], hook = 'project'): Promise<TakenIn[]> {
+  return Promise.all(all.map(async id => takeIn.take(delivery(id, hook))))
 }
 
 const ids = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
@@ -180,19 +181,10 @@ describe('replicas on one PostgreSQL database', () => {
   it('export a run once that the hooks of its project and its group report at the same time', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(120)
-    // As many at a time as a store has connections: who waits for one for long is asked to retry.
-    const put = async ({ store }: Replica, hook: string): Promise<void> => {
-      const left = all.values()
-      const worker = async (): Promise<void> => {
-        for (const id of left) await store.inbox.put([delivery(id, hook)])
-      }
-      await Promise.all([worker(), worker(), worker(), worker()])
-    }
-    await Promise.all([put(a, 'project'), put(b, 'group')])
+    await Promise.all([take(a, all, 'project'), take(b, all, 'group')])
     a.start()
     b.start()
     await receiver.until(() => arrivals().size === all.length)
-    await expect.poll(async () => (await a.store.inbox.state()).waiting).toBe(0)
     await expect.poll(async () => a.store.outbox.queues()).toEqual([])
     expect((await a.store.runs.count()).runs).toBe(all.length)
     expect(receiver.spans.length).toBe(3 * all.length)
@@ -200,14 +192,12 @@ describe('replicas on one PostgreSQL database', () => {
   })
 
   it.each([
-    ['holding deliveries it has not merged', 'after inbox.lease'],
-    ['about to merge deliveries', 'before runs.transact'],
     ['holding runs that are due', 'after runs.takeDue'],
     ['holding exports it has not sent', 'after exports.lease'],
   ])('continue while one of them is suspended in %s, and that one settles nothing when it resumes', async (_, step) => {
     const [a, b, c] = [await replica(), await replica(), await replica()]
     const all = ids(60)
-    await a.store.inbox.put(all.map(id => delivery(id, 'project')))
+    await take(b, all)
     a.pause.at(step)
     a.startDeciding()
     // What it had sent and not yet noted when it was paused would be sent again, as the next test shows: where it is
@@ -224,7 +214,7 @@ describe('replicas on one PostgreSQL database', () => {
     const { spans } = receiver.counts
     a.pause.resume()
     await expect.poll(async () => (await a.exporter.status()).map(({ pending }) => pending)).toEqual([0])
-    await a.store.inbox.put([delivery(1_000, 'project')])
+    await take(a, [1_000])
     await receiver.until(() => arrivals().has(1_000))
     expect(receiver.counts.spans).toBe(spans + 3)
     expect(receiver.spans.length).toBe(3 * (all.length + 1))
@@ -232,10 +222,29 @@ describe('replicas on one PostgreSQL database', () => {
     expect((await a.store.runs.count()).runs).toBe(all.length + 1)
   })
 
+  it('take each delivery in once that is sent again to another while the first one is suspended in taking it in', async () => {
+    const [a, b] = [await replica(), await replica()]
+    const all = ids(60)
+    a.pause.at('before runs.takeIn')
+    const late = Promise.allSettled(all.map(async id => a.takeIn.take(delivery(id, 'project'))))
+    await a.pause.begun()
+    expect(new Set(await take(b, all))).toEqual(new Set(['accepted']))
+    b.start()
+    await receiver.until(() => arrivals().size === all.length)
+    await expect.poll(async () => b.store.outbox.queues()).toEqual([])
+    a.pause.resume()
+    await late
+    await a.takeIn.drain()
+    expect(a.takeIn.counters.processed).toBe(0)
+    expect((await a.store.runs.count()).runs).toBe(all.length)
+    expect(await b.store.outbox.queues()).toEqual([])
+    expect(receiver.spans.length).toBe(3 * all.length)
+  })
+
   it('repeat only one batch, with identical ids, if one of them is suspended between a request and its settlement', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(30)
-    await a.store.inbox.put(all.map(id => delivery(id, 'project')))
+    await take(a, all)
     a.pause.at('before exports.settle')
     a.start()
     await a.pause.begun()
@@ -256,7 +265,7 @@ describe('"Try now" on one replica', () => {
   it("ends the pause of another replica's open circuit breaker, and pending exports are delivered", async () => {
     const [asked, paused] = [await replica(), await replica()]
     receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '3600' }, message: 'down' } })
-    await paused.store.inbox.put([delivery(1, 'a')])
+    await take(paused, [1])
     paused.start()
     const state = async (): Promise<string | undefined> => (await paused.exporter.status())[0]?.state
     await expect.poll(state).toBe('open')

@@ -98,7 +98,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       store = await here.open()
     })
 
-    const observe = async (one: Observation): Promise<boolean> =>
+    const observe = async (one: Observation): Promise<void> =>
       store.runs.transact(mergeObservations([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
     /** Lets it happen one by one; what the run is afterwards when nothing has to be stored. `look`: after each. */
     const happen = async (

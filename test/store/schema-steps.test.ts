@@ -14,7 +14,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 const options = { now: () => 1, maxSize: 2 ** 30 }
 const next = `ALTER TABLE counters ADD COLUMN note text; UPDATE counters SET note = 'kept'`
 
-/** Opens a store of this version; upgrades it by steps of later versions; fills one that has only the first steps. */
+/** Opens a store of this version; upgrades it by steps of later versions. */
 const engines = [
   {
     name: 'SQLite',
@@ -28,14 +28,7 @@ const engines = [
         connection.close()
         return Promise.resolve(notes)
       }
-      const before = async (steps: number, fill: string): Promise<void> => {
-        const connection = new DatabaseSync(file)
-        migrateSqlite(connection, sqliteMigrations.slice(0, steps))
-        connection.exec(fill)
-        connection.close()
-        return Promise.resolve()
-      }
-      return Promise.resolve({ open, upgrade, before })
+      return Promise.resolve({ open, upgrade })
     },
   },
   {
@@ -50,13 +43,7 @@ const engines = [
         await pool.end()
         return rows
       }
-      const before = async (steps: number, fill: string): Promise<void> => {
-        const pool = new pg.Pool({ connectionString: url })
-        await migratePostgres(pool, postgresMigrations.slice(0, steps))
-        await pool.query(fill)
-        await pool.end()
-      }
-      return { open, upgrade, before }
+      return { open, upgrade }
     },
   },
 ]
@@ -81,21 +68,5 @@ describe.each(engines)('a store on $name', ({ make }) => {
     await expect(open()).rejects.toThrow(
       `has schema ${own + 2}; this version supports schemas up to ${own + 1}. Run the Pipespan version`,
     )
-  })
-
-  it('knows the jobs that failed with flaky tests which an earlier version has found', async () => {
-    const { open, before } = await make()
-    await before(
-      2,
-      `INSERT INTO test_reports (id, instance, project_id, project, job, revision, job_id, pipeline_id, lost_ms, reported_at, size, passed)
-       VALUES ${[1, 2, 3].map(id => `(${id}, 'i', 3, 'acme/shop', 'unit', 'abc', ${id}, 7, ${id === 3 ? 0 : id * 1_000}, 1, 1, '')`).join()};
-       INSERT INTO test_cases (report_id, kind, test, suite, name, ms)
-       VALUES (1, 'failed', 5, '', 'a', 0), (1, 'failed', 6, '', 'b', 0), (2, 'failed', 9, '', 'c', 0);
-       INSERT INTO flaky_tests (instance, project_id, job, revision, test, project, suite, name, within_what, job_id, pipeline_id, found_at, lost_ms)
-       VALUES ${[5, 6].map(test => `('i', 3, 'unit', 'abc', ${test}, 'acme/shop', '', 'a', 'revision', 3, 7, 1, 1000)`).join()};`,
-    )
-    const store = await open()
-    expect(await store.tests.flakyTime({ since: 0 })).toEqual([{ project: 'acme/shop', jobs: 1, lostMs: 1_000 }])
-    await store.close()
   })
 })

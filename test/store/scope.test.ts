@@ -5,7 +5,6 @@ import { bothDatabases, sqliteBench, type Bench } from './benches.ts'
 import { chooser } from '../../src/lib/chooser.ts'
 import { costGroups } from '../../src/store/ports/costs.ts'
 import { day, hour, trendOrders } from '../../src/store/ports/trends.ts'
-import { delivery } from './exercise.ts'
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { event as someEvent } from './events-exercise.ts'
@@ -18,7 +17,7 @@ import { observedChange } from '../../src/model/change.ts'
 import { reportedIncident } from '../../src/model/incident.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Reads } from '../../src/store/ports/reads.ts'
-import type { Processed } from '../../src/store/ports/runs.ts'
+import type { Reports } from '../../src/store/ports/runs.ts'
 import type { RunCursor, RunQuery } from '../../src/store/ports/views.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { ScopedSql } from '../../src/store/sql/reading.ts'
@@ -137,18 +136,16 @@ async function takeAlso(store: Store, { also, project: at }: Thing, index: numbe
     },
   })
   const events = also === 'deployment' ? [deployed] : also.endsWith('event') ? [audit] : []
-  await store.inbox.put([delivery(key)])
-  const { token, items } = await store.inbox.lease(10, 1e9, minute)
   const incident = reportedIncident({ instance, project, iid: index + 1, state: 'opened', at: when, openedAt: when })
   const deployment = deploymentOfEvent(deployed, when)
   const change = { instance, project, iid: index + 1, event: observedChange({ state: 'open', title: key }, when) }
-  const reported: Partial<Processed> = {
-    events: events.map(event => ({ event, chunk: eventChunk(event, when, 'generic'), arrival: 0, to: [] })),
+  const reported: Reports = {
+    events: events.map(event => ({ event, chunk: eventChunk(event, when, 'generic'), to: [] })),
     ...(also === 'incident' && incident !== undefined && { incidents: [{ report: incident, countIn: 1 }] }),
     ...(also === 'deployment' && deployment !== undefined && { deployments: [{ report: deployment, countIn: 1 }] }),
     ...(also === 'change' && { changes: [{ report: change, countIn: 1 }] }),
   }
-  await store.runs.transact([], { token, ids: items.map(({ id }) => id), ...reported })
+  await store.runs.transact([], reported)
 }
 
 /** Everything that can be read, without the ids of rows. */

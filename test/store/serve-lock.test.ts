@@ -5,12 +5,9 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
-import { delivery } from './exercise.ts'
-import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
+import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
-import type { InboxWriter } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
@@ -26,13 +23,10 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-function served(at = file): { store: Store; writer: InboxWriter } {
-  const positions = deliveryPositions()
-  const store = openSqlite(at, options, positions)
+function served(at = file): Store {
+  const store = openSqlite(at, options)
   closing.push(async () => store.close())
-  const writer = openSqliteInboxWriter(at, options, positions)
-  closing.push(async () => writer.close())
-  return { store, writer }
+  return store
 }
 
 /** Every file of the store, byte for byte. SQLite's shared memory is no file that lasts. */
@@ -47,48 +41,35 @@ function allFiles(): Map<string, string> {
   )
 }
 
-/** All that was accepted and is processed, so that whoever may erase would. */
-async function processed({ store, writer }: { store: Store; writer: InboxWriter }): Promise<void> {
-  await writer.put([delivery('a'), delivery('b')])
-  const { token, items } = await store.inbox.lease(10, 1e9, 1_000)
-  await store.inbox.erase(
-    token,
-    items.map(({ id }) => id),
-  )
-}
-
 describe('a store that is served', () => {
   it('is refused to a second daemon, which names the first and changes no byte', async () => {
     const first = served()
-    await processed(first)
+    await takeKeys(first, 'a', 'b')
     const before = allFiles()
-    expect(() => openSqlite(file, options, deliveryPositions())).toThrow(
+    expect(() => openSqlite(file, options)).toThrow(
       new RegExp(`Another pipespan process uses .*process ${process.pid} on `),
     )
     expect(allFiles()).toEqual(before)
-    await first.writer.put([delivery('c')])
-    expect((await first.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['c'])
+    expect(await takeKeys(first, 'b', 'c')).toEqual([false, true])
   })
 
-  it('keeps its deliveries while commands open, read and close it', async () => {
+  it('keeps what it has while commands open, read and close it', async () => {
     const first = served()
-    await processed(first)
-    await first.writer.put([delivery('c')])
+    await keep(first, undecodable())
     const before = allFiles()
     const shared = openSqliteShared(file, options)
-    expect(await shared.inbox.state()).toMatchObject({ waiting: 1, waitingBytes: 12 })
+    expect(await shared.quarantine.count()).toBe(1)
     await shared.close()
     await backupSqlite(file, path.join(folder, 'copy.db'))
     rmSync(path.join(folder, 'copy.db'))
     expect(allFiles()).toEqual(before)
   })
 
-  it('does not let commands process the inbox', () => {
+  it('does not let commands take back what its server has leased', () => {
     served()
     const shared = openSqliteShared(file, options)
     closing.push(async () => shared.close())
-    for (const name of ['lease', 'erase', 'quarantine']) expect(shared.inbox).not.toHaveProperty(name)
-    for (const name of ['reclaim', 'intoTables']) expect(shared).not.toHaveProperty(name)
+    expect(shared).not.toHaveProperty('reclaim')
   })
 
   it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
@@ -103,10 +84,10 @@ describe('a store that is served', () => {
         symlinkSync(path.join('real', 'pipespan.db'), name)
       }
       const first = served(kind === 'a link to its folder' ? path.join(name, 'pipespan.db') : name)
-      await first.writer.put([delivery('a')])
+      await keep(first, undecodable())
       expect(() => openSqlite(target, options)).toThrow(/Another pipespan process uses /)
       const shared = openSqliteShared(target, options)
-      expect(await shared.inbox.state()).toMatchObject({ waiting: 1 })
+      expect(await shared.quarantine.count()).toBe(1)
       await shared.close()
     },
   )

@@ -2,19 +2,17 @@
 // as the network does.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createPutBatch, type PutBatchInbox } from '../../src/ingress/group-commit.ts'
-import { delivery } from './exercise.ts'
+import { createGroups } from '../../src/processing/groups.ts'
+import { takeKeys } from './taking-in-exercise.ts'
 import { openDatabase, type Database } from '../../src/store/postgres/database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { SilentProxy, type Direction } from './silent-proxy.ts'
 import { newDatabase } from './new-database.ts'
 import { StoreError } from '../../src/lib/fault.ts'
-import type { PutOutcome } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** Of what is asked while nothing comes through, and of all else: as much as a busy machine needs, ms. */
 const [hasty, timeoutMs] = [1_500, 5_000]
-const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024, onAccepted: (): void => undefined }
 
 let proxy: SilentProxy
 let db: Database
@@ -62,61 +60,51 @@ describe.each(directions)('when the network drops everything %s (and %s)', (...s
   })
 })
 
-describe('deliveries that are put while a transaction hangs', () => {
+describe('deliveries that are taken in while a transaction hangs', () => {
+  const take = async (keys: readonly string[]): Promise<readonly boolean[]> => takeKeys(store, ...keys)
+
   it('do not wait for it', async () => {
-    const inbox: PutBatchInbox = { ...store.inbox, concurrency: 4 }
     let hang = true
-    const hangs = new Promise<PutOutcome[]>(() => undefined)
-    const batch = createPutBatch(
-      {
-        ...inbox,
-        put: async deliveries => {
-          if (!hang) return inbox.put(deliveries)
-          hang = false
-          return hangs
-        },
+    const groups = createGroups<string, boolean>({
+      ...{ maxItems: 512, atOnce: 4, timeout: timeoutMs },
+      commit: async keys => {
+        if (!hang) return take(keys)
+        hang = false
+        return new Promise(() => undefined)
       },
-      { ...group, timeoutMs },
-    )
-    const first = batch.put(delivery('a'))
+    })
+    const first = groups.add('a')
+    const failed = expect(first).rejects.toBeInstanceOf(StoreError)
     await expect.poll(() => hang).toBe(false)
     // The one that hangs is not over when these are.
-    expect(await Promise.all([batch.put(delivery('b')), batch.put(delivery('c'))])).toEqual(['accepted', 'accepted'])
-    await expect(first).rejects.toBeInstanceOf(StoreError)
+    expect(await Promise.all([groups.add('b'), groups.add('c')])).toEqual([true, true])
+    await failed
   })
 
-  it.each([1, 4])(
-    'are all answered in time if it never ends, also waiting ones (concurrency %i)',
-    async concurrency => {
-      let puts = 0
-      const batch = createPutBatch(
-        {
-          concurrency,
-          put: async () => {
-            puts += 1
-            return new Promise(() => undefined)
-          },
-        },
-        { ...group, maxItems: 1, timeoutMs: 500 },
-      )
-      const all = await Promise.allSettled(
-        ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(async name => batch.put(delivery(name))),
-      )
-      for (const one of all) {
-        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
-      }
-      expect(puts).toBeLessThanOrEqual(concurrency)
-    },
-  )
+  it.each([1, 4])('are all answered in time if it never ends, also waiting ones (%i at once)', async atOnce => {
+    let commits = 0
+    const groups = createGroups<string, boolean>({
+      ...{ maxItems: 1, atOnce, timeout: 500 },
+      commit: async () => {
+        commits += 1
+        return new Promise(() => undefined)
+      },
+    })
+    const all = await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(async key => groups.add(key)))
+    for (const one of all) {
+      expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
+    }
+    expect(commits).toBeLessThanOrEqual(atOnce)
+  })
 
-  it('are accepted once when the network is back', async () => {
-    const batch = createPutBatch({ ...store.inbox, concurrency: 4 }, group)
-    expect(await batch.put(delivery('a'))).toBe('accepted')
+  it('are taken in once when the network is back', async () => {
+    const groups = createGroups<string, boolean>({ maxItems: 512, atOnce: 4, timeout: timeoutMs, commit: take })
+    expect(await groups.add('a')).toBe(true)
     proxy.silence('to the client')
-    await expect(batch.put(delivery('b'))).rejects.toBeInstanceOf(StoreError)
+    await expect(groups.add('b')).rejects.toBeInstanceOf(StoreError)
     proxy.resume({ forgetting: true })
     // Its transaction may have gone through, or not; its sender sends it again.
-    await expect.poll(async () => batch.put(delivery('b')).catch(() => 'failed')).not.toBe('failed')
-    expect(await store.inbox.state()).toMatchObject({ waiting: 2 })
+    await expect.poll(async () => groups.add('b').catch(() => 'failed')).not.toBe('failed')
+    expect(await take(['a', 'b'])).toEqual([false, false])
   })
 })

@@ -6,9 +6,7 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
 import { replaceFile } from '../../src/tokens/durable-file.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
@@ -35,12 +33,7 @@ describe.each(Object.entries(kinds))('a store whose name is that of %s', (_, mak
     const file = path.join(folder, 'pipespan.db')
     if (!(await make(file))) return
     const before = statSync(file)
-    const positions = deliveryPositions()
-    for (const open of [
-      () => openSqlite(file, options),
-      () => openSqliteShared(file, options),
-      () => openSqliteInboxWriter(file, options, positions),
-    ])
+    for (const open of [() => openSqlite(file, options), () => openSqliteShared(file, options)])
       expect(open).toThrow(/is not a regular file|is a folder/)
     await expect(replaceFile(file, 'token')).rejects.toThrow('is not a regular file')
     expect({ mode: statSync(file).mode, names: readdirSync(folder) }).toEqual({

@@ -8,7 +8,8 @@ import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'
-import { exercise, delivery } from './exercise.ts'
+import { exercise } from './exercise.ts'
+import { keep, undecodable } from './taking-in-exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { latestExercise } from './latest-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
@@ -19,9 +20,6 @@ import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
-import { deliveryFolder } from '../../src/store/sqlite/deliveries/files.ts'
-import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { t0 } from '../flow/world.ts'
 
 exercise('SQLite', sqliteBench)
@@ -56,7 +54,7 @@ describe('an SQLite file', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'and the delivery file survive a power failure, because every new directory entry is synced',
+    'is still there after a power failure, because the entry of its folder is synced',
     async () => {
       const synced = new Set<string>()
       const { fsyncSync } = fs
@@ -69,13 +67,9 @@ describe('an SQLite file', () => {
         fs.fsyncSync = fsyncSync
         syncBuiltinESMExports()
       })
-      const positions = deliveryPositions()
-      const store = openSqlite(file, options, positions)
-      const writer = openSqliteInboxWriter(file, options, positions)
-      await writer.put([delivery('a')])
-      // The store's folder in its parent, the deliveries' folder in the store's, and their file in their folder.
-      expect([folder, path.dirname(file), deliveryFolder(file)].filter(one => !synced.has(one))).toEqual([])
-      await writer.close()
+      const store = openSqlite(file, options)
+      // The store's folder in its parent; what is in its folder is synced by SQLite.
+      expect(synced).toContain(folder)
       await store.close()
     },
   )
@@ -92,11 +86,10 @@ describe('an SQLite file', () => {
     expect(() => openSqlite(path.join('/proc', 'version'), options)).toThrow(/cannot be opened.*PIPESPAN_STORE_URL/)
   })
 
-  it('has no trace of an erased delivery', async () => {
+  it('has no trace of a delivery that was quarantined and is pruned', async () => {
     const store = openSqlite(file, options)
-    await store.inbox.put([delivery('a', '{"variables":"planted-value-4711"}')])
-    const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
-    await store.inbox.erase(token, [items[0]!.id])
+    await keep(store, undecodable({ body: Buffer.from('{"variables":"planted-value-4711"}') }))
+    expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 10)).toBe(1)
     await store.close()
     expect(existsSync(`${file}-wal`)).toBe(false)
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
@@ -133,25 +126,22 @@ describe('an SQLite file', () => {
 
   it('releases the leases of a crashed process at once', async () => {
     const dead = openSqlite(file, options)
-    await dead.inbox.put([delivery('a')])
-    await dead.inbox.lease(1, 1e6, 60_000)
+    expect(await dead.leases.take('maintenance', 'dead', 60_000)).toBe(true)
     await dead.close()
     const next = openSqlite(file, options)
     await next.reclaim()
-    expect((await next.inbox.lease(1, 1e6, 60_000)).items).toHaveLength(1)
+    expect(await next.leases.take('maintenance', 'alive', 60_000)).toBe(true)
     await next.close()
   })
 
   it('keeps little free space for reuse, and returns much of it to the file system in steps', async () => {
     const store = openSqlite(file, options)
-    const large = 'x'.repeat(1_000_000)
-    await store.inbox.put(Array.from({ length: 8 }, (_, index) => delivery(String(index), large)))
-    const { token, items } = await store.inbox.lease(8, 1e9, 1_000)
+    const large = Array.from({ length: 8 }, () => undecodable({ body: Buffer.alloc(1_000_000, 'x') }))
+    await keep(store, ...large)
     const before = statSync(file).size + statSync(`${file}-wal`).size
-    const [first, ...others] = items.map(({ id }) => id)
-    await store.inbox.erase(token, [first!])
+    expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 1)).toBe(1)
     expect(await store.pruning.giveBack()).toBe(0)
-    await store.inbox.erase(token, others)
+    expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 10)).toBe(7)
     const given: number[] = []
     for (let bytes = -1; bytes !== 0; given.push(bytes)) bytes = await store.pruning.giveBack()
     expect(given.length).toBeGreaterThan(3)

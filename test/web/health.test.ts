@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreError, UnreadableError } from '../../src/lib/fault.ts'
+import { StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { createHealth, type HealthOptions } from '../../src/web/health.ts'
@@ -86,9 +86,4 @@ test('is not ready if the store is closed', async () => {
   await store.close()
   const ask = await run({ proveWritable: () => store.proveWritable() })
   expect((await ask('/readyz'))[0]).toBe(503)
-})
-
-test('is not ready if the store cannot read accepted deliveries, with the reason in the answer', async () => {
-  const ask = await run({ proveWritable: async () => Promise.reject(new UnreadableError('/secret/place', 'Look.')) })
-  expect(await ask('/readyz')).toEqual([503, { message: 'Accepted deliveries cannot be read from the store.' }])
 })

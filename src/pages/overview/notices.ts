@@ -7,7 +7,6 @@ import type { Flow } from './flow.ts'
 import type { ExportQueueStatus } from '../exports/queue-shape.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import { earliest, type Millis } from '../../model/instant.ts'
-import type { InboxState } from '../../store/ports/inbox.ts'
 
 export const noticeShape = z.object({
   level: z.enum(['problem', 'hint']),
@@ -20,7 +19,8 @@ export type Notice = Shaped<typeof noticeShape>
 
 export interface Health {
   readonly flow: Flow
-  readonly inbox: InboxState
+  /** Deliveries that could not be decoded. */
+  readonly quarantined: number
   readonly queues: readonly ExportQueueStatus[]
   readonly setup: Setup
   /** The names of our hooks that the platform has switched off. */
@@ -31,13 +31,10 @@ export interface Health {
   readonly config?: ConfigStatus | undefined
 }
 
-/** ms. Deliveries are processed within milliseconds; after a minute something is stuck. */
-const longWait = 60_000
-
 export function noticesOf(health: Health, now: Millis): Notice[] {
   return [
     ...exportNotices(health, now),
-    ...inboxNotices(health, now),
+    ...quarantineNotices(health),
     ...sourceNotices(health, now),
     ...configNotices(health, now),
   ]
@@ -180,25 +177,16 @@ function queueNotices(
   }
 }
 
-function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
-  const notices: Notice[] = []
-  if (inbox.quarantined > 0) {
-    notices.push({
+function quarantineNotices({ quarantined }: Health): Notice[] {
+  if (quarantined === 0) return []
+  return [
+    {
       level: 'problem',
-      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be decoded and ${inbox.quarantined === 1 ? 'is' : 'are'} quarantined.`,
+      what: `${counted(quarantined, 'delivery', 'deliveries')} could not be decoded and ${quarantined === 1 ? 'is' : 'are'} quarantined.`,
       remedy: 'See the reasons on the Sources page or with `pipespan inbox list`; retry them after an upgrade.',
       more: '/sources',
-    })
-  }
-  if (inbox.oldest !== undefined && now - inbox.oldest > longWait) {
-    notices.push({
-      level: 'problem',
-      what: `${counted(inbox.waiting, 'delivery is', 'deliveries are')} waiting to be processed, the oldest from ${ago(inbox.oldest, now)}.`,
-      remedy: 'Check the log for errors; if there are none, this machine is too small for the load.',
-      more: '/sources',
-    })
-  }
-  return notices
+    },
+  ]
 }
 
 function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis): Notice[] {

@@ -4,25 +4,17 @@ import { fixFirstShape } from './fix-first-shape.ts'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
 import { listedRunShape } from '../pipelines/usual.ts'
-import { millis, type Shaped } from '../layout/shape.ts'
+import type { Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
 import { queueShape } from '../exports/queue-shape.ts'
 import { regressionShape } from '../trends/regression-figures.ts'
 import { configStatusShape, setupShape } from '../sources/setup-shape.ts'
-import type { InboxState } from '../../store/ports/inbox.ts'
-
-export const inboxShape = z.object({
-  waiting: z.number(),
-  waitingBytes: z.number(),
-  oldest: millis.optional(),
-  quarantined: z.number(),
-}) satisfies z.ZodType<InboxState>
 
 export const overviewShape = z.object({
   config: configStatusShape.optional(),
   notices: z.array(noticeShape),
   flow: flowShape,
-  inbox: inboxShape,
+  quarantined: z.number().describe('Deliveries that could not be decoded.'),
   queues: z.array(queueShape),
   setup: setupShape,
   hasRuns: z.boolean(),

@@ -31,9 +31,9 @@ const hour = 3_600_000
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
-  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock, ended] =
+  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock, ended] =
     await Promise.all([
-      parts.inbox.state(),
+      parts.quarantine.count(),
       parts.queues(),
       parts.views.inStatus(activeStatuses, maxRunning + shown.silent),
       parts.views.countInStatus(activeStatuses),
@@ -49,7 +49,14 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, maxRunning)
   const hasRuns = newest.length + finished.length > 0
   const card = (run: StoredRun): RunCard => runCard(run, clock)
-  const known = { flow: parts.flow(), config: parts.configStatus?.(), inbox, queues, setup: parts.setup(), hasRuns }
+  const known = {
+    flow: parts.flow(),
+    config: parts.configStatus?.(),
+    quarantined,
+    queues,
+    setup: parts.setup(),
+    hasRuns,
+  }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   // What needs attention is the daemon, which only people without bounds can care for.
   const notices = parts.bounds === 'own' ? [] : noticesOf(health, now)
@@ -144,9 +151,9 @@ function withCode(text: string): Content {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-/** Five stations, from left to right or from top to bottom. Each links to what it counts. */
+/** Four stations, from left to right or from top to bottom. Each links to what it counts. */
 function flowPicture(
-  { flow, lastHour, inbox, queues, active, silentCount, finishedCount }: Overview,
+  { flow, lastHour, quarantined, queues, active, silentCount, finishedCount }: Overview,
   { base, now, seesDestinations }: RequestContext,
 ): Html {
   const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
@@ -163,12 +170,9 @@ function flowPicture(
       received === 0 ? `${span}: none` : span,
       flow.lastAccepted !== undefined && `last accepted ${ago(flow.lastAccepted, now)}`,
       ignored > 0 && link('/sources#webhooks', `${number(ignored)} not about pipelines`),
+      quarantined > 0 &&
+        link('/sources#quarantined', html`<span class="bad-text">${number(quarantined)} quarantined</span>`),
       refused > 0 && link('/sources#webhooks', html`<span class="bad-text">${number(refused)} refused</span>`),
-    ])}
-    ${station('Inbox', link('/sources#inbox', number(inbox.waiting)), [
-      inbox.waiting === 0 ? 'nothing waiting' : `waiting, oldest ${ago(inbox.oldest, now)}`,
-      inbox.quarantined > 0 &&
-        link('/sources#quarantined', html`<span class="bad-text">${number(inbox.quarantined)} quarantined</span>`),
     ])}
     ${station('Pipelines', link('/pipelines?status=running', number(active)), [
       'running',

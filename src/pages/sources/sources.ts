@@ -1,9 +1,8 @@
-// The page of sources: webhooks, projects, the inbox, use of the platform's API, the inventory, quarantined deliveries.
+// The page of sources: webhooks, projects, deliveries, use of the platform's API, the inventory, quarantined deliveries.
 import { z } from 'zod'
 import { apiFacts, apiTables, discoveryShape, discoveryView } from './api-clients.ts'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
 import { flowShape, type Flow } from '../overview/flow.ts'
-import { inboxShape } from '../overview/overview-shape.ts'
 import { setupShape, type Setup } from './setup-shape.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
@@ -14,7 +13,7 @@ import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
 import { projectName } from '../pipelines/run-card.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import type { PagesSources } from '../ports.ts'
-import type { QuarantinedDelivery } from '../../store/ports/inbox.ts'
+import type { QuarantinedDelivery } from '../../store/ports/quarantine.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -25,7 +24,7 @@ type ProjectSources = Shaped<typeof projectShape>
 export const sourcesShape = z.object({
   flow: flowShape,
   setup: setupShape,
-  inbox: inboxShape,
+  quarantinedCount: z.number(),
   quarantined: z.array(
     z.object({
       id: z.number(),
@@ -50,9 +49,9 @@ type SourcesView = Shaped<typeof sourcesShape>
 const newest = 200
 
 export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
-  const [inbox, quarantined, page, counters, discovery, inventory] = await Promise.all([
-    parts.inbox.state(),
-    parts.inbox.listQuarantined?.(20) ?? [],
+  const [quarantinedCount, quarantined, page, counters, discovery, inventory] = await Promise.all([
+    parts.quarantine.count(),
+    parts.quarantine.list?.(20) ?? [],
     parts.views.search({ limit: newest }),
     parts.counters.all(),
     discoveryView(parts.repositories),
@@ -61,7 +60,7 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
   return {
     flow: parts.flow(),
     setup: parts.setup(),
-    inbox,
+    quarantinedCount,
     quarantined,
     projects: byProject(page.runs),
     discovery,
@@ -113,7 +112,7 @@ export function sourcesPage(view: SourcesView, context: RequestContext): Page {
           ${apiTables(view, context)}
         </div>
         <div>
-          ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
+          ${region('deliveries', card('Deliveries', deliveryFacts(view)))} ${apiFacts(view, now)}
           ${region('totals', card('Totals', counters(view.counters)))}
         </div>
       </div>
@@ -168,17 +167,12 @@ function projectsTable(projects: readonly ProjectSources[], context: RequestCont
   return sortedTable('Projects by source', columns, projects, context)
 }
 
-function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
+function deliveryFacts({ quarantinedCount, flow }: SourcesView): Html {
   return facts([
-    [
-      'Waiting',
-      `${counted(inbox.waiting, 'delivery', 'deliveries')}${inbox.waiting > 0 ? `, ${size(inbox.waitingBytes)}` : ''}`,
-    ],
-    ['Oldest', inbox.oldest === undefined ? undefined : since(inbox.oldest, now)],
     ['Processed', number(flow.processed)],
     ['Excluded projects', number(flow.excluded)],
     ['Not decodable', number(flow.unparseable)],
-    ['Quarantined', number(inbox.quarantined)],
+    ['Quarantined', number(quarantinedCount)],
   ])
 }
 
@@ -201,8 +195,8 @@ function counterWords(name: string): string {
   return words.replace(/ early$/, ', before their time').replace(/^./, first => first.toUpperCase())
 }
 
-function quarantinedTable({ quarantined, inbox }: SourcesView, context: RequestContext): Content {
-  if (inbox.quarantined === 0) return empty('All deliveries were processed.')
+function quarantinedTable({ quarantined, quarantinedCount }: SourcesView, context: RequestContext): Content {
+  if (quarantinedCount === 0) return empty('All deliveries were processed.')
   if (quarantined.length === 0)
     return empty('They are not listed, because nobody knows their projects: see `pipespan inbox list`.')
   const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
@@ -218,7 +212,7 @@ function quarantinedTable({ quarantined, inbox }: SourcesView, context: RequestC
     size: figures('Size', one => one.size, size),
   }
   return html`${sortedTable('Quarantined deliveries', columns, quarantined, context)}
-    ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}
+    ${quarantinedCount > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(quarantinedCount)}.</p>`}
     <p class="dim">
       Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.
     </p>`

@@ -1,5 +1,5 @@
 // The retention of everything that the store keeps: how long, what may be deleted earlier, and how.
-import { keyMemory } from '../ports/inbox.ts'
+import { keyMemory } from '../ports/delivery-keys.ts'
 import { testMemoryMs } from '../ports/test-memory.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunCursor } from '../ports/pruning.ts'

@@ -1,5 +1,5 @@
 // Deployments, changes and incidents: each is reported many times and counted once. Reports are written with the delivery or run that reported them
-// (`Processed`, `RunChange`). Each is counted after a delay in which late reports may arrive.
+// (`Reports`, `RunChange`). Each is counted after a delay in which late reports may arrive.
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { ReceivedEvent } from './events.ts'

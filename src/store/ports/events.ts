@@ -1,12 +1,10 @@
-// Events that are not about a pipeline. Each is stored once, with the delivery that reported it (`Processed`), and exported through the outbox.
+// Events that are not about a pipeline. Each is stored once, in the transaction that takes in what reported it, and exported through the outbox.
 import type { EventChunk, PlatformEvent } from '../../model/event.ts'
 
 export interface ReceivedEvent {
   readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
   /** As it will be sent, except for a time that is derived from the order of events. */
   readonly chunk: EventChunk
-  /** Its place in the order of arrival, because several processes may work on the inbox. */
-  readonly arrival: number
   /** Waits up to `ms` for the store to know this job, and is then sent without the job's span. */
   readonly waits?: { readonly jobId: number; readonly ms: number } | undefined
   /** As log records, as points of metrics, or as messages to people. */

@@ -101,7 +101,7 @@ export function repositoriesOf(make: MakeRepository) {
     recentRuns: make('metrics/recent-runs', recentRuns, []),
     /** Written by scrapes with the metrics of gcpe. */
     countedRows: make('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
-    /** Written with what reports a condition (`Processed`, `RunChange`). */
+    /** Written with what reports a condition (`Reports`, `RunChange`). */
     conditions: make(conditionDocument, knownCondition, ['subject']),
     /** Written when a daemon starts. */
     notificationRules: make('notification-rule', notificationRule, ['name']),

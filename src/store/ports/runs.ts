@@ -11,6 +11,7 @@ import type { Job } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { Undecodable } from './quarantine.ts'
 import type { RoutedCondition } from '../../model/condition.ts'
 import type { Run, RunHead } from '../../model/run.ts'
 
@@ -82,10 +83,8 @@ export interface RunWork {
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** Deliveries that are erased in the same transaction, with what they report besides observations of runs. */
-export interface Processed {
-  readonly token: string
-  readonly ids: readonly number[]
+/** What is reported besides observations of runs. */
+export interface Reports {
   /** In the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
   readonly deployments?: readonly Reported<Deployment>[] | undefined
@@ -94,12 +93,25 @@ export interface Processed {
   readonly conditions?: readonly RoutedCondition[] | undefined
 }
 
+/** Received deliveries, which become part of their runs in one transaction. */
+export interface TakingIn {
+  /** The idempotency key of each; undefined: it has none. */
+  readonly keys: readonly (string | undefined)[]
+  /** What those change that are new. Pure and synchronous; may be called again. */
+  readonly plan: (areNew: readonly boolean[]) => {
+    readonly work: readonly RunWork[]
+    readonly reports?: Reports | undefined
+    readonly undecodable?: readonly Undecodable[] | undefined
+    /** Quarantined deliveries that were decoded again, by their ids. */
+    readonly retried?: readonly number[] | undefined
+  }
+}
+
 export interface Runs {
-  /**
-   * In one transaction: loads each run under a lock, calls its `decide`, writes all changes and erases the processed deliveries.
-   * Returns false, with nothing written, if the inbox lease was lost.
-   */
-  transact(work: readonly RunWork[], processed?: Processed): Promise<boolean>
+  /** In one transaction: remembers the keys, and changes what new deliveries report. Returns for each whether it was new. */
+  takeIn(taking: TakingIn): Promise<readonly boolean[]>
+  /** In one transaction: loads each run under a lock, calls its `decide`, and writes all changes and reports. */
+  transact(work: readonly RunWork[], reports?: Reports): Promise<void>
   /** Leases runs that are due. */
   takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>
   /** Ms until the next run is due; undefined if none is. */

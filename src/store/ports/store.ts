@@ -4,13 +4,13 @@ import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { Outbox } from './outbox.ts'
 import type { Incidents } from './incidents.ts'
-import type { Inbox, SharedInbox } from './inbox.ts'
 import type { Latest } from './latest.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { JobReads } from './job-reads.ts'
 import type { Leases } from './leases.ts'
 import type { Pruning } from './pruning.ts'
+import type { Quarantine } from './quarantine.ts'
 import type { Repositories } from './repository.ts'
 import type { Reads } from './reads.ts'
 import type { Runs } from './runs.ts'
@@ -18,7 +18,6 @@ import type { Scope } from './scope.ts'
 import type { Tables } from './tables.ts'
 import type { TestMemory } from './test-memory.ts'
 import type { Totals } from './totals.ts'
-import type { UnderWay } from './under-way.ts'
 import type { Views } from './views.ts'
 
 export interface StoreOptions {
@@ -36,7 +35,8 @@ export interface StoreOptions {
 export interface Store {
   /** How many runs one transaction should change: few on SQLite, where others wait; many on PostgreSQL, where statements are round trips. */
   readonly runsPerTransaction: number
-  readonly inbox: Inbox
+  /** How many groups of deliveries may be taken in at the same time. */
+  readonly groupsAtOnce: number
   readonly runs: Runs
   readonly outbox: Outbox
   readonly enrichment: EnrichmentQueue
@@ -55,7 +55,7 @@ export interface Store {
   /** What people may read. */
   readonly reads: (scope: Scope) => Reads
   readonly latest: Latest
-  readonly underWay: UnderWay
+  readonly quarantine: Quarantine
   /** Damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }
   /** The store's clock, which gives all of its times: that of the database's host. */
@@ -66,12 +66,12 @@ export interface Store {
   bringBack(): Promise<number>
   /** SQLite: false while its files are not those that were opened (`StoreGone`). Undefined: it has no files. */
   isInPlace?(): boolean
+  /** Its size limit is reached: deliveries are refused. */
+  isFull(): Promise<boolean>
   /** Writes and reads back a row; throws StoreError if that fails. */
   proveWritable(): Promise<void>
   /** Ends the leases of a crashed process. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
   reclaim(): Promise<void>
-  /** SQLite: moves what is in the file of deliveries or waits for a grouped write into the tables. Only while no daemon serves the store. */
-  intoTables(): Promise<void>
   close(): Promise<void>
 }
 
@@ -82,6 +82,4 @@ export interface Counters {
 }
 
 /** What a command may do with a store while a daemon may be serving it. */
-export interface SharedStore extends Omit<Store, 'inbox' | 'underWay' | 'reclaim' | 'intoTables'> {
-  readonly inbox: SharedInbox
-}
+export type SharedStore = Omit<Store, 'reclaim'>

@@ -28,11 +28,5 @@ export interface Tables {
   finish(): Promise<void>
 }
 
-/** Tables that are not copied: leases, the state of one process, tables that `Store.intoTables` empties, and the schema's number. */
-export const momentary: readonly string[] = [
-  'leases',
-  'heartbeat',
-  'delivery_checkpoint',
-  'unread_deliveries',
-  'pipespan_version',
-]
+/** Tables that are not copied: leases, the state of one process, and the schema's number. */
+export const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store']

@@ -6,12 +6,12 @@ import { number } from '../sql/columns.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** Connections that a daemon opens at most: eight for the ingress and eight for everything else. */
-export const connectionsPerDaemon = 16
+/** Connections that a daemon opens at most. */
+export const connectionsPerDaemon = 8
 
 const prefix = 'pipespan daemon '
 
-/** The name of this daemon's sessions, the same on all of its threads. */
+/** The name of this daemon's sessions. */
 export function daemonSessions(): string {
   return `${prefix}${process.pid} on ${os.hostname()}`.slice(0, 63)
 }

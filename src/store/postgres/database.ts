@@ -35,8 +35,8 @@ export interface Database extends Session {
 export interface DatabaseOptions {
   /** Replaces the database's clock, for tests. */
   readonly now?: (() => number) | undefined
-  /** Set by the threads of a daemon, whose sessions show that they belong together; `main` checks that the server has room for it. */
-  readonly daemon?: 'main' | 'ingress' | undefined
+  /** A daemon's sessions show that they belong together, and the server must have room for them. */
+  readonly daemon?: boolean | undefined
   /** The maximum size of the pool. */
   readonly connections?: number | undefined
   readonly log?: Log | undefined
@@ -63,7 +63,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     connectionString: url,
     max: options.connections ?? 8,
     connectionTimeoutMillis: Math.min(connectTimeout, timeoutMs),
-    application_name: options.daemon === undefined ? 'pipespan' : daemonSessions(),
+    application_name: options.daemon === true ? daemonSessions() : 'pipespan',
     // Finds a dead idle connection before it is needed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -80,7 +80,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   )
   try {
     await migrate(pool)
-    if (options.daemon === 'main') await checkConnectionRoom(pool, options.log)
+    if (options.daemon === true) await checkConnectionRoom(pool, options.log)
   } catch (error) {
     await pool.end()
     if (error instanceof StoreError) throw error

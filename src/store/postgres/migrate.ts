@@ -1,14 +1,11 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../lib/fault.ts'
-import { flakyJobs } from '../sql/test-schema.ts'
-import { leaveOldSchema, namesOfTotals, schemaOf } from '../sql/schema.ts'
-import { ownersSchema } from '../sql/owners.ts'
+import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
 import type pg from 'pg'
 
 const tables = schemaOf({
   id: 'bigserial PRIMARY KEY',
-  idForGood: 'bigserial PRIMARY KEY',
   ownId: 'bigint PRIMARY KEY',
   bytes: 'bytea',
   byKey: '',
@@ -17,9 +14,6 @@ const tables = schemaOf({
 export const postgresMigrations: readonly string[] = [
   // 1: the tables that both databases have.
   `${tables}
-  -- A body is stored only for a moment: compressing it costs more than writing it.
-  ALTER TABLE inbox ALTER COLUMN body SET STORAGE EXTERNAL;
-  CREATE INDEX inbox_waiting ON inbox (id, leased_until);
 
   -- Idempotency keys of deliveries, remembered for a week.
   CREATE TABLE delivery_keys (
@@ -28,10 +22,6 @@ export const postgresMigrations: readonly string[] = [
   );
   CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
   `,
-  namesOfTotals,
-  flakyJobs,
-  // A damaged chunk must not stop it, so it is not read as JSON.
-  ownersSchema({ id: 'bigserial PRIMARY KEY', groupOf: `substring(c.content from '"group":"([^"\\\\]+)"')` }),
 ]
 
 /** An arbitrary number, the same in every version. */
@@ -39,8 +29,8 @@ const migrationLock = 7_462_736_101
 /** The timeout of a step, ms: large tables, or another replica that migrates, take long. */
 const timeoutMs = 24 * 3_600_000
 
-/** The table of databases from before the first release. */
-const ofOldSchema = 'pipespan_schema'
+/** The tables of pre-releases, one or the other. */
+const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
 
 /**
  * Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. `steps`: other ones, for
@@ -61,14 +51,17 @@ async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'mo
     await query('BEGIN')
     await query('SET LOCAL statement_timeout = 0')
     await query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
-    if ((await query('SELECT WHERE to_regclass($1) IS NOT NULL', [ofOldSchema])).length > 0) {
+    if (
+      (await query('SELECT FROM unnest($1::text[]) AS old WHERE to_regclass(old) IS NOT NULL', [ofOldSchemas])).length >
+      0
+    ) {
       throw new StoreError(
         'The PostgreSQL store has a pre-release schema that this version cannot read.',
         leaveOldSchema('a new database'),
       )
     }
-    await query('CREATE TABLE IF NOT EXISTS pipespan_version (number integer NOT NULL)')
-    const [row] = await query('SELECT number AS version FROM pipespan_version')
+    await query('CREATE TABLE IF NOT EXISTS pipespan_store (number integer NOT NULL)')
+    const [row] = await query('SELECT number AS version FROM pipespan_store')
     const version = row?.version ?? 0
     const newest = steps.length
     if (version > newest + 1) {
@@ -79,8 +72,8 @@ async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'mo
     }
     if (version < newest) {
       await query(steps[version] ?? '')
-      await query('DELETE FROM pipespan_version')
-      await query('INSERT INTO pipespan_version VALUES ($1)', [version + 1])
+      await query('DELETE FROM pipespan_store')
+      await query('INSERT INTO pipespan_store VALUES ($1)', [version + 1])
     }
     await query('COMMIT')
     return version + 1 < newest ? 'more' : 'done'

@@ -3,11 +3,9 @@ import { usedBytes } from './size.ts'
 import { postgresStatements } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresOutbox } from './outbox.ts'
-import { postgresInbox } from './inbox.ts'
 import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
-import { postgresUnderWay } from './under-way.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
@@ -29,7 +27,8 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   return {
     ...shared,
     runsPerTransaction: 64,
-    inbox: postgresInbox(db, options.maxSize),
+    // So that one that waits for a lock does not hold up the others.
+    groupsAtOnce: 4,
     runs: postgresRuns(db),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories),
@@ -42,7 +41,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       giveBack: async () => 0,
     },
     tables: postgresTables(maintenance),
-    underWay: postgresUnderWay(db),
+    isFull: sizeReaches(options.maxSize, async () => usedBytes(db)),
     clockWasAhead: async () => db.wasAhead(),
     proveWritable: async () => {
       await db.query(
@@ -51,7 +50,21 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     },
     // Leases of dead replicas expire: no other replica can know that they are dead.
     reclaim: async () => undefined,
-    intoTables: async () => undefined,
     close: async () => db.close(),
+  }
+}
+
+/** How long a measured size is believed, ms: often enough to stop a flood in time. */
+const measuredFor = 5_000
+
+function sizeReaches(max: number, measure: () => Promise<number>): () => Promise<boolean> {
+  let asked = -Infinity
+  let bytes = 0
+  return async () => {
+    if (performance.now() - asked > measuredFor) {
+      asked = performance.now()
+      bytes = await measure()
+    }
+    return bytes >= max
   }
 }

@@ -3,23 +3,18 @@ import { changeRuns } from '../sql/runs.ts'
 import { keyOf } from '../sql/run-rows.ts'
 import { execute, postgresStatements, withinOf } from './statements.ts'
 import { runReads } from '../sql/run-reads.ts'
-import type { Database, Session } from './database.ts'
-import type { Runs, Processed } from '../ports/runs.ts'
+import { takeIn } from '../sql/take-in.ts'
+import type { Database } from './database.ts'
+import type { Runs } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
   return {
-    transact: async (work, processed) => {
-      try {
-        await db.transaction(async (session, now) => {
-          await erase(session, processed)
-          await execute(session, changeRuns(work, processed, undefined, withinOf(session, now)))
-        })
-        return true
-      } catch (error) {
-        if (error instanceof Lost) return false
-        throw error
-      }
-    },
+    takeIn: async taking =>
+      db.transaction(async (session, now) => execute(session, takeIn(taking, undefined, withinOf(session, now)))),
+    transact: async (work, reports) =>
+      db.transaction(async (session, now) =>
+        execute(session, changeRuns(work, reports, undefined, withinOf(session, now))),
+      ),
     takeDue: async (limit, leaseMs) => {
       const rows = await db.transaction(async (session, now) =>
         session.query(
@@ -35,15 +30,3 @@ export function postgresRuns(db: Database): Runs {
     ...runReads(postgresStatements(db)),
   }
 }
-
-async function erase(session: Session, processed: Processed | undefined): Promise<void> {
-  if (processed === undefined) return
-  const gone = await session.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING id', [
-    processed.ids,
-    processed.token,
-  ])
-  if (gone.length !== processed.ids.length) throw new Lost()
-}
-
-/** Another replica has the deliveries: the transaction is rolled back. */
-class Lost extends Error {}

@@ -6,7 +6,6 @@ import type { Database, Session } from './database.ts'
 const sampled = 50
 /** The indexed column by which the latest rows are found. Tables without one are sampled anywhere. */
 const latest: Readonly<Record<string, string>> = {
-  inbox: 'id',
   quarantined_deliveries: 'id',
   runs: 'id',
   jobs: 'run_id',

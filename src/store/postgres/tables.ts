@@ -10,7 +10,7 @@ const maxParameters = 30_000
 export function postgresTables(db: Database): Tables {
   const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
   return {
-    schema: async () => number('number')((await db.query('SELECT number FROM pipespan_version'))[0] ?? {}),
+    schema: async () => number('number')((await db.query('SELECT number FROM pipespan_store'))[0] ?? {}),
     list: async () => (await db.query(listing)).map(tableOf).filter(({ name }) => !momentary.includes(name)),
     count: async ({ name }) => number('rows')((await db.query(`SELECT count(*) AS rows FROM ${name}`))[0] ?? {}),
     last: async table => {

@@ -8,7 +8,7 @@ import { nameOf, writeReported } from './counted.ts'
 import { namesOfDeployment, nameOfJob, writeDeployments } from './deployments.ts'
 import { writeEvent } from './events.ts'
 import { ownerOfReport, writeOwners, type SeenOwner } from './owners.ts'
-import type { Processed, RunChange } from '../ports/runs.ts'
+import type { Reports, RunChange } from '../ports/runs.ts'
 import type { WrittenEvent } from './waiting-events.ts'
 
 export type BesideRuns = Required<
@@ -17,12 +17,12 @@ export type BesideRuns = Required<
 
 /** After everything that locks rows of runs. Returns the events that were written. */
 export function* writeBeside(
-  processed: Processed | undefined,
+  reports: Reports | undefined,
   { deployments, changes, totals, conditions }: BesideRuns,
   owners: readonly SeenOwner[],
   within: Within,
 ): Steps<WrittenEvent[]> {
-  const { events = [], incidents = [] } = processed ?? {}
+  const { events = [], incidents = [] } = reports ?? {}
   const names = [
     ...events.map(({ event }) => event.object),
     ...events.flatMap(({ chunk, waits }) => (waits === undefined ? [] : [nameOfJob(chunk.key.instance, waits.jobId)])),
@@ -32,9 +32,7 @@ export function* writeBeside(
   ]
   yield* lockNames(names, within)
   const written: WrittenEvent[] = []
-  // Replicas may process deliveries in another order than that of their arrival.
-  const order = within.isShared ? 'by arrival' : 'last'
-  for (const event of events) written.push(...(yield* writeEvent(event, within.now, order, within.damaged)))
+  for (const event of events) written.push(...(yield* writeEvent(event, within)))
   written.push(...(yield* writeDeployments(deployments, within)))
   yield* writeReported(changeTable, changes, within)
   yield* writeReported(incidentTable, incidents, within)

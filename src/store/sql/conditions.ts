@@ -27,11 +27,8 @@ export function* writeConditions(reports: readonly RoutedCondition[], within: Wi
 }
 
 /** All reports of one condition, the oldest first. */
-function* writeCondition(
-  name: string,
-  reports: readonly RoutedCondition[],
-  { now, damaged }: Within,
-): Steps<WrittenEvent[]> {
+function* writeCondition(name: string, reports: readonly RoutedCondition[], within: Within): Steps<WrittenEvent[]> {
+  const { now, damaged } = within
   const [row] = yield [selectValue, [name]]
   const stored =
     row &&
@@ -49,8 +46,8 @@ function* writeCondition(
   for (const { chunk, to } of messages) {
     const key = messageKey(known.subject, String(chunk.event.attributes[messageAttributes.id]))
     const queues = to.map(destination => ({ destination, signal: 'notifications' as const }))
-    const event = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: queues }
-    written.push(...(yield* writeEvent(event, now, 'last', damaged)))
+    const event = { event: { object: key, key, content: '' }, chunk, to: queues }
+    written.push(...(yield* writeEvent(event, within)))
   }
   return written
 }

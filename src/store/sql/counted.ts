@@ -203,15 +203,16 @@ function* countRows<Of, State, Around>(
 function* writeDecided<Of, State, Around>(
   { table, setDue, setCounted, countedValues }: CountedTable<Of, State, Around>,
   { id, decided }: { readonly id: number; readonly decided: Decided<State> },
-  { now, damaged }: Within,
+  within: Within,
 ): Steps<void> {
+  const { now } = within
   const done = `UPDATE ${table} SET due_at = NULL${setDue === undefined ? '' : ', leased = 0'}`
   if (decided === 'damaged') yield [`${done} WHERE id = ?1`, [id]]
   else if (decided === 'apart')
     yield [`UPDATE ${table} SET apart = 1, leased = 0, due_at = ?2 WHERE id = ?1`, [id, now]]
   else {
     yield [`${done}, ${setCounted} WHERE id = ?1`, [id, ...countedValues(decided.counted, now)]]
-    for (const { sent } of decided.written) if (sent !== undefined) yield* writeEvent(sent, now, 'last', damaged)
+    for (const { sent } of decided.written) if (sent !== undefined) yield* writeEvent(sent, within)
   }
 }
 

@@ -3,8 +3,6 @@
 export interface Dialect {
   /** A primary key that the database assigns in ascending order. */
   readonly id: string
-  /** The same, never reused, even after its row was deleted. */
-  readonly idForGood: string
   /** A primary key that this program assigns. */
   readonly ownId: string
   readonly bytes: string

@@ -7,6 +7,7 @@ import { incidents } from './incidents.ts'
 import { jobReads } from './job-reads.ts'
 import { latestOn } from '../read-models/latest-sql.ts'
 import { leasesAndCounters } from './leases.ts'
+import { quarantine } from './quarantine.ts'
 import { repositories } from './repositories.ts'
 import { testMemory } from './test-memory.ts'
 import { totals } from './totals.ts'
@@ -36,6 +37,7 @@ export function operations(
     incidents: incidents(sql),
     views: { ...views, trends: { ...views.trends, ...taking } },
     latest: latestOn(sql),
+    quarantine: quarantine(sql),
     damaged,
     now: async () => sql.now(),
     bringBack: async () => bringBack(sql),

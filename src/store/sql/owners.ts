@@ -4,6 +4,7 @@ import { each, forRows, type Step, type StepValue } from './steps.ts'
 import { newestSecondOf, versionOfField } from '../../model/versioned.ts'
 import { number, record, text, type Row } from './columns.ts'
 import { plainText } from './plain-text.ts'
+import type { Dialect } from './dialect.ts'
 import type { Change } from '../../model/change.ts'
 import type { Deployment } from '../../model/deployment.ts'
 import type { Incident } from '../../model/incident.ts'
@@ -85,11 +86,7 @@ export const selectOwnersVersion =
   'SELECT count(*) AS owners, CAST(coalesce(sum(version), 0) AS bigint) AS versions FROM owners'
 export const selectOwners = 'SELECT id, instance, project_id, path FROM owners'
 
-/** A step of the schema. `groupOf`: the group in the text of an event's chunk (`c.content`). */
-export function ownersSchema({ id, groupOf }: { readonly id: string; readonly groupOf: string }): string {
-  const known = (table: string, path: string, at: string, where = 'project_id > 0'): string =>
-    `SELECT instance, project_id, '' AS group_path, ${path} AS path, max(${at}) AS at FROM ${table} WHERE ${where}
-     GROUP BY instance, project_id, ${path}`
+export function ownersSchema({ id }: Pick<Dialect, 'id'>): string {
   return `
   CREATE TABLE owners (
     id         ${id},
@@ -104,29 +101,5 @@ export function ownersSchema({ id, groupOf }: { readonly id: string; readonly gr
     version    integer NOT NULL DEFAULT 1,
     UNIQUE (instance, project_id, group_path)
   );
-
-  -- The path of the group that an event of no project is about.
-  ALTER TABLE events ADD COLUMN group_path text NOT NULL DEFAULT '';
-  UPDATE events SET group_path = coalesce((SELECT ${groupOf} FROM chunks c WHERE c.id = events.chunk_id), '') WHERE project_id IS NULL;
-
-  INSERT INTO owners (instance, project_id, group_path, path, seen_at)
-  SELECT instance, project_id, group_path, path, at FROM (
-    SELECT instance, project_id, group_path, path, at,
-           row_number() OVER (PARTITION BY instance, project_id, group_path ORDER BY CASE path WHEN '' THEN 1 ELSE 0 END, at DESC) AS place
-    FROM (
-      ${[
-        known('listed_runs', 'project', 'created_at'),
-        known('trends', 'project', 'bucket'),
-        known('costs', 'project', 'bucket'),
-        known('deployments', `coalesce(project, '')`, 'happened_at'),
-        known('incidents', `coalesce(project, '')`, 'changed_at'),
-        known('changes', `coalesce(project, '')`, 'happened_at'),
-        known('test_reports', 'project', 'reported_at'),
-        known('flaky_tests', 'project', 'found_at'),
-        known('events', `coalesce(project, '')`, 'happened_at'),
-        `SELECT instance, 0, group_path, group_path, max(happened_at) FROM events WHERE project_id IS NULL GROUP BY instance, group_path`,
-      ].join('\n      UNION ALL ')}
-    ) AS known
-  ) AS placed WHERE place = 1;
   `
 }

@@ -14,7 +14,7 @@ import { slicesOf } from './slices.ts'
 import { takeTombstones, tombstoneOf } from './tombstone-text.ts'
 import { withDeploymentIds } from './deployments.ts'
 import { writeBeside, type BesideRuns } from './beside-runs.ts'
-import type { Processed, RunWork } from '../ports/runs.ts'
+import type { Reports, RunWork } from '../ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { WrittenEvent } from './waiting-events.ts'
@@ -36,14 +36,13 @@ interface Last {
   readonly owners: SeenOwner[]
 }
 
-/** After the deliveries were erased. */
 export function* changeRuns(
   work: readonly RunWork[],
-  processed: Processed | undefined,
+  reports: Reports | undefined,
   memory: RunMemory | undefined,
   within: Within,
 ): Steps<void> {
-  const { deployments = [], changes = [], conditions = [] } = processed ?? {}
+  const { deployments = [], changes = [], conditions = [] } = reports ?? {}
   const beside: Writable = {
     ...{ deployments: [...deployments], changes: [...changes], totals: [] },
     conditions: [...conditions],
@@ -52,7 +51,7 @@ export function* changeRuns(
   // What is in memory is a run at a time where nobody waits for round trips.
   for (const wave of within.isShared ? waves(work) : work.map(one => [one]))
     yield* changeWave(wave, { beside, owners }, memory, within)
-  const events = yield* writeBeside(processed, beside, owners, within)
+  const events = yield* writeBeside(reports, beside, owners, within)
   memory?.wrote(events)
 }
 

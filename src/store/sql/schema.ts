@@ -1,6 +1,7 @@
 // The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
 import { countedSchema } from './counted-schema.ts'
 import { figureSchema } from './figure-schema.ts'
+import { ownersSchema } from './owners.ts'
 import { testSchema } from './test-schema.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import type { Dialect } from './dialect.ts'
@@ -25,41 +26,21 @@ export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
 
-/** The second step: the values of limited attributes that the metrics of a project have, as JSON by metric; and totals by metric, for scrapes. */
-export const namesOfTotals = `
-  ALTER TABLE totals_projects ADD COLUMN names text NOT NULL DEFAULT '{}';
-  CREATE INDEX totals_by_metric ON totals (metric, project, series)`
-
 export function schemaOf(dialect: Dialect): string {
-  const { id, idForGood, ownId, bytes, byKey } = dialect
+  const { id, ownId, bytes, byKey } = dialect
   return `
-  -- Deliveries that were accepted and are not yet processed. On SQLite those of the ingress are in a file of their own instead, and
-  -- the last three columns are not used.
-  CREATE TABLE inbox (
-    id           ${idForGood},
-    key          text,
-    event        text     NOT NULL,
-    instance     text,
-    source       text     NOT NULL,
-    received_at  bigint   NOT NULL,
-    body         ${bytes} NOT NULL,
-    lease        text,
-    leased_until bigint   NOT NULL DEFAULT 0,
-    -- How many processes died while they had it leased, see postgres/inbox.ts.
-    tries        smallint NOT NULL DEFAULT 0
-  );
-
   -- Deliveries that could not be decoded.
   CREATE TABLE quarantined_deliveries (
     id          ${id},
-    key         text,
     event       text     NOT NULL,
     instance    text,
     source      text     NOT NULL,
     received_at bigint   NOT NULL,
     body        ${bytes} NOT NULL,
     reason      text     NOT NULL,
-    version     text     NOT NULL
+    version     text     NOT NULL,
+    -- 1: to be decoded again.
+    retry       integer  NOT NULL
   );
 
   CREATE TABLE runs (
@@ -142,10 +123,10 @@ export function schemaOf(dialect: Dialect): string {
     project     text,
     happened_at bigint NOT NULL,
     taken_at    bigint NOT NULL,
-    -- The place of arrival, if that is part of its key.
-    arrival     bigint,
     -- The job whose span it still waits for.
-    waits_for   bigint
+    waits_for   bigint,
+    -- The path of the group that an event of no project is about.
+    group_path  text   NOT NULL DEFAULT ''
   );
   CREATE INDEX events_by_age ON events (taken_at);
   CREATE INDEX audit_events ON events (happened_at, chunk_id) WHERE kind = 'audit';
@@ -153,14 +134,13 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX shown_events_of_project ON events (project, shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
   CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
 
-  -- The states of objects whose events have no key of their own, in the order of arrival, each with its event (model/event-order.ts).
+  -- The last state of each object whose events have no key of their own, with its event (model/event-order.ts).
   CREATE TABLE event_states (
-    object      text   NOT NULL,
-    arrival     bigint NOT NULL,
+    object      text   PRIMARY KEY,
+    number      bigint NOT NULL,
     content     text   NOT NULL,
     received_at bigint NOT NULL,
-    chunk_id    bigint NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
-    PRIMARY KEY (object, arrival)
+    chunk_id    bigint NOT NULL REFERENCES chunks (id) ON DELETE CASCADE
   ) ${byKey};
   CREATE INDEX event_states_by_chunk ON event_states (chunk_id);
 
@@ -217,6 +197,8 @@ export function schemaOf(dialect: Dialect): string {
     project_id bigint NOT NULL,
     profile    text   NOT NULL,
     facts      text   NOT NULL,
+    -- The values of limited attributes that its metrics have, as JSON by metric.
+    names      text   NOT NULL DEFAULT '{}',
     UNIQUE (instance, project_id)
   );
 
@@ -230,6 +212,8 @@ export function schemaOf(dialect: Dialect): string {
     started_at bigint NOT NULL,
     PRIMARY KEY (project, series)
   ) ${byKey};
+  -- For scrapes.
+  CREATE INDEX totals_by_metric ON totals (metric, project, series);
 
   -- What lists of runs are filtered and ordered by.
   CREATE TABLE listed_runs (
@@ -261,6 +245,8 @@ export function schemaOf(dialect: Dialect): string {
   ${testSchema(dialect)}
 
   ${countedSchema(dialect)}
+
+  ${ownersSchema(dialect)}
 
   CREATE TABLE counters (
     name  text PRIMARY KEY,

@@ -1,29 +1,6 @@
 // The tables of test results, of both databases (`schema.ts`).
 import type { Dialect } from './dialect.ts'
 
-/**
- * The third step: the jobs that failed with flaky tests, so that each counts once, however many of its tests were flaky. It is not a column of
- * \`test_reports\`, because of a large project only the last reports are kept. Filled with what is known.
- */
-export const flakyJobs = `
-  CREATE TABLE flaky_jobs (
-    instance   text   NOT NULL,
-    job_id     bigint NOT NULL,
-    project_id bigint NOT NULL,
-    project    text   NOT NULL,
-    -- When the last such test of the job was found.
-    found_at   bigint NOT NULL,
-    lost_ms    bigint NOT NULL,
-    PRIMARY KEY (instance, job_id)
-  );
-  CREATE INDEX flaky_jobs_by_time ON flaky_jobs (found_at);
-  INSERT INTO flaky_jobs (instance, job_id, project_id, project, found_at, lost_ms)
-  SELECT r.instance, r.job_id, r.project_id, r.project, max(f.found_at), r.lost_ms FROM flaky_tests f
-    JOIN test_reports r ON r.instance = f.instance AND r.project_id = f.project_id AND r.job = f.job AND r.revision = f.revision
-    JOIN test_cases c ON c.report_id = r.id AND c.kind = 'failed' AND c.test = f.test
-  WHERE r.lost_ms > 0 GROUP BY r.instance, r.job_id, r.project_id, r.project, r.lost_ms;
-`
-
 export function testSchema({ id, bytes, byKey }: Dialect): string {
   return `
   -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how
@@ -77,5 +54,18 @@ export function testSchema({ id, bytes, byKey }: Dialect): string {
     PRIMARY KEY (instance, project_id, job, revision, test)
   ) ${byKey};
   CREATE INDEX flaky_tests_by_time ON flaky_tests (found_at);
+
+  -- The jobs that failed with flaky tests, so that each counts once, however many of its tests were flaky.
+  CREATE TABLE flaky_jobs (
+    instance   text   NOT NULL,
+    job_id     bigint NOT NULL,
+    project_id bigint NOT NULL,
+    project    text   NOT NULL,
+    -- When the last such test of the job was found.
+    found_at   bigint NOT NULL,
+    lost_ms    bigint NOT NULL,
+    PRIMARY KEY (instance, job_id)
+  );
+  CREATE INDEX flaky_jobs_by_time ON flaky_jobs (found_at);
   `
 }

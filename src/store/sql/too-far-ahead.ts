@@ -38,7 +38,6 @@ const broughtBack: readonly string[] = [
   `UPDATE outbox SET due_at = ${now}, lease = NULL
    WHERE state = 'pending' AND lease IS NOT NULL AND due_at > ${now} + ${maxLease}`,
   `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${future}`,
-  `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${maxLease}`,
   `DELETE FROM leases WHERE until > ${now} + ${maxLease} AND until < ${now} + ${forGood}`,
   `UPDATE delivery_keys SET seen_at = ${endOfToday}
    WHERE seen_at > ${endOfToday} AND key NOT IN (SELECT key FROM delivery_keys WHERE seen_at = ${endOfToday})`,

@@ -63,7 +63,12 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
     return new DatabaseSync(file)
   })
   const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
-  return databaseOf(ready, busyTimeout.daemon, surroundings, inMemory ? alwaysInPlace : filesInPlace(file))
+  return databaseOf(
+    ready,
+    busyTimeout.daemon,
+    surroundings,
+    inMemory ? alwaysInPlace : filesInPlace(file, surroundings.log),
+  )
 }
 
 /** Opens an existing file with a supported schema; never creates or migrates it. Throws StoreError with a remedy. */
