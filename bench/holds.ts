@@ -1,4 +1,5 @@
-// The longest turn of the event loop while a webhook, a job's report or an answer of the platform is read: in each turn nothing else runs.
+// The longest turn of the event loop while a job's report or an answer of the platform is read: in each turn nothing else runs. Webhooks are
+// parsed at once, whatever their size (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createLogReading } from '../src/enrichment/read-log.ts'
@@ -11,12 +12,9 @@ import { readCoverage } from '../src/platform/reports/coverage.ts'
 import { readFindings } from '../src/platform/reports/findings.ts'
 import { readJunit } from '../src/platform/reports/junit.ts'
 import { readMetrics } from '../src/platform/reports/open-metrics.ts'
-import { parseInTurns } from '../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../src/app/profile.ts'
 import { readTestReport, testReport } from '../src/platform/reports/test-report-json.ts'
 import { restJob } from '../src/platform/rest/schemas.ts'
 import { silentLog } from '../src/lib/log.ts'
-import { withoutVariables } from '../src/platform/webhook/without-variables.ts'
 import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
 import type { JobRead } from '../src/store/ports/job-reads.ts'
 import type { Question } from './question.ts'
@@ -30,7 +28,7 @@ const kept = { maxText: 66_000, keptCases: 1_000 }
 
 export const holds: Question = {
   id: 'holds',
-  name: 'longest turn of the event loop while the slowest webhook, report, log or answer of the platform is read',
+  name: 'longest turn of the event loop while the slowest report, log or answer of the platform is read',
   against: 'what is asked of it',
   asked: { atMost: 1 },
   unit: 'ms',
@@ -86,24 +84,7 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
   const span = packed(requestOf(`{"attributes":[{"key":"a","value":{"arrayValue":{"values":[${items}0]}}}]},`))
   const report = Buffer.from(`{"test_suites":[{"name":"a","test_cases":[${results}0]}]}`)
   const page = Buffer.from(`[${jobs}0]`)
-  const size = upTo(24 * MiB)
-  const builds = list(quick ? 4_000 : 38_000, n => JSON.stringify({ ...webhookJob, id: n + 1, name: `job ${n}` }) + ',')
-  const webhook = Buffer.from(`${webhookHead},"builds":[${builds.slice(0, -1)}]}`)
-  const largeJob = `{"id":1,"status":"success","unknown":[${filled('[],', 60 * 1024)}0]},`
-  const webhooks = {
-    'lists in a webhook': `${webhookHead},"unknown":[${filled('[],', size)}0]}`,
-    'nesting in a webhook': `${webhookHead},"unknown":${'['.repeat(size / 2)}${']'.repeat(size / 2)}}`,
-    'fields of a webhook': `{${filled('"unknown":0,', size)}${webhookHead.slice(1)}}`,
-    'large jobs of a webhook': `${webhookHead},"builds":[${filled(largeJob, size)}0]}`,
-    'escapes in a webhook': `${webhookHead},"commit":{"message":"${filled('\\u00e9', size)}"}}`,
-  }
-  const bodies = Object.entries(webhooks).map(([name, text]) => [name, Buffer.from(text)] as const)
-  const parse = async (body: Buffer) =>
-    parseInTurns({ event: 'Pipeline Hook', body }, { profile: profiles.generic, traceparent: true })
   return {
-    webhook: async () => parse(webhook),
-    'a webhook without its variables': async () => withoutVariables(webhook),
-    ...Object.fromEntries(bodies.map(([name, body]) => [name, async () => parse(body)])),
     log: async () => readLog(log),
     tests: async () => readJunit(suite(), kept),
     'elements of tests': async () => readJunit(elements(), kept),
@@ -143,30 +124,6 @@ function packed(text: string): () => AsyncIterable<Uint8Array> {
   return async function* () {
     yield bytes
   }
-}
-
-const webhookHead =
-  '{"object_kind":"pipeline","object_attributes":{"id":1,"status":"success"},"project":{"id":1,"web_url":"https://git.example.com/a/b"}'
-const webhookJob = {
-  ...{ stage: 'test', status: 'success', when: 'on_success', manual: false, allow_failure: false },
-  ...{
-    created_at: '2026-01-01 10:00:00 UTC',
-    started_at: '2026-01-01 10:00:10 UTC',
-    duration: 60.1,
-    queued_duration: 2.5,
-  },
-  ...{
-    finished_at: '2026-01-01 10:01:10 UTC',
-    user: { id: 1, name: 'Ada', username: 'ada', avatar_url: '', email: '' },
-  },
-  runner: {
-    id: 3,
-    description: 'runner',
-    runner_type: 'instance_type',
-    active: true,
-    is_shared: true,
-    tags: ['a', 'b'],
-  },
 }
 
 const job: JobSnapshot = {

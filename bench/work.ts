@@ -2,7 +2,7 @@
 import { encodeTraces } from '../src/telemetry/encode.ts'
 import { snapshotAttempt } from '../src/model/snapshot.ts'
 import { observedRun } from '../src/model/run.ts'
-import { parseInTurns } from '../src/platform/webhook/parse-delivery.ts'
+import { parseDelivery } from '../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../src/app/profile.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
 import type { Chunk } from '../src/model/chunk.ts'
@@ -12,7 +12,7 @@ const parseOptions = { profile: profiles.generic, traceparent: false }
 
 /** A finished pipeline's webhook as what would be sent for it. */
 export async function chunksOf(body: Uint8Array): Promise<readonly Chunk[]> {
-  const parsed = await parseInTurns({ event: 'Pipeline Hook', instance: 'https://git.example.com', body }, parseOptions)
+  const parsed = parseDelivery({ event: 'Pipeline Hook', instance: 'https://git.example.com', body }, parseOptions)
   if (parsed.outcome !== 'observation') throw new Error(`the benchmark's webhook is ${parsed.outcome}`)
   const run = observedRun(parsed.observation)
   const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: run.key.pipelineId } as const

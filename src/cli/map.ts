@@ -58,7 +58,7 @@ export async function mapFile(
     return exitCode.failed
   }
   const parsed = parsePayload({ event, body }, config)
-  if (parsed.outcome === 'unparseable') {
+  if (parsed.outcome === 'unparseable' || parsed.outcome === 'no object') {
     complain(terminal, `${name}: ${parsed.reason}`)
     return exitCode.failed
   }

@@ -1,7 +1,5 @@
 // What the operator's rules for attributes want of a pipeline, and nothing else is read for them: labels of its merge request with certain prefixes,
 // and variables with certain names.
-import { Items, readItems } from './webhook/wire-items.ts'
-import { objectShape, type Shape } from './webhook/wire-shape.ts'
 import { readLongText, readObject } from './wire-read.ts'
 import type { Variables } from './variables.ts'
 import { redactedTo, redactedValue, type RedactText } from '../lib/text-redaction.ts'
@@ -32,8 +30,7 @@ export function createWantedFacts({ labels, variables }: WantedNames, redactText
   return {
     labels: value => {
       if (labels.length === 0) return undefined
-      const { titles } = readItems(value, () => new Labels()) ?? {}
-      const wanted = titles?.filter(title => labels.some(prefix => title.startsWith(prefix)))
+      const wanted = titlesOf(value)?.filter(title => labels.some(prefix => title.startsWith(prefix)))
       return wanted
         ?.toSorted()
         .slice(0, maxLabels)
@@ -53,19 +50,11 @@ export function createWantedFacts({ labels, variables }: WantedNames, redactText
 /** More labels are not read. */
 const maxListed = 1_000
 
-/** A list of texts, or of objects with a title or a name. */
-class Labels extends Items {
-  readonly titles: string[] = []
-
-  override add(label: unknown): void {
-    super.add(label)
+/** Of a list of texts, or of objects with a title or a name; undefined if it is no list. */
+function titlesOf(labels: unknown): string[] | undefined {
+  if (!Array.isArray(labels)) return undefined
+  return labels.slice(0, maxListed).flatMap((label: unknown) => {
     const { title, name } = readObject(label) ?? {}
-    const text = readLongText(label) ?? readLongText(title) ?? readLongText(name)
-    if (text !== undefined && this.titles.length < maxListed) this.titles.push(text)
-  }
-}
-
-export const labelsShape: Shape = {
-  items: objectShape({ title: 'scalar', name: 'scalar' }),
-  begin: () => new Labels(),
+    return readLongText(label) ?? readLongText(title) ?? readLongText(name) ?? []
+  })
 }

@@ -3,7 +3,6 @@ import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
 import { withoutControls } from '../lib/plain-text.ts'
-import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
@@ -52,7 +51,7 @@ export const readStatus: Read<string> = value => {
   return /^[a-z_]{1,64}$/.test(status) || /^\P{C}{1,64}$/u.test(status) ? status : undefined
 }
 
-/** On this platform a flag that is null is false; one that is left out is unknown. Of a large payload a list or an object is null, too. */
+/** On this platform a flag that is null is false; one that is left out is unknown. A list or an object counts as null. */
 export const readFlag: Read<boolean> = value =>
   typeof value === 'boolean' ? value : typeof value === 'object' ? false : undefined
 
@@ -74,7 +73,7 @@ export const readCount: Read<number> = value =>
 export const readTime: Read<number> = parseWireTime
 
 /** A list of texts. Items of other types are omitted. */
-export const readTexts: Read<readonly string[]> = shaped(value => {
+export const readTexts: Read<readonly string[]> = value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
   for (const item of value.length > maxList ? value.slice(0, maxList) : value) {
@@ -82,7 +81,7 @@ export const readTexts: Read<readonly string[]> = shaped(value => {
     if (text !== undefined) texts.push(text)
   }
   return texts
-}, 'texts')
+}
 
 /** The fields of a JSON object. */
 export type WireObject = Readonly<Record<string, unknown>>

@@ -72,7 +72,7 @@ it('reports faults of the standard input', async () => {
     code: 1,
     out: '',
     complaint:
-      'The standard input: The body is not JSON. Look for what cuts or rewrites it on its way from the platform.\n',
+      'The standard input: The body is not a JSON object. Look for what cuts or rewrites it on its way from the platform.\n',
   })
 })
 

@@ -1,6 +1,6 @@
 // Builds values of JSON text while it arrives, window by window, so that other work gets its turn in between: `JSON.parse` of a megabyte may take
 // 90 ms. Only values at some paths are built. `__proto__` is no key of theirs.
-import { createJsonScan, decodedText, type JsonScan, type JsonScanOptions } from '../json-scan.ts'
+import { createJsonScan, decodedText, type JsonScan, type JsonScanOptions } from './json-scan.ts'
 import { ReportFault } from './report-fault.ts'
 
 /** In a path: each item of a list. */

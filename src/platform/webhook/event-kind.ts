@@ -1,6 +1,5 @@
 // The kind of a webhook delivery. Its body decides, because platforms and relays display other names in the event header; the header helps where the
 // body names no kind.
-import { itemCount } from './wire-items.ts'
 
 /** Kinds that become observations of pipelines. */
 const wanted = ['pipeline', 'job'] as const
@@ -92,7 +91,7 @@ export function eventKindOfBody(body: unknown): EventKind {
     const kind = kindNamed(eventName)
     return kind === 'unknown' ? kindOfName(eventName) : kind
   }
-  if (isRecord(attributes) && (itemCount(builds) ?? itemCount(jobs)) !== undefined) return 'pipeline'
+  if (isRecord(attributes) && (Array.isArray(builds) || Array.isArray(jobs))) return 'pipeline'
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
 }
 

@@ -2,7 +2,6 @@
 // identifies it. Used by the reader, the selection, the hooks' flags and docs/EVENTS.md.
 import { count, flag, id, shown, text, value, type EventAttribute, type Path } from './event-fields.ts'
 import { changeState, deploymentOutcome, refName, refType, revisionOf, tipAction, tipOf } from './event-values.ts'
-import { itemCount } from './wire-items.ts'
 import type { EventKind } from './event-kind.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
@@ -227,7 +226,7 @@ export const eventTable: readonly EventRow[] = [
     description: 'A push changed refs of a repository: once for all of its refs.',
     object: [project],
     attributes: [
-      value('platform.repository_update.refs', 'int', 'changes', 'how many refs changed', ({ changes }) => itemCount(changes)),
+      value('platform.repository_update.refs', 'int', 'changes', 'how many refs changed', ({ changes }) => (Array.isArray(changes) ? changes.length : undefined)),
       ...user,
     ],
     body: of => `Repository update: ${of('platform.repository_update.refs')} refs`,

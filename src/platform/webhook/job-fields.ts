@@ -13,9 +13,6 @@ import {
   type WireObject,
 } from '../wire-read.ts'
 import { anyOf, fieldsOf, record } from './wire-record.ts'
-import { objectShape, shaped, shapeOf } from './wire-shape.ts'
-import { Items } from './wire-items.ts'
-import { maxItems } from '../port.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
 /** The person; undefined without id and name. */
@@ -37,10 +34,10 @@ const readEnvironmentObject = record<Environment>(['name'], {
 })
 
 /** An object; some senders give only the name. */
-const readEnvironment: Read<Environment> = shaped(value => {
+const readEnvironment: Read<Environment> = value => {
   const name = readText(value)
   return name === undefined ? readEnvironmentObject(value) : { name }
-}, shapeOf(readEnvironmentObject))
+}
 
 const readArtifacts = record<NonNullable<JobFacts['artifacts']>>(['filename'], {
   filename: ['filename', readText],
@@ -101,52 +98,34 @@ const reportedIsoTimes = fieldsOf<JobTimes>({
   finishedAt: ['build_finished_at_iso', readTime],
 })
 
-/** Jobs or bridges of a pipeline event, of this `kind` unless an item is marked as a bridge. */
-export class ListedJobs extends Items {
-  readonly jobs: ObservedJob[] = []
-  readonly #kind: JobFacts['kind']
+/** Jobs or bridges of a pipeline event. */
+export interface ListedJobs {
+  readonly jobs: readonly ObservedJob[]
+  /** Those without a usable id or status, too. */
+  readonly length: number
+}
 
-  constructor(kind: JobFacts['kind']) {
-    super()
-    this.#kind = kind
-  }
-
-  override add(item: unknown): void {
-    super.add(item)
+/** Those of a list, of this `kind` unless an item is marked as a bridge; undefined if it is no list. */
+export function readListedJobs(value: unknown, kind: JobFacts['kind']): ListedJobs | undefined {
+  if (!Array.isArray(value)) return undefined
+  const jobs: ObservedJob[] = []
+  for (const item of value) {
     const from = readObject(item)
     const id = from && readId(from.id)
-    if (id === undefined || from === undefined || this.length > maxItems) return
-    const facts = factsOf(from.bridge === true ? 'bridge' : this.#kind, listedFacts(from))
-    if (facts !== undefined) this.jobs.push({ id, facts, times: listedTimes(from) })
+    if (from === undefined || id === undefined) continue
+    const facts = factsOf(from.bridge === true ? 'bridge' : kind, listedFacts(from))
+    if (facts !== undefined) jobs.push({ id, facts, times: listedTimes(from) })
   }
-
-  /** Those without a usable id or status. */
-  get dropped(): number {
-    return this.length - this.jobs.length
-  }
+  return { jobs, length: value.length }
 }
-
-export function beginJobs(): ListedJobs {
-  return new ListedJobs('job')
-}
-
-export function beginBridges(): ListedJobs {
-  return new ListedJobs('bridge')
-}
-
-/** The fields that are read of a job in a pipeline event. */
-export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
 
 /** The job of a job event; undefined without a usable id or status. Bridges have no events. */
-export const readReportedJob = shaped(
-  (hook: WireObject): ObservedJob | undefined => {
-    const id = readId(hook.build_id)
-    const facts = factsOf('job', reportedFacts(hook))
-    if (id === undefined || facts === undefined) return undefined
-    return { id, facts, times: { ...reportedIsoTimes(hook), ...reportedTimes(hook) } }
-  },
-  objectShape({ build_id: 'scalar' }, reportedFacts, reportedTimes, reportedIsoTimes),
-)
+export function readReportedJob(hook: WireObject): ObservedJob | undefined {
+  const id = readId(hook.build_id)
+  const facts = factsOf('job', reportedFacts(hook))
+  if (id === undefined || facts === undefined) return undefined
+  return { id, facts, times: { ...reportedIsoTimes(hook), ...reportedTimes(hook) } }
+}
 
 /** The failure reason is kept only of failed jobs: job events always have one (`unknown_failure`). A copy that begins with a spread is the quickest. */
 function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {

@@ -1,7 +1,6 @@
 // Parses the merge request of a pipeline event.
 import { readFlag, readId, readObject, readText, readTitle, readUrl, type Read } from '../wire-read.ts'
 import { record } from './wire-record.ts'
-import { shaped, shapeOf } from './wire-shape.ts'
 import type { MergeRequest } from '../../model/observation.ts'
 
 interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
@@ -30,7 +29,7 @@ const readFields = record<WireMergeRequest>(['iid'], {
 /** How the platform marks a draft in the title; most pipeline events have nothing else. */
 const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
 
-export const readMergeRequest: Read<MergeRequest> = shaped(value => {
+export const readMergeRequest: Read<MergeRequest> = value => {
   const read = readFields(value)
   if (read === undefined) return undefined
   const { sourceProjectId: source, targetProjectId: target, workInProgress, ...facts } = read
@@ -42,4 +41,4 @@ export const readMergeRequest: Read<MergeRequest> = shaped(value => {
     ...(source !== undefined && target !== undefined && { fork: source !== target }),
     ...(source !== undefined && target !== undefined && source !== target && { targetProjectId: target }),
   }
-}, shapeOf(readFields))
+}

@@ -1,12 +1,11 @@
 // Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
 // indispensable fields are required. snake_case ends here. Of pipeline variables only those are read that variables.ts
 // names.
-import { readVariables, Variables } from '../variables.ts'
+import { readVariables } from '../variables.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { beginBridges, beginJobs, listedJobShape, readPerson, readReportedJob } from './job-fields.ts'
+import { readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
 import { maxItems } from '../port.ts'
 import { instanceOf, lastName, projectFacts, projectOf, type HookContext } from './hook-project.ts'
-import { readItems } from './wire-items.ts'
 import {
   readFlag,
   readId,
@@ -20,10 +19,9 @@ import {
   readTitle,
   readTime,
   readUrl,
+  type WireObject,
 } from '../wire-read.ts'
 import { anyOf, fieldsOf } from './wire-record.ts'
-import { objectShape, shapeOf, type ObjectShape, type Shape } from './wire-shape.ts'
-import { labelsShape } from '../wanted-facts.ts'
 import { readMergeRequest } from './merge-request.ts'
 import { mergeRequestEventOfRef } from '../../model/pipeline.ts'
 import type { Observation, PipelineFacts, PipelineTimes, SourcePipeline } from '../../model/observation.ts'
@@ -64,47 +62,8 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-const variablesShape = (names?: ReadonlySet<string>): Shape => ({
-  items: objectShape({ key: 'scalar', value: 'scalar' }),
-  begin: () => new Variables(names),
-})
-
-/** All fields that are read of pipeline and job events. `names`: of the variables that are allowed. */
-export const hookShape = (names?: ReadonlySet<string>): ObjectShape =>
-  objectShape(
-    {
-      object_kind: 'scalar',
-      event_name: 'scalar',
-      object_attributes: objectShape(
-        { id: 'scalar', merge_request_event_type: 'scalar', variables: variablesShape(names) },
-        ...[pipelineFacts, pipelineTimes],
-      ),
-      project: objectShape({ id: 'scalar' }, projectFacts),
-      builds: { items: listedJobShape, begin: beginJobs },
-      jobs: { items: listedJobShape, begin: beginJobs },
-      bridges: { items: listedJobShape, begin: beginBridges },
-      user: shapeOf(readPerson),
-      commit: objectShape({ timestamp: 'scalar' }, readCommit),
-      merge_request: objectShape({ labels: labelsShape }, readMergeRequest),
-      source_pipeline: objectShape({
-        pipeline_id: 'scalar',
-        bridge_id: 'scalar',
-        job_id: 'scalar',
-        project: objectShape({ id: 'scalar' }),
-      }),
-      build_status: 'scalar',
-      pipeline_id: 'scalar',
-      project_id: 'scalar',
-      project_name: 'scalar',
-      repository: objectShape({ name: 'scalar', homepage: 'scalar' }),
-    },
-    readReportedJob,
-  )
-
 /** The observation of a pipeline event. Throws a PayloadError that names missing fields. */
-export function readPipelineHook(body: unknown, context: HookContext): ReadHook {
-  const hook = readObject(body)
-  if (hook === undefined) throw notAnObject('pipeline')
+export function readPipelineHook(hook: WireObject, context: HookContext): ReadHook {
   const attributes = readObject(hook.object_attributes)
   const projectFields = readObject(hook.project)
   const pipelineId = attributes && readId(attributes.id)
@@ -124,9 +83,11 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const project = projectFacts(projectFields ?? {})
   const instance = instanceOf(context, project)
   // `jobs`: the name of `builds` on very old platforms. `bridges`: only on the newest ones.
-  const listed = readItems(hook.builds, beginJobs) ?? readItems(hook.jobs, beginJobs) ?? beginJobs()
-  const bridges = readItems(hook.bridges, beginBridges)
-  expectFew(listed.length + (bridges?.length ?? 0))
+  const listed = readListedJobs(hook.builds, 'job') ?? readListedJobs(hook.jobs, 'job') ?? { jobs: [], length: 0 }
+  const bridges = readListedJobs(hook.bridges, 'bridge')
+  const listedTotal = listed.length + (bridges?.length ?? 0)
+  if (listedTotal > maxItems) throw tooMany(listedTotal)
+  const jobs = bridges === undefined ? listed.jobs : [...listed.jobs, ...bridges.jobs]
   const user = readPerson(hook.user)
   const commit = readCommit(hook.commit)
   const committedAt = readTime(readObject(hook.commit)?.timestamp)
@@ -159,16 +120,14 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
       project: projectOf(projectId, project, instance),
       pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
       ...(mergeRequestEvent !== undefined && { mergeRequestEvent }),
-      jobs: bridges === undefined ? listed.jobs : [...listed.jobs, ...bridges.jobs],
+      jobs,
     },
-    dropped: listed.dropped + (bridges?.dropped ?? 0),
+    dropped: listedTotal - jobs.length,
   }
 }
 
 /** The observation of a job event: only of its job. `commit.id` is not read, as it is the pipeline's id. Throws as above. */
-export function readJobHook(body: unknown, context: HookContext): ReadHook {
-  const hook = readObject(body)
-  if (hook === undefined) throw notAnObject('job')
+export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
   const job = readReportedJob(hook)
   const pipelineId = readId(hook.pipeline_id)
   if (job === undefined || pipelineId === undefined) {
@@ -220,26 +179,17 @@ function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): Sou
   }
 }
 
-function expectFew(jobs: number): void {
-  if (jobs <= maxItems) return
-  throw new PayloadError(
+function tooMany(jobs: number): PayloadError {
+  return new PayloadError(
     `The pipeline event lists ${jobs} jobs: more than ${maxItems} are not read.`,
     'Split the pipeline into child pipelines.',
   )
 }
 
-function notAnObject(event: string): PayloadError {
-  return unusablePayload(`The ${event} event is not a JSON object.`)
-}
-
 /** Names fields, never their values. */
 function unusable(event: string, fields: readonly string[]): PayloadError {
-  return unusablePayload(`The ${event} event has no usable ${fields.join(', ')}.`)
-}
-
-function unusablePayload(what: string): PayloadError {
   return new PayloadError(
-    what,
+    `The ${event} event has no usable ${fields.join(', ')}.`,
     'If its webhook has a custom template, remove it: only the payload as the platform makes it can be decoded.',
   )
 }

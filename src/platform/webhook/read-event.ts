@@ -6,14 +6,11 @@ import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
 import { instanceOf, pathOf, type HookContext } from './hook-project.ts'
 import { anyKnown, knownOf } from '../../model/versioned.ts'
-import { Items } from './wire-items.ts'
-import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { labelsShape } from '../wanted-facts.ts'
-import { maxText, readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
+import { maxText, readId, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
 import { redact } from '../../lib/redaction.ts'
-import { eventTable, type EventRow } from './event-table.ts'
+import type { EventRow } from './event-table.ts'
 import type { EventTimes, EventValue, PlatformEvent } from '../../model/event.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
@@ -35,9 +32,7 @@ export interface EventWords {
 }
 
 /** Throws a PayloadError that names missing fields. */
-export function readEvent(row: EventRow, body: unknown, context: HookContext, words: EventWords): PlatformEvent {
-  const json = readObject(body)
-  if (json === undefined) throw unusable(row, 'the body is not a JSON object')
+export function readEvent(row: EventRow, json: WireObject, context: HookContext, words: EventWords): PlatformEvent {
   const missing = row.object.filter(path => first(json, path, readWord) === undefined)
   if (missing.length > 0) throw unusable(row, `no usable ${missing.map(inWords).join(', ')}`)
   const named = projectOf(row, json)
@@ -111,34 +106,6 @@ function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefin
       defaultBranch: first(json, projectPaths.defaultBranch, readText),
     }),
   }
-}
-
-const ofPaths: ObjectShape = shapeOfPaths([
-  ...['object_kind', 'event_name', 'event_type', groupPath, withinProject, ...Object.values(projectPaths), 'name'],
-  ...eventTable.flatMap(({ object, time, times, version, attributes }) => [
-    ...[...object, ...(version ?? []), ...(time === undefined ? [] : [time]), ...Object.values(times ?? {})],
-    ...attributes.flatMap(({ from }: EventAttribute) => from ?? []),
-  ]),
-])
-
-/** All fields that are read of events. */
-export const eventShape: ObjectShape = { fields: new Map([...ofPaths.fields, ['labels', labelsShape]]) }
-
-function shapeOfPaths(paths: readonly Path[]): ObjectShape {
-  const within = new Map<string, string[]>()
-  for (const path of new Set(paths.flatMap(one => one.split('|')))) {
-    const [field = '', ...rest] = path.split('.')
-    within.set(field, [...(within.get(field) ?? []), ...(rest.length > 0 ? [rest.join('.')] : [])])
-  }
-  const fields = [...within].map(([field, rest]): [string, Shape] => [
-    field,
-    field === 'changes'
-      ? { items: 'scalar', begin: () => new Items() }
-      : rest.length > 0
-        ? shapeOfPaths(rest)
-        : 'scalar',
-  ])
-  return objectShape(Object.fromEntries(fields))
 }
 
 function inWords(path: Path): string {

@@ -1,5 +1,4 @@
 // Readers of JSON objects, made from tables: which field is which fact, and how its value is read.
-import { objectShape, shaped, shapeOf, type Shape } from './wire-shape.ts'
 import { readObject, type Read, type WireObject } from '../wire-read.ts'
 
 /** One row for each fact: the name of the wire field, and the reader of its value. */
@@ -10,8 +9,7 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject
   const rows = (Object.entries(fields) as [keyof T, readonly [string, Read<T[keyof T]>]][]).map(
     ([name, [field, read]]) => ({ name, field, read }),
   )
-  const shape = objectShape(Object.fromEntries(rows.map(({ field, read }): [string, Shape] => [field, shapeOf(read)])))
-  return shaped((from: WireObject) => {
+  return from => {
     const facts: Partial<T> = {}
     for (const { name, field, read } of rows) {
       const given = from[field]
@@ -20,28 +18,26 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject
       if (value !== undefined) facts[name] = value
     }
     return facts
-  }, shape)
+  }
 }
 
 /** Reads an object; undefined if one of the `needed` facts is missing. */
 export function record<T extends object>(needed: readonly (keyof T)[], fields: Fields<T>): Read<T> {
   const read = fieldsOf(fields)
-  const readWhole: Read<T> = value => {
+  return value => {
     const from = readObject(value)
     if (from === undefined) return undefined
     const facts = read(from)
     return needed.every(name => facts[name] !== undefined) ? (facts as T) : undefined
   }
-  return shaped(readWhole, shapeOf(read))
 }
 
 /** Reads an object; undefined if it has none of the facts. */
 export function anyOf<T extends object>(fields: Fields<T>): Read<T> {
   const read = record<T>([], fields)
-  const readAny: Read<T> = value => {
+  return value => {
     const facts = read(value)
     for (const _ in facts) return facts
     return undefined
   }
-  return shaped(readAny, shapeOf(read))
 }

@@ -5,12 +5,7 @@ import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { eventFile } from '../../fixtures/event-files.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
-import {
-  parseDelivery,
-  parseInTurns,
-  type Delivery,
-  type ParseOptions,
-} from '../../../src/platform/webhook/parse-delivery.ts'
+import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/app/profile.ts'
 
 const folder = new URL('../../fixtures/webhooks/', import.meta.url)
@@ -46,18 +41,15 @@ describe('the kind', () => {
   it.each([
     ...['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Job Hook', 'Note Hook', 'Weather'],
     ...['System Hook', '', undefined],
-  ])('is what the body says, whatever the header: %s', async event => {
+  ])('is what the body says, whatever the header: %s', event => {
     for (const [name, kind] of [
       ['pipeline-failed', 'pipeline'],
       ['job-failed', 'job'],
     ] as const) {
       const body = Buffer.from(JSON.stringify(jsonOf(name)))
-      for (const large of [0, Infinity]) {
-        const parsed = await parseInTurns({ event, body }, { ...plain, large })
-        expect(parsed.outcome).toBe('observation')
-        if (parsed.outcome === 'observation')
-          expect(parsed.observation.pipeline !== undefined).toBe(kind === 'pipeline')
-      }
+      const parsed = parseDelivery({ event, body }, plain)
+      expect(parsed.outcome).toBe('observation')
+      if (parsed.outcome === 'observation') expect(parsed.observation.pipeline !== undefined).toBe(kind === 'pipeline')
     }
     expect(parse(jsonOf('push'), { event })).toEqual({ outcome: 'ignored', kind: 'push' })
   })
@@ -440,14 +432,6 @@ describe('pipeline variables', () => {
       expect(JSON.stringify(read)).not.toMatch(/a1B2|hunter2/)
       expect(read).toMatchObject({ TEAM: '[REDACTED]', LONG: 'x'.repeat(256) })
     })
-
-    it('are the same in a large body', async () => {
-      const options = { ...plain, wanted: wantedOf('TEAM') }
-      const bytes = Buffer.from(JSON.stringify(event(listed)))
-      const large = await parseInTurns({ event: 'Pipeline Hook', body: bytes }, { ...options, large: 0 })
-      expect(large).toEqual(parse(event(listed), {}, options))
-      expect(large).toMatchObject({ observation: { pipeline: { facts: { variables: { TEAM: 'payments' } } } } })
-    })
   })
 })
 
@@ -482,12 +466,6 @@ describe('labels of a merge request', () => {
     expect(JSON.stringify(labelsOf([secret]))).toContain('REDACTED')
     expect(labelsOf([`team::${'x'.repeat(300)}`])).toEqual([`team::${'x'.repeat(250)}`])
     expect(labelsOf(Array.from({ length: 50 }, (_, n) => `team::${n}`))).toHaveLength(16)
-  })
-
-  it('are the same in a large body', async () => {
-    const body = Buffer.from(JSON.stringify(event(labels)))
-    const parsed = await parseInTurns({ event: 'Pipeline Hook', body }, { ...plain, wanted, large: 0 })
-    expect(parsed).toEqual(parse(event(labels), {}, { ...plain, wanted }))
   })
 
   it('are taken from the event of a merge request, too', () => {

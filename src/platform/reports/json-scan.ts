@@ -1,6 +1,6 @@
 // Scans JSON that arrives in windows, and reports to a sink where objects, lists, keys, strings, numbers and literals begin and end. The scanner keeps one
 // bit for each level and the number or literal at a window's end, so that it needs next to no memory for a text of any size or depth.
-import { ReportFault } from './reports/report-fault.ts'
+import { ReportFault } from './report-fault.ts'
 
 /** Positions count the UTF-16 units of all windows. */
 export interface JsonSink {
