@@ -1,12 +1,10 @@
 // Receives webhooks: the public listener and its route. It is open from the start of the daemon to its end; at a reload, deliveries wait until the
 // parts that take them in have started anew.
 import { readFileSync } from 'node:fs'
-import { bodyBytesWithin } from '../ingress/body-budget.ts'
 import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener, type TlsFiles } from '../web/listener.ts'
-import { createProvenPeers } from '../lib/proven-peers.ts'
 import { createWebhookIngress } from '../ingress/webhook.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { normalizeInstance } from '../model/instance.ts'
@@ -65,7 +63,6 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
   const headers = platformViews(config)[0]?.config.platform.profile ?? config.platform.profile
   const selected: Pick<EventSelection, 'takes'> = { takes: kind => events.takes(kind) }
   const memory = memoryLimit()
-  const peers = createProvenPeers()
   let takeIn: TakeIn | undefined
   const ingress = createWebhookIngress({
     take: async delivery => {
@@ -75,14 +72,13 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
     },
     senders: () => senders(),
     reads: createDeliveryHeaders(vendors[headers], selected),
-    maxInFlight: bodyBytesWithin(memory),
-    peers,
+    memory,
     now: () => Date.now(),
     log,
   })
   const listener = createListener({
     name: 'public',
-    ...{ ...config.listen, basePath: config.basePath, trustProxy: config.trustProxy, tls: tlsOf(config), log, peers },
+    ...{ ...config.listen, basePath: config.basePath, trustProxy: config.trustProxy, tls: tlsOf(config), log },
     limits: { connections: connectionLimits(openFilesLimit(), memory).public },
     health: createHealth({
       proveWritable: async () => proveRoom(store),

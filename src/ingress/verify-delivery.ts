@@ -22,7 +22,7 @@ export type SecretFault = 'token' | 'signature' | 'timestamp'
 
 /**
  * What the headers alone decide. `verify`: the signature covers the body, which must be read first. `showsToken`: the right token is beside it, so
- * its body is read before those of strangers.
+ * its body is not counted among those of strangers.
  */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret'; readonly sender: Sender }
@@ -67,7 +67,7 @@ const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
  * The rules, in order:
  * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
  * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed. A right token
- *   beside it only says whose body is read first (decision 24).
+ *   beside it only gives its body more room (decision 122).
  * - Except if no signing secret is configured here: then the token decides, as it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  *
@@ -88,9 +88,9 @@ function admitFrom(headers: Headers, sender: Sender, reads: Pick<DeliveryHeaders
   return showsToken ? { admitted: 'by token', sender } : { refused: 'token' }
 }
 
-/** Whether the token was right, by itself or beside a signature. */
-export function isTokenRight(admission: Admission): boolean {
-  return 'verify' in admission ? admission.showsToken : 'admitted' in admission && admission.admitted === 'by token'
+/** Whether the headers show the secret, or none is configured: the right token, by itself or beside a signature. */
+export function isProven(admission: Admission): boolean {
+  return 'verify' in admission ? admission.showsToken : 'admitted' in admission
 }
 
 /** Compares all tokens, even after a match, so that the time it takes reveals nothing. */
@@ -117,8 +117,7 @@ function signatureOf(
 }
 
 /**
- * Uses Node's HMAC over the raw bytes: for 25 MiB it blocks the thread for a sixteenth of the time that the standard's own library takes (decision
- * 24).
+ * Uses Node's HMAC over the raw bytes: for 25 MiB it blocks the thread for a sixteenth of the time that the standard's own library takes (decision 24).
  */
 function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
   const key = keyOf(secret)

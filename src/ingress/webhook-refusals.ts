@@ -1,7 +1,7 @@
 // The reasons for which a delivery is refused, with the answer to each.
 
 export interface RefusalAnswer {
-  readonly status: 400 | 401 | 413 | 415 | 503
+  readonly status: 400 | 401 | 413 | 415 | 429 | 503
   /** The platform stores it and shows it to its users. */
   readonly message: string
   /** Seconds, for Retry-After. */
@@ -20,6 +20,7 @@ export const refusals = {
   size: { status: 413, message: 'The body is too large.' },
   incomplete: { status: 400, message: 'The body ended early.' },
   shape: { status: 400, message: 'The body is not a JSON object.' },
+  rate: { status: 429, message: 'Too many requests without the right secret; try again soon.', retryAfter: 1 },
   budget: { status: 503, message: 'Too many request bodies at once; try again soon.', retryAfter: 5 },
   full: { status: 503, message: 'The store is full; webhooks are refused until there is room.', retryAfter: 60 },
   store: { status: 503, message: 'The store cannot be written at the moment.', retryAfter: 30 },

@@ -1,16 +1,14 @@
 // The webhook route: checks the sender of a delivery, has it taken in, and answers what came of it.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { Delivery, TakenIn } from '../processing/take-in.ts'
-import { bodyBytesWithin, createBodyBudget, type Standing } from './body-budget.ts'
 import type { DeliveryHeaders, Headers } from '../platform/port/webhook.ts'
-import { looksLikeJsonObject } from './json-ends.ts'
 import { readBody } from './read-body.ts'
-import { createReadingTurns } from './reading-turns.ts'
-import { admit, isTokenRight, type Admission, type Sender } from './verify-delivery.ts'
+import { createRefusalRate } from './refusal-rate.ts'
+import { createWaitingBytes, waitingBytesWithin, type WaitingBytesLimits } from './waiting-bytes.ts'
+import { admit, isProven, type Admission, type Sender } from './verify-delivery.ts'
 import { createWebhookCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
@@ -25,10 +23,12 @@ export interface WebhookIngressOptions {
   readonly log: Log
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** Bytes of all bodies in flight; default: 64 MiB. At least one largest body. Half of it is reserved for verified bodies, if a largest one fits into the rest. */
-  readonly maxInFlight?: number | undefined
-  /** Known senders, shared with the listener, which prefers them too. */
-  readonly peers?: ProvenPeers | undefined
+  /** The container's memory, bytes, by which the bodies that wait are limited; undefined: no limit is known. */
+  readonly memory?: number | undefined
+  /** Bytes of the bodies that wait, if not by the memory. */
+  readonly waiting?: WaitingBytesLimits | undefined
+  /** Requests a second of an address that shows no right secret. */
+  readonly maxRefusals?: number | undefined
 }
 
 export interface WebhookIngress {
@@ -39,6 +39,7 @@ export interface WebhookIngress {
 
 /** The platform sends 25 MB at most. */
 const defaultMaxBody = 25 * 1024 * 1024
+const defaultMaxRefusals = 50
 /** Longer headers are ignored, UTF-16 units. */
 const maxInstance = 2_048
 const maxEvent = 255
@@ -53,24 +54,25 @@ const outcomes: Readonly<Record<Exclude<TakenIn, object>, Answer>> = {
   accepted: { status: 202, message: 'Accepted.' },
   duplicate: { status: 200, message: 'Duplicate delivery.' },
   full: { refused: 'full' },
+  'no object': { refused: 'shape' },
 }
 
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
   const { log, now, reads } = options
   const maxBody = options.maxBody ?? defaultMaxBody
-  const total = Math.max(maxBody, options.maxInFlight ?? bodyBytesWithin(undefined))
-  // One largest body must fit into the share of unproven ones.
-  const monotonic = (): number => performance.now()
-  const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: monotonic })
-  const turns = createReadingTurns(monotonic)
-  const peers = options.peers ?? createProvenPeers()
+  const waiting = createWaitingBytes(options.waiting ?? waitingBytesWithin(options.memory, maxBody))
+  const rate = createRefusalRate(options.maxRefusals ?? defaultMaxRefusals, now)
   const counts = createWebhookCounts(reads.kinds)
   const count = (name: Counted): void => counts.count(name)
   const warn = sparseWarnings(log, now)
 
   /** The answer, if the headers alone decide it; undefined: read the body. */
-  function answerToHeaders(headers: Headers, admission: Admission): Answer | undefined {
-    if ('refused' in admission) return { refused: admission.refused }
+  function answerToHeaders({ headers, ip }: FastifyRequest, admission: Admission): Answer | undefined {
+    if (!isProven(admission) && !rate.allows(ip)) return { refused: 'rate' }
+    if ('refused' in admission) {
+      rate.refused(ip)
+      return { refused: admission.refused }
+    }
     const refused = refusalOf(headers)
     return refused && unlessUnwanted(refused, headers, admission)
   }
@@ -95,35 +97,23 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   }
 
   async function receive(request: FastifyRequest, admission: Admission): Promise<Answer> {
-    const { outcome, claim, discard } = readBody(request.raw, maxBody, budget, turns, standingOf(request, admission))
+    const held = waiting.body(isProven(admission))
     try {
-      const read = await outcome
+      const read = await readBody(request.raw, maxBody, held)
       if ('refused' in read) return unlessUnwanted(read, request.headers, admission)
       const isSigned = 'verify' in admission
       const sender = isSigned ? admission.verify(read.body) : senderOf(admission)
-      if (isSigned) {
-        if (sender === undefined) {
-          discard()
-          return { refused: 'signature' }
-        }
-        peers.proved(request.raw.socket, request.ip)
+      if (isSigned && sender === undefined) {
+        rate.refused(request.ip)
+        return { refused: 'signature' }
       }
+      held.prove()
       const unwanted = unwantedOf(request.headers, read.body)
       if (unwanted !== undefined) return unwanted
-      if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
-      if (!claim.prove(read.body.length)) return { refused: 'budget' }
-      const answer = await takeIn(request.headers, read.body, sender, isSigned ? 'signed' : 'sent')
-      // It is written. What failed may still be on its way to a store that does not answer.
-      if (!('refused' in answer)) discard()
-      return answer
+      return await takeIn(request.headers, read.body, sender, isSigned ? 'signed' : 'sent')
     } finally {
-      claim.release()
+      held.release()
     }
-  }
-
-  function standingOf(request: FastifyRequest, admission: Admission): Standing {
-    if (isTokenRight(admission)) return 'verify' in admission ? 'with token' : 'proven'
-    return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
   }
 
   /** If there are several platforms, the secret says whose delivery it is; the header is unsigned. */
@@ -146,7 +136,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
         count(`ignored ${outcome.ignored}`)
         return notOfInterest
       }
-      if (outcome !== 'full') count(outcome)
+      if (outcome === 'accepted' || outcome === 'duplicate') count(outcome)
       return outcomes[outcome]
     } catch (error) {
       return { refused: 'store', cause: reasonOf(error) }
@@ -172,15 +162,14 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       return counts.read()
     },
     routes: async app => {
-      // Fastify must not read the body: it is read within the budget once the headers are checked.
+      // Fastify must not read the body: it is read within limits once the headers are checked.
       app.addContentTypeParser('*', (_request, _payload, done) => done(null))
       app.decorateRequest('admission')
       app.post('/webhooks', {
         onRequest: async (request, reply) => {
           count('received')
           const admission = admit(request.headers, options.senders(), reads, now())
-          if (isTokenRight(admission)) peers.proved(request.raw.socket, request.ip)
-          const answer = answerToHeaders(request.headers, admission)
+          const answer = answerToHeaders(request, admission)
           if (answer !== undefined) return send(request, reply, answer)
           request.setDecorator('admission', admission)
           return undefined

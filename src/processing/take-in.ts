@@ -35,9 +35,10 @@ export interface Delivery {
 
 /**
  * `accepted`: what it changes is on the disk, or what could be kept of one that cannot be decoded. `duplicate`: a delivery with its key was
- * accepted before. `full`: the store has reached its size limit. `ignored`: its kind of event, which is not selected.
+ * accepted before. `full`: the store has reached its size limit. `no object`: its body is no JSON object. `ignored`: its kind of event, which is
+ * not selected.
  */
-export type TakenIn = 'accepted' | 'duplicate' | 'full' | { readonly ignored: string }
+export type TakenIn = 'accepted' | 'duplicate' | 'full' | 'no object' | { readonly ignored: string }
 
 export interface TakeInOptions extends EventReporting {
   readonly store: Pick<Store, 'runs' | 'runsPerTransaction' | 'groupsAtOnce' | 'isFull' | 'quarantine'>
@@ -45,7 +46,7 @@ export interface TakeInOptions extends EventReporting {
   /** Never throws. */
   readonly parse: (delivery: Delivery) => Parsed
   /** Removes secrets from a body that could not be decoded. */
-  readonly redact: (body: Uint8Array) => Uint8Array | Promise<Uint8Array>
+  readonly redact: (body: Uint8Array) => Uint8Array
   readonly rules: MergeRules
   /** For runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
@@ -116,14 +117,15 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     commit: takeGroup,
   })
 
-  async function receive(delivery: Delivery, receivedAt: Millis): Promise<Received | TakenIn> {
+  function receive(delivery: Delivery, receivedAt: Millis): Received | TakenIn {
     const parsed = options.parse(delivery)
     if (parsed.outcome === 'ignored') {
       counters.ignored += 1
       return { ignored: parsed.kind }
     }
+    if (parsed.outcome === 'no object') return 'no object'
     if (parsed.outcome === 'unparseable') {
-      return { delivery, receivedAt, dropped: 0, undecodable: await undecodable(delivery, receivedAt, parsed.reason) }
+      return { delivery, receivedAt, dropped: 0, undecodable: undecodable(delivery, receivedAt, parsed.reason) }
     }
     const { project, instance } = ownerOf(parsed)
     if (selection.project(project?.path, instance)) return { delivery, receivedAt, dropped: 0, ...parsed }
@@ -131,9 +133,9 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     return 'accepted'
   }
 
-  async function undecodable(delivery: Delivery, receivedAt: Millis, reason: string): Promise<Undecodable> {
+  function undecodable(delivery: Delivery, receivedAt: Millis, reason: string): Undecodable {
     const { event, instance, source, body } = delivery
-    return { event, instance, source, receivedAt, body: await options.redact(body), reason, version }
+    return { event, instance, source, receivedAt, body: options.redact(body), reason, version }
   }
 
   async function takeGroup(group: readonly Received[]): Promise<readonly (TakenIn | Error)[]> {
@@ -145,20 +147,18 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Those for which no time is left fail as the group did. */
+  /** Those for which no time is left fail as the one before. */
   async function oneByOne(group: readonly Received[], failure: unknown): Promise<readonly (TakenIn | Error)[]> {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
-    let reason = failure
+    let error = failure
     for (const one of group) {
-      if (performance.now() > until) outcomes.push(reason as Error)
-      else {
-        try {
-          outcomes.push(...(await (group.length === 1 ? Promise.reject(failure) : together([one]))))
-        } catch (error) {
-          reason = error
-          outcomes.push(isOfTheData(error) ? await instead(one, error) : (error as Error))
-        }
+      try {
+        if (group.length === 1 || performance.now() > until) throw error
+        outcomes.push(...(await together([one])))
+      } catch (caught) {
+        error = caught
+        outcomes.push(isOfTheData(error) ? await instead(one, error) : (error as Error))
       }
     }
     return outcomes
@@ -169,7 +169,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     const reason = `The delivery cannot be processed: ${reasonOf(error)}`
     try {
       const { delivery, receivedAt } = one
-      const kept = await undecodable(delivery, receivedAt, reason)
+      const kept = undecodable(delivery, receivedAt, reason)
       const [outcome] = await together([{ delivery, receivedAt, dropped: 0, undecodable: kept }], retried)
       return outcome ?? 'accepted'
     } catch (failure) {
@@ -243,13 +243,13 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
   return {
     counters,
     take: async delivery => {
-      const received = await receive(delivery, options.now())
+      const received = receive(delivery, options.now())
       return isReceived(received) ? groups.add(received) : received
     },
     retryQuarantined: async () => {
       const found = await store.quarantine.toRetry(retriedAtOnce)
       for (const { id, ...one } of found) {
-        const received = await receive(one, one.receivedAt)
+        const received = receive(one, one.receivedAt)
         await retry(isReceived(received) ? received : undefined, id)
       }
       return found.length
@@ -262,7 +262,7 @@ function isReceived(one: Received | TakenIn): one is Received {
   return typeof one === 'object' && 'delivery' in one
 }
 
-type Reported = Exclude<Parsed, { outcome: 'ignored' | 'unparseable' }>
+type Reported = Exclude<Parsed, { outcome: 'ignored' | 'unparseable' | 'no object' }>
 
 function ownerOf(reported: Reported): { readonly project: ProjectFacts | undefined; readonly instance: string } {
   if (reported.outcome === 'event') return { project: reported.event.project, instance: reported.event.instance }

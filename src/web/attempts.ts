@@ -4,7 +4,7 @@
 // The same wrong token again does not count: a script with last month's token slows nobody down. Pauses of one address grow by a
 // step for each attempt, up to the longest. All addresses together have a limit, too, against guesses from many of them.
 import { createHmac, randomBytes } from 'node:crypto'
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../lib/network-of.ts'
 import type { Millis } from '../model/instant.ts'
 
 export const limits = {
@@ -55,11 +55,11 @@ export function createAttempts(now: () => Millis): Attempts {
 
   return {
     pause: from => {
-      const tries = current(addressGroup(from))
+      const tries = current(networkOf(from))
       return Math.max(pauseOf(tries, limits.address, now()), pauseOf(all, limits.everybody, now()))
     },
     failed: (from, given) => {
-      const address = addressGroup(from)
+      const address = networkOf(from)
       const digest = createHmac('sha256', key).update(given).digest('base64')
       const tries = current(address) ?? fresh(now())
       if (tries.given.includes(digest)) return
@@ -88,15 +88,4 @@ function pauseOf(tries: Tries | undefined, allowed: number, now: Millis): number
   const at = Math.min(now + limits.longest, Math.max(now + limits.least, tries.last + limits.step))
   tries.last = at
   return at - now
-}
-
-/** IPv6 addresses count by their /64 network, because one sender usually has all addresses in it. */
-function addressGroup(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!isIPv6(plain)) return plain
-  const [head = '', tail] = (plain.split('%', 1)[0] ?? '').split('::', 2)
-  const first = head === '' ? [] : head.split(':')
-  const rest = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - first.length - rest.length) }, () => '0')
-  return [...first, ...zeros, ...rest].slice(0, 4).join(':')
 }

@@ -1,20 +1,18 @@
 // An HTTP listener: an address, limits, and the routes that other rooms register.
 import { randomUUID } from 'node:crypto'
-import type { RequestListener, Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from 'fastify'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { answerErrors, answerExpectation, answerMalformed, withHost } from './error-answers.ts'
 import { after } from '../lib/timer.ts'
-import { limitSockets } from './open-sockets.ts'
+import { limitConnections } from './open-connections.ts'
 import { onceAtATime } from './once-at-a-time.ts'
+import { answerWholeRequests } from './whole-requests.ts'
 import type { Turns } from './turns.ts'
-import { strangersInTurn } from './strangers-in-turn.ts'
-import { createUnreadBodies, wasRefusedUnread, type Lingering } from './unread-body.ts'
 
 export interface Limits {
   /** Timeout for the headers, ms. A sender needs one round trip; a slower one only occupies a connection. */
@@ -23,8 +21,10 @@ export interface Limits {
   readonly request: number
   /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends on one that is being closed. */
   readonly keepAlive: number
-  /** Maximum number of connections. Beyond it, ones that have not shown the secret are closed. Without a body, each costs some 20 kB. */
+  /** Maximum number of connections; further ones are closed at once. Without a body, each costs some 20 kB. */
   readonly connections: number
+  /** Of these from one address, if no proxy is trusted: through a proxy all come from its address. Default: a quarter. */
+  readonly connectionsOfAddress?: number | undefined
 }
 
 /**
@@ -57,12 +57,8 @@ export interface ListenerOptions {
   readonly health: FastifyPluginAsync
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
-  /** Connections and addresses that have shown the secret, which routes report. */
-  readonly peers?: ProvenPeers | undefined
   /** The turns of work that takes long: they begin while no connections and requests arrive. */
   readonly turns?: Pick<Turns, 'arrived'> | undefined
-  /** What senders of refused bodies may cost. */
-  readonly lingering?: Lingering | undefined
 }
 
 /** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are only parsed if the plugin adds a parser. */
@@ -85,29 +81,28 @@ export function createListener(options: ListenerOptions): Listener {
   const limits = { ...defaultLimits, ...options.limits }
   const server = createNodeServer(options.tls, limits)
   const warn = sparseWarnings(log, () => performance.now())
-  const { peers = createProvenPeers() } = options
-  const closeUnused = limitSockets(server, {
-    limit: limits.connections,
-    peers,
-    onEvicted: () => warn('connections', 'too many open connections: the oldest is closed', { listener: name }),
+  const { connections, connectionsOfAddress = Math.ceil(connections / 4) } = limits
+  const closeUnused = limitConnections(server, {
+    connections,
+    ofAddress: options.trustProxy === false ? connectionsOfAddress : connections,
+    onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
   })
   server.on('error', error => {
     // Before it listens, `start` reports the error. Afterwards a connection could not be accepted, but the next one may be.
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
-  const app = createApp(options, server, peers)
+  const app = createApp(options, server)
   server.on('connection', () => options.turns?.arrived())
   app.addHook('onRequest', (_request, _reply, done) => {
     options.turns?.arrived()
     done()
   })
-  const unread = createUnreadBodies(peers, options.lingering)
   let stopping = false
-  app.addHook('onSend', (request, reply, payload, done) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     // A connection that stays open after its answer would delay the stop.
     if (stopping) void reply.header('connection', 'close')
-    done(null, unread.close(request, reply, payload))
+    done(null, payload)
   })
   void app.register(options.health)
   if (basePath !== '') void app.register(options.health, { prefix: basePath })
@@ -137,7 +132,6 @@ export function createListener(options: ListenerOptions): Listener {
     },
     stop: async withinMs => {
       stopping = true
-      unread.stop()
       closeUnused()
       const cut = after(withinMs, () => server.closeAllConnections(), failed)
       try {
@@ -153,20 +147,14 @@ export function createListener(options: ListenerOptions): Listener {
 }
 
 /** A Fastify application on the server: JSON errors, no parsers, its own request ids. */
-function createApp(
-  { name, log, trustProxy }: ListenerOptions,
-  server: Server | TlsServer,
-  peers: ProvenPeers,
-): FastifyInstance {
+function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
       const once = onceAtATime()
-      const inTurn = strangersInTurn(peers)
-      const limited = (to: RequestListener): RequestListener => once(inTurn(to))
-      server.on('request', limited(withHost(handler)))
+      server.on('request', once(withHost(handler)))
       // A sender that asks before it sends a body (Expect: 100-continue) may continue only once a route wants the body.
-      server.on('checkContinue', limited(withHost(handler)))
-      server.on('checkExpectation', limited(answerExpectation))
+      server.on('checkContinue', once(withHost(handler)))
+      server.on('checkExpectation', once(answerExpectation))
       return server
     },
     trustProxy,
@@ -183,12 +171,7 @@ function createApp(
   })
   app.removeAllContentTypeParsers()
   answerErrors(app, log)
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    // Not calling `done` ends it here: it was answered already, and the route must not run.
-    if (wasRefusedUnread(request)) return
-    if (request.headers.expect?.toLowerCase() === '100-continue' && !request.is404) reply.raw.writeContinue()
-    done(null, payload)
-  })
+  answerWholeRequests(app)
   app.addHook('onResponse', (request, reply, done) => {
     const { id: requestId, method, routeOptions } = request
     log.debug(
@@ -210,8 +193,6 @@ function noSchemas(): never {
  */
 function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
   const settings = {
-    // Buffer only one piece from the socket, not two, for a request whose body is not read yet.
-    highWaterMark: 16_384,
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,

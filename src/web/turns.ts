@@ -2,7 +2,7 @@
 // request would hold everything until it is answered, and many requests until the last one is. In turns, health checks, webhooks and all else that
 // is ready go between two of them: one turn begins in an iteration of the event loop, and work gives way when its turn has taken `maxTurnMs`.
 //
-// An iteration accepts a single connection, and begins few requests (`strangers-in-turn.ts`). If a turn began in each, a health check would wait for
+// An iteration accepts a single connection. If a turn began in each, a health check would wait for
 // as many turns as there are connections before it. So no turn begins while connections and requests arrive, for at most `maxArrivingMs`.
 import { setImmediate as later } from 'node:timers'
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { generatePipeline } from '../support/generate.ts'
-import { announce } from '../web/raw-exchange.ts'
+import { pour } from '../web/raw-exchange.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 
 const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
@@ -169,7 +169,7 @@ describe('the daemon', () => {
         { message: expect.stringMatching(message) as string },
       ])
     }
-    const large = await announce(Number(new URL(daemon.url).port), 30e6, { 'x-service-token': webhookToken })
+    const large = await pour(Number(new URL(daemon.url).port), 30e6, { 'x-service-token': webhookToken })
     expect(large).toMatch(/^HTTP\/1\.1 413 [^]*too large/)
     expect((await fetch(daemon.webhooks)).status).toBe(405)
     expect((await fetch(`${daemon.url}/webhook`, { method: 'POST' })).status).toBe(404)

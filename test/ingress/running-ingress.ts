@@ -88,7 +88,6 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
     log,
     limits,
     basePath,
-    peers: options.peers,
   })
   listener.register(ingress.routes)
   const { port, url } = await listener.start()

@@ -7,7 +7,6 @@ test('answers a body that is too slow with 408, keeps nothing, and frees its sha
   const { port, ingress, accepted, post } = await runIngress({
     secrets: open,
     maxBody: 1_000,
-    maxInFlight: 1_000,
     limits: { headers: 100, request: 200 },
   })
   const head = 'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { takeInOf } from '../flow/world.ts'
-import { announce, exchange, openRaw, pour } from '../web/raw-exchange.ts'
+import { exchange, openRaw, pour } from '../web/raw-exchange.ts'
 import { byToken, open, pipelineBody, runIngress, token } from './running-ingress.ts'
 
 const withToken = { 'x-service-token': token }
@@ -68,8 +68,8 @@ describe('an accepted delivery', () => {
     ).toBe(202)
   })
 
-  test('may have exactly the maximum size, chunked or not, and frees its budget afterwards', async () => {
-    const { post, port } = await runIngress({ secrets: open, maxBody: 100_000, maxInFlight: 100_000 })
+  test('may have exactly the maximum size, chunked or not, and leaves its room to the next one', async () => {
+    const { post, port } = await runIngress({ secrets: open, maxBody: 100_000, waiting: waitingUpTo(100_000) })
     const body = `{${' '.repeat(99_998)}}`
     expect((await post(body)).status).toBe(202)
     const chunked = await exchange(port, chunkedRequest([body.slice(0, 60_000), body.slice(60_000)]))
@@ -239,22 +239,13 @@ describe('a refused delivery', () => {
     expect(answer).toContain(`{"message":"${method} is not allowed here."}`)
   })
 
-  test('of 30 MB: 413 before the body is read', async () => {
-    const { port, post, accepted, ingress } = await runIngress()
-    expect(await announce(port, 30_000_000, withToken)).toMatch(
-      /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/,
-    )
-    expect(ingress.counts.refused.size).toBe(1)
-    expect(accepted).toHaveLength(0)
-    expect((await post(pipelineBody, withToken)).status).toBe(202)
-  })
-
   test('of 30 MB that is sent to the end: ordinary clients read the 413', async () => {
     const { port, url, post } = await runIngress()
     const refusal = /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/
     // One that reads nothing before it has sent all, with the token and without.
     expect(await pour(port, 30_000_000, withToken)).toMatch(refusal)
     expect(await pour(port, 30_000_000, {})).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
+    expect(await pour(port, 30_000_000, { connection: 'close' })).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
     const headers = { ...withToken, 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
     const body = Buffer.alloc(30_000_000, 0x20)
     const fetched = await fetch(`${url}/webhooks`, { method: 'POST', headers, body })
@@ -270,27 +261,11 @@ describe('a refused delivery', () => {
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
-  test('with a chunked body: 413 as soon as it exceeds the limit', async () => {
+  test('with a chunked body of more than the maximum: 413', async () => {
     const { port, ingress } = await runIngress({ secrets: open, maxBody: 100_000 })
-    const connection = await openRaw(port)
-    connection.socket.write(`${chunkedHead}186a0\r\n{${' '.repeat(99_999)}\r\n1\r\n}\r\n`)
-    expect(await connection.until(/too large/)).toMatch(
-      /^HTTP\/1\.1 413 [^]*connection: close[^]*{"message":"The body is too large\."}$/,
-    )
+    const answer = await exchange(port, chunkedRequest([`{${' '.repeat(99_999)}`, '}', '}']))
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/)
     expect(ingress.counts.refused.size).toBe(1)
-    connection.socket.end()
-    await connection.closed()
-  })
-
-  test('without the token: a large body is not read, the answer is sent at once, and the connection is closed', async () => {
-    const { port } = await runIngress()
-    const connection = await openRaw(port)
-    connection.socket.write(
-      'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 25000000\r\n\r\n{',
-    )
-    expect(await connection.until(/wrong/)).toMatch(/^HTTP\/1\.1 401 [^]*connection: close/)
-    // The sender never sends the rest, and is not waited for.
-    await connection.closed()
   })
 
   test('with Expect: 100-continue: the sender may continue only if its headers are valid', async () => {
@@ -307,45 +282,38 @@ describe('a refused delivery', () => {
     expect(await admitted.closed()).toMatch(/HTTP\/1\.1 202 /)
   })
 
-  test('whose sender disconnects within the body leaves nothing in the store and the budget', async () => {
-    const { port, ingress, accepted, post } = await runIngress({ maxBody: 1_000, maxInFlight: 1_000 })
+  test('whose sender disconnects within the body leaves nothing in the store, and its room to others', async () => {
+    const { port, ingress, accepted, post } = await runIngress({ maxBody: 1_000, waiting: waitingUpTo(1_000) })
     const connection = await openRaw(port)
-    connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{`)
-    await expect.poll(() => ingress.counts.received).toBe(1)
-    expect(await post(pipelineBody, withToken)).toMatchObject({ status: 503 })
+    connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{${' '.repeat(998)}`)
+    await expect.poll(async () => (await post(pipelineBody, withToken)).status).toBe(503)
+    const before = accepted.length
     connection.socket.destroy()
     await expect.poll(() => ingress.counts.refused.incomplete).toBe(1)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
-    expect(accepted).toHaveLength(1)
+    expect(accepted).toHaveLength(before + 1)
   })
 })
 
 describe('a delivery without room', () => {
-  test('is refused with 503 and Retry-After beyond the budget, until another body ends', async () => {
-    const { port, post, ingress } = await runIngress({ maxBody: 60_000, maxInFlight: 100_000 })
+  test('is refused with 503 and Retry-After, whether its length is announced or not, until another one ends', async () => {
+    const { port, post } = await runIngress({ maxBody: 60_000, waiting: waitingUpTo(100_000) })
     const slow = await openRaw(port)
     slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)
-    slow.socket.write(' '.repeat(40_000))
-    await expect.poll(async () => (await post(`{${' '.repeat(50_000)}}`, withToken)).headers['retry-after']).toBe('5')
-    expect((await post(`{${' '.repeat(30_000)}}`, withToken)).status).toBe(202)
-    slow.socket.write(' '.repeat(19_998) + '}')
-    expect(await slow.closed()).toMatch(/^HTTP\/1\.1 202 /)
-    expect((await post(`{${' '.repeat(50_000)}}`, withToken)).status).toBe(202)
-    expect(ingress.counts.refused.budget).toBe(1)
-  })
-
-  test('claims budget while its chunked body grows, and is refused when none is left', async () => {
-    const { port, post } = await runIngress({ maxBody: 100_000, maxInFlight: 100_000 })
-    const first = await openRaw(port)
-    first.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 50000\r\n\r\n{${' '.repeat(30_000)}`)
-    await expect.poll(async () => (await post(`{${' '.repeat(60_000)}}`, withToken)).status).toBe(503)
-    const second = await openRaw(port)
-    second.socket.write(
-      `${chunkedHead.slice(0, -2)}X-Service-Token: ${token}\r\n\r\nea60\r\n{${' '.repeat(59_999)}\r\n`,
+    slow.socket.write(' '.repeat(50_000))
+    const large = `{${' '.repeat(50_000)}}`
+    await expect.poll(async () => (await post(large, withToken)).headers['retry-after']).toBe('5')
+    const chunked = await openRaw(port)
+    chunked.socket.write(
+      `${chunkedHead.slice(0, -2)}X-Service-Token: ${token}\r\n\r\ndac0\r\n${large.padEnd(56_000)}\r\n`,
     )
-    expect(await second.until(/in flight/)).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 5\r\n/)
-    first.socket.destroy()
-    second.socket.destroy()
+    chunked.socket.write('0\r\n\r\n')
+    expect(await chunked.until(/}$/)).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 5\r\n/)
+    chunked.socket.destroy()
+    expect((await post(`{${' '.repeat(30_000)}}`, withToken)).status).toBe(202)
+    slow.socket.write(' '.repeat(9_998) + '}')
+    expect(await slow.closed()).toMatch(/^HTTP\/1\.1 202 /)
+    expect((await post(large, withToken)).status).toBe(202)
   })
 
   test('is refused with 503 and Retry-After by a full store, and its resend is no duplicate', async () => {
@@ -410,6 +378,7 @@ describe('answers and log lines', () => {
   })
 })
 
+const waitingUpTo = (bytes: number) => ({ total: bytes, unproven: bytes })
 const eventHead = 'Content-Type: application/json\r\nX-Service-Event: Pipeline Hook\r\n'
 const jsonHead = `POST /webhooks HTTP/1.1\r\nHost: a\r\n${eventHead}`
 const chunkedHead = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${eventHead}Transfer-Encoding: chunked\r\n\r\n`

@@ -12,8 +12,9 @@ export interface RawConnection {
   closed(): Promise<string>
 }
 
-export async function openRaw(port: number, host = '127.0.0.1'): Promise<RawConnection> {
-  const socket = connect(port, host)
+/** `from`: the address that the other side sees. */
+export async function openRaw(port: number, host = '127.0.0.1', from?: string): Promise<RawConnection> {
+  const socket = connect({ port, host, localAddress: from })
   await once(socket, 'connect')
   const chunks: Buffer[] = []
   let gone = false
@@ -43,24 +44,7 @@ export async function exchange(port: number, text: string): Promise<string> {
   return connection.closed()
 }
 
-/**
- * Announces a JSON body of `length` bytes for /webhooks, sends the first 100,000, and resolves with the answer.
- */
-export async function announce(
-  port: number,
-  length: number,
-  headers: Readonly<Record<string, string>>,
-): Promise<string> {
-  const connection = await openRaw(port)
-  const all = { host: 'localhost', 'content-type': 'application/json', 'content-length': length, ...headers }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
-  connection.socket.write(`POST /webhooks HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${' '.repeat(100_000)}`)
-  const answer = await connection.until(/}$/)
-  connection.socket.destroy()
-  return answer
-}
-
-/** Sends all of such a body before it reads a byte of the answer, as simple clients do. Resolves with all that came once the other side has closed. */
+/** Sends a JSON body of `length` bytes to /webhooks before it reads a byte of the answer, as simple clients do. Resolves with the answer. */
 export async function pour(port: number, length: number, headers: Readonly<Record<string, string>>): Promise<string> {
   const connection = await openRaw(port)
   const { socket } = connection
@@ -74,5 +58,7 @@ export async function pour(port: number, length: number, headers: Readonly<Recor
   })
   await sent
   socket.resume()
-  return connection.closed()
+  const answer = await connection.until(/}$/)
+  socket.destroy()
+  return answer
 }

@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file on one connection. Opened by the process that serves it, or shared by commands, which get only the
 // operations that they may use.
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { createRecentChunks } from './recent-chunks.ts'
@@ -29,6 +30,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
   let db: Database | undefined
   try {
     db = openOwnDatabase(real, options)
+    syncCommits(`${real}-wal`)
     const store = ownStore(db, options, real)
     return {
       ...store,
@@ -116,6 +118,19 @@ function rooms(db: Database, options: StoreOptions, sending: string | undefined)
     clockWasAhead: async () => db.wasAhead(),
     isFull: async () => db.size() >= options.maxSize,
     proveWritable: async () => proveWritable(db),
+  }
+}
+
+/**
+ * A killed process may have written a commit without its sync. Nobody was answered because of it, but from now on others are: a sender that sends again
+ * gets "duplicate".
+ */
+function syncCommits(wal: string): void {
+  const descriptor = openSync(wal, 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

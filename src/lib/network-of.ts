@@ -1,0 +1,17 @@
+// The network by which limits count an address: a sender usually has all addresses of an IPv6 /64 network.
+import { isIPv6 } from 'node:net'
+
+/** An IPv4 address as it is (`::ffff:10.0.0.1` is one, too); of an IPv6 address its /64 network. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::', 2)
+  const groups = head === '' ? [] : head.split(':')
+  // Four groups are the network; `::` stands for as many zeros as are missing.
+  const behind = tail === undefined || tail === '' ? [] : tail.split(':')
+  const length = [...groups, ...behind].reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0)
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - length)).fill('0')
+  const network = [...groups, ...zeros, ...behind].slice(0, 4)
+  return `${network.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
