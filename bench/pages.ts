@@ -118,6 +118,7 @@ function partsOf({ reads, outbox, quarantine, counters }: Store): PagesSources {
     ...{ clockOffset: () => undefined, now: () => Date.now() },
     isProduction,
     preview: async () => undefined,
+    contentsOf: () => undefined,
     queues: async () =>
       (await outbox.queues()).map(({ lastError: _, ...queue }) => ({
         ...queue,

@@ -11,7 +11,6 @@ import { hookMetrics } from '../discovery/hook-gauges.ts'
 import { ingestMetrics } from '../tokens/ingest-gauges.ts'
 import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../telemetry/encode.ts'
-import { momentOf } from '../telemetry/metrics/delta.ts'
 import { measure } from '../telemetry/metrics/measure.ts'
 import { platformNames, profileBy } from './connections.ts'
 import { productionBy } from '../enrichment/production.ts'
@@ -20,7 +19,8 @@ import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings
 import type { Context } from './context.ts'
 import type { Config } from '../config/options.ts'
 import type { Bearer, Destination, Endpoint } from '../export/destination.ts'
-import type { Encode } from '../export/encoded-item.ts'
+import { messagesBy, type Encode } from '../export/messages.ts'
+import type { EncodeMessages } from '../store/ports/outbox.ts'
 import type { AnyChunk } from '../model/event.ts'
 import type { LiveSecret } from '../config/live-secret.ts'
 import type { Loop } from '../lib/loop.ts'
@@ -42,7 +42,6 @@ export interface ExportParts {
   readonly queues: readonly Route<Signal>[]
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
-  readonly encode: Readonly<Record<OtlpSignal, Encode>>
   /** What a chunk adds to the totals; undefined when metrics are off. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   readonly settings: TelemetrySettings
@@ -50,12 +49,6 @@ export interface ExportParts {
 
 export function exportDestinations(config: Config): ExportParts {
   const settings = telemetryOf(config)
-  const cap = createSeriesCap(settings.maxSeries)
-  const encode: ExportParts['encode'] = {
-    traces: chunks => encodeTraces(chunks, settings),
-    metrics: Object.assign((chunks: readonly AnyChunk[]) => encodeMetrics(chunks, settings, cap), { momentOf }),
-    logs: chunks => encodeLogs(chunks, settings),
-  }
   const all = destinationsOf(config).map(one => ({
     ...destinationOf(one, config),
     temporality: one.temporality,
@@ -75,10 +68,22 @@ export function exportDestinations(config: Config): ExportParts {
         ({ temporality, signals, takes }) =>
           temporality !== 'delta' && signals.metrics !== undefined && (takes?.(subject) ?? true),
       ),
-    encode,
     measure: config.observability.export.includes('metrics') ? chunk => measure(chunk, settings) : undefined,
     settings,
   }
+}
+
+/** How chunks become messages. `notifications`: destinations whose messages have formats of their own. */
+export function encodeFor(settings: TelemetrySettings, notifications: readonly Destination[]): EncodeMessages {
+  const cap = createSeriesCap(settings.maxSeries)
+  const encoders: Readonly<Record<OtlpSignal, Encode>> = {
+    traces: chunk => encodeTraces([chunk], settings),
+    metrics: chunk => encodeMetrics([chunk], settings, cap),
+    logs: chunk => encodeLogs([chunk], settings),
+  }
+  return messagesBy(({ destination, signal }) =>
+    signal === 'notifications' ? notifications.find(({ name }) => name === destination)?.encode : encoders[signal],
+  )
 }
 
 export function startTokenReport(
@@ -92,13 +97,12 @@ export function startTokenReport(
 
 export function startExporter(
   { store, events, clock, log }: Context,
-  { destinations, encode }: Pick<ExportParts, 'destinations' | 'encode'>,
+  { destinations }: Pick<ExportParts, 'destinations'>,
   meters: ExportMeters,
 ): Started<Exporter> {
   const exporter = createExporter({
-    ...{ destinations, encode, clock, log, meters },
+    ...{ destinations, clock, log, meters },
     outbox: store.outbox,
-    tries: store.repositories.tryRequests,
   })
   events.pending.on(() => exporter.wake())
   exporter.start()
@@ -119,7 +123,7 @@ export function startMetricFlush(
 ): Started<MetricFlush> {
   const flush = createMetricFlush({
     ...metricSourcesOf({ config, store }, settings),
-    ...{ destinations, leases: store.leases, tries: store.repositories.tryRequests },
+    ...{ destinations, leases: store.leases },
     ...{ interval: config.metrics.interval, clock, log, meters },
   })
   flush.start()

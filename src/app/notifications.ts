@@ -1,6 +1,6 @@
 // Turns the configured notifications into destinations, and into rules for what is sent to them; starts what looks after standing conditions.
 import { isChoice, projectChooser, type PlatformOf } from '../lib/chooser.ts'
-import { contentTypeOf, encodeNotification, messageId } from '../notifications/formats.ts'
+import { contentTypeOf, encodeNotification } from '../notifications/formats.ts'
 import { createNotifier, type Notifier } from '../notifications/notifier.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { createStandingWatch } from '../notifications/standing-watch.ts'
@@ -13,7 +13,7 @@ import { redact } from '../lib/redaction.ts'
 import { Secret } from '../lib/secret.ts'
 import { startLoop, type Started } from './steps.ts'
 import type { Config } from '../config/options.ts'
-import type { ConditionKind } from '../model/condition.ts'
+import { messageIdOf, type ConditionKind } from '../model/condition.ts'
 import type { Context } from './context.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Loop } from '../lib/loop.ts'
@@ -47,7 +47,7 @@ export function notificationDestinations(config: Config): Destination[] {
       },
       takes: takesOf(one, platformNames(config)),
       // A request has one message, because each has another value.
-      headerValues: (_, chunk) => ({ 'message.id': (chunk && messageId(chunk)) ?? '' }),
+      headerValues: (_, key = '') => ({ 'message.id': messageIdOf(key) }),
       encode: encodeNotification(format, { from, to }),
       proxy: proxiesOf(config),
     }

@@ -32,6 +32,7 @@ import type { Context } from './context.ts'
 import type { JobReaderParts } from './job-reader.ts'
 import type { PlatformParts } from './platform-parts.ts'
 import type { Config } from '../config/options.ts'
+import { contentsOf } from '../export/shown-message.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
 import type { Flow } from '../pages/overview/flow.ts'
@@ -113,6 +114,7 @@ export function pagesOf(
       quarantine: scope.bounds === 'none' ? quarantine : { count: async () => quarantine.count() },
       queues: async () => queuesWithin([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
       flow: () => flowWithin(flowNow(shownName), scope),
+      contentsOf,
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),

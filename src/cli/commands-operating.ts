@@ -101,11 +101,11 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
   example(
     dead
       .command('show')
-      .description('show what was refused, as OTLP/JSON; a notification as a CloudEvent')
+      .description('show what was refused, as OTLP/JSON; a notification as it is sent')
       .argument('<id>', 'its ID', wholeNumber)
       .action(
-        onStore(async ({ store, config }, id: number) =>
-          (await import('./dead-letters.ts')).deadLettersShow(store.outbox, terminal, id, config),
+        onStore(async ({ store }, id: number) =>
+          (await import('./dead-letters.ts')).deadLettersShow(store.outbox, terminal, id),
         ),
       ),
     'pipespan dead-letters show 4',

@@ -1,11 +1,7 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
 import { complain, exitCode, print, table, type Terminal, printJson } from './terminal.ts'
-import { isEvent, type AnyChunk } from '../model/event.ts'
-import { logsAsJson, tracesAsJson } from '../telemetry/encode.ts'
 import { plainJson, plainLine } from '../lib/plain-text.ts'
-import { notificationAsJson } from '../notifications/formats.ts'
-import { telemetryOf } from '../app/export.ts'
-import type { Config } from '../config/options.ts'
+import { messageAsJson } from '../export/shown-message.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
 
 const shown = 200
@@ -41,33 +37,21 @@ export async function deadLettersList(
   return exitCode.done
 }
 
-export async function deadLettersShow(
-  exports: Outbox,
-  terminal: Terminal,
-  id: number,
-  config: Config,
-): Promise<number> {
+export async function deadLettersShow(exports: Outbox, terminal: Terminal, id: number): Promise<number> {
   const found = await exports.deadLetter(id)
   if (found === undefined) return unknown(terminal, id)
-  const { letter, chunk } = found
+  const { letter, body } = found
+  const json = messageAsJson(letter.signal, body)
   print(
     terminal,
     [
       `Dead letter ${letter.id}: ${letter.signal} of ${letter.event === undefined ? 'pipeline ' : ''}${subjectOf(letter)} for ${letter.destination}`,
       `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${plainLine(letter.error)}`,
       '',
-      chunk === undefined ? 'Its stored chunk is damaged and cannot be shown.' : contentOf(letter, chunk, config),
+      json === undefined ? 'Its stored data is damaged and cannot be shown.' : plainJson(json),
     ].join('\n'),
   )
   return exitCode.done
-}
-
-/** What would be sent. */
-function contentOf({ signal }: DeadLetter, chunk: AnyChunk, config: Config): string {
-  if (signal === 'notifications') return plainJson(notificationAsJson(chunk))
-  return plainJson(
-    isEvent(chunk) ? logsAsJson([chunk], telemetryOf(config)) : tracesAsJson([chunk], telemetryOf(config)),
-  )
 }
 
 /** All of them or none. */

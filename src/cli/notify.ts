@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createOtlpHttp } from '../export/otlp-http.ts'
 import { exitCode } from './terminal.ts'
 import { eventVersion, type EventChunk } from '../model/event.ts'
-import { messageAttributes, messageKind } from '../model/condition.ts'
+import { messageAttributes, messageKey, messageKind } from '../model/condition.ts'
 import { misuse } from './command-line.ts'
 import { notificationDestinations } from '../app/notifications.ts'
 import { ownInstance } from '../notifications/conditions.ts'
@@ -21,11 +21,12 @@ export async function notify(name: string, config: Config, terminal: Terminal): 
     const names = config.notifications.map(one => one.name).join(', ')
     throw misuse(names === '' ? 'No notifications are configured.' : `There is no ${name}. Use one of: ${names}.`)
   }
-  const chunk = testMessage(Date.now())
+  const id = randomUUID()
+  const chunk = testMessage(id, Date.now())
   const http = createOtlpHttp(endpoint, destination.proxy, 1)
   try {
-    const values = destination.headerValues?.({}, chunk)
-    const answer = await http.post(destination.encode([chunk]), undefined, new AbortController().signal, values)
+    const values = destination.headerValues?.({}, messageKey(testSubject, id))
+    const answer = await http.post(destination.encode(chunk), undefined, new AbortController().signal, values)
     const verdict = verdictOf(answer, signal, Date.now())
     if (verdict.as === 'delivered') {
       const remark = verdict.message === undefined ? '' : ` (${plainLine(verdict.message)})`
@@ -42,8 +43,10 @@ export async function notify(name: string, config: Config, terminal: Terminal): 
   }
 }
 
-function testMessage(at: number): EventChunk {
-  const id = randomUUID()
+/** In place of what a message is about. */
+const testSubject = '0'.repeat(32)
+
+function testMessage(id: string, at: number): EventChunk {
   const { id: ofMessage, incident, text } = messageAttributes
   return {
     ...{ version: eventVersion, kind: 'event', key: { instance: ownInstance }, trace: { profile: 'generic' } },

@@ -1,5 +1,5 @@
 // A destination as the export room needs it: where each signal goes, and with which credentials.
-import type { AnyChunk } from '../model/event.ts'
+import type { Encode } from './messages.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Route, Subject } from '../model/route.ts'
 import type { Signal } from '../store/ports/runs.ts'
@@ -11,10 +11,10 @@ export interface Destination {
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
   /** Undefined: it takes everything. */
   readonly takes?: Route['takes']
-  /** What its headers' templates stand for; undefined: they have none. Undefined for a subject: it has no value for one of them, and is not taken. */
-  readonly headerValues?: ((subject: Subject, chunk?: AnyChunk) => HeaderValues | undefined) | undefined
-  /** For messages; telemetry is encoded as OTLP. */
-  readonly encode?: ((chunks: readonly AnyChunk[]) => Uint8Array) | undefined
+  /** What its headers' templates stand for, by the key of what is sent if it is an event; undefined: they have none. Undefined for a subject: it has no value for one of them, and is not taken. */
+  readonly headerValues?: ((subject: Subject, key?: string) => HeaderValues | undefined) | undefined
+  /** For messages to people; telemetry is encoded as OTLP. */
+  readonly encode?: Encode | undefined
   readonly bearer?: Bearer | undefined
   readonly proxy?: Proxies | undefined
 }

@@ -1,18 +1,19 @@
 // One export queue: the pending entries of one destination and one signal. Its loop leases batches, which are sent and settled.
 //
-// Each turn of the loop checks the limit of requests in flight and the destination's circuit breaker (`circuit-breaker.ts`). Then a batch is leased and
-// sent (`batch-sender.ts`), and the next turn begins at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken, a batch
-// ends or the breaker closes. Queues only share the breaker of their destination, so one that is down delays no other.
+// Each turn of the loop checks the limit of requests in flight and the circuit breaker (`circuit-breaker.ts`). Then a batch is leased and sent
+// (`batch.ts`), and the next turn begins at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken or a batch ends. Queues
+// know nothing of each other, so one that is down delays no other.
+import { Batch, type BatchContext, type LeasedBatch } from './batch.ts'
+import { CircuitBreaker, type CircuitState, type TripCause } from './circuit-breaker.ts'
 import { createExportStats, type ExportMeters, type ExportCounters, type LastError } from './export-stats.ts'
 import { createLoop } from '../lib/loop.ts'
-import { reasonOf } from '../lib/fault.ts'
-import { BatchSender, type LeasedBatch, type BatchContext } from './batch-sender.ts'
 import { elapsed, timeOfDay } from '../lib/clock.ts'
-import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
-import type { CircuitState, TripCause } from './circuit-breaker.ts'
+import { reasonOf } from '../lib/fault.ts'
+import type { BackoffOptions } from '../lib/backoff.ts'
+import type { Destination } from './destination.ts'
+import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender } from './sender.ts'
-import type { TryWatch } from './try-requests.ts'
 
 /** The pauses are also those of the queue. */
 export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
@@ -26,16 +27,16 @@ export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'>
 
 export interface ExportQueueOptions extends Pick<
   BatchContext,
-  'encode' | 'encodeNoted' | 'headerValues' | 'takes' | 'breaker' | 'clock' | 'log'
+  'queue' | 'headerValues' | 'takes' | 'address' | 'clock' | 'log'
 > {
-  readonly queue: ExportQueue
   readonly outbox: Outbox
   readonly sender: Sender
+  readonly bearer: Destination['bearer']
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
-  /** Undefined: no other replica is asked to try now. */
-  readonly tries?: TryWatch | undefined
   readonly limits: QueueLimits
+  /** Pauses between probes of an endpoint that refuses the credentials, or everything. */
+  readonly probes: BackoffOptions
   readonly meters?: ExportMeters | undefined
 }
 
@@ -54,10 +55,10 @@ export interface QueueView {
 export interface RunningQueue {
   readonly queue: ExportQueue
   start(): void
-  /** Something new is pending, or the circuit breaker closed. */
+  /** Something new is pending. */
   wake(): void
-  /** Ends the pause of its circuit breaker, and makes delayed entries due. `asked`: when, by the store's clock. */
-  tryNow(asked?: Millis): Promise<{ readonly due: number; readonly wasOpen: boolean }>
+  /** Makes delayed entries due, and ends the pause of its circuit breaker. */
+  tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
   /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
@@ -73,8 +74,9 @@ const minRest = 100
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
-  const { queue, outbox, sender, breaker, tries, limits, clock, timeoutMs } = options
+  const { queue, outbox, sender, bearer, limits, probes, clock, timeoutMs } = options
   const log = options.log.child({ destination: queue.destination, signal: queue.signal })
+  const breaker = new CircuitBreaker({ bearer, pauses: limits.pauses, probes, clock, log })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
   /** A send may take two time-outs, and a lease has room for two sends. */
@@ -88,7 +90,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const context: BatchContext = {
     ...options,
     ...limits,
-    ...{ stats, maxSend, log, isStopping: () => stopping },
+    ...{ breaker, stats, maxSend, log, isStopping: () => stopping },
     pauseLeasing: () => {
       unsettled += 1
       return () => (unsettled -= 1)
@@ -117,41 +119,26 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   async function turn(): Promise<number> {
     if (unsettled > 0) return minRest
     if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return maxRest
-    const admission = await breaker.admit()
-    if (admission.may === 'wait') {
-      const { trippedSince } = breaker
-      if (trippedSince === undefined || (await tries?.isAsked(trippedSince)) !== true)
-        return Math.min(admission.ms, maxRest)
-      log.info('somebody asked another replica to try now: the circuit breaker lets a probe through')
-      return breaker.tryNow() ? 0 : minRest
-    }
-    const isProbe = admission.may === 'probe'
-    const size = Math.min(admission.items, limits.batchItems)
+    const items = await breaker.admit()
+    if (items === 0) return Math.min(Math.max(1, breaker.pause), maxRest)
     const leaseEnd = elapsed(clock) + leaseMs
     const leaseEndOfDay = clock.now() + leaseMs
-    let lease: OutboxLease | undefined
-    try {
-      lease = await outbox.lease(queue, size, leaseMs, limits.leaseBytes)
-    } finally {
-      if (isProbe && (lease === undefined || isEmpty(lease))) breaker.probed()
-    }
-    if (!isEmpty(lease)) {
-      stats.count('repeated', lease.repeated)
-      send({ lease, leaseEnd, leaseEndOfDay, isProbe })
-      return 0
-    }
-    return Math.min(maxRest, Math.max(minRest, (await outbox.dueIn(queue)) ?? maxRest))
+    const lease = await outbox.lease(queue, Math.min(items, limits.batchItems), leaseMs, limits.leaseBytes)
+    if (lease.items.length === 0)
+      return Math.min(maxRest, Math.max(minRest, (await outbox.dueIn(queue)) ?? maxRest))
+    stats.count('repeated', lease.repeated)
+    send({ lease, leaseEnd, leaseEndOfDay })
+    return 0
   }
 
   function send(batch: LeasedBatch): void {
-    const done = new BatchSender(context, batch)
-      .run()
+    const done = new Batch(context, batch)
+      .send()
       .catch((error: unknown) => {
         log.error({ reason: reasonOf(error) }, 'export results could not be stored; these exports may be sent again')
       })
       .finally(() => {
         inFlight.delete(done)
-        if (batch.isProbe) breaker.probed()
         loop.wake()
       })
     inFlight.add(done)
@@ -166,8 +153,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     queue,
     start: () => loop.start(),
     wake: () => loop.wake(),
-    tryNow: async asked => {
-      if (asked !== undefined) tries?.heeded(asked)
+    tryNow: async () => {
       const due = await outbox.makeDue(queue)
       const wasOpen = breaker.tryNow()
       loop.wake()
@@ -197,8 +183,4 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
       counters: { ...stats.counters },
     }),
   }
-}
-
-function isEmpty({ items, damaged }: OutboxLease): boolean {
-  return items.length === 0 && damaged.length === 0
 }

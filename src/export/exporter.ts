@@ -1,28 +1,20 @@
 // All export queues of all destinations: started, woken, flushed and stopped together, and the status of each.
 import { ConfigError } from '../lib/fault.ts'
-import { createCircuitBreaker } from './circuit-breaker.ts'
-import { createEncodeNoted, type EncodeNoted } from './encode-noted.ts'
 import { createExportQueue, type QueueLimits, type QueueView, type RunningQueue } from './export-queue.ts'
 import { createSender } from './sender.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
-import type { Encode } from './encoded-item.ts'
 import type { ExportMeters } from './export-stats.ts'
 import type { Outbox, ExportQueue, ExportQueueState } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
 import { heldFor } from '../model/held-name.ts'
-import { noteTry, watchTries, type TryRequests } from './try-requests.ts'
 
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]
   readonly outbox: Outbox
-  /** How replicas that share the store learn of a request to try now. Undefined: there are no other replicas. */
-  readonly tries?: TryRequests | undefined
-  /** By signal: for each that any destination takes. */
-  readonly encode: Readonly<Partial<Record<Signal, Encode>>>
   readonly clock: Clock
   readonly log: Log
   readonly meters?: ExportMeters | undefined
@@ -56,8 +48,8 @@ export interface Exporter {
   /** Leases no more and finishes what is in flight; after `deadlineMs` requests are cut and their entries stay pending. */
   stop(deadlineMs: number): Promise<void>
   /**
-   * Called when somebody knows that the backend is back: entries that were put off are due now, and open circuit breakers probe
-   * at once; those of other replicas within a second or so.
+   * Called when somebody knows that the backend is back: entries that were put off are due now, and this process probes at once. Other replicas
+   * wait for the ends of their pauses, while this one sends what is due.
    */
   tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>
@@ -73,18 +65,16 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // In memory a lease takes three times its stored size, its request three times as much again, and each queue may have several in flight. Some forty chunks
-  // of twenty jobs fit: with a hundred, a request costs a pipeline no less.
-  leaseBytes: 256 * 1024,
+  // Some forty chunks of twenty jobs, which take fifteen times as much once they are unpacked: with a hundred, a request costs a pipeline no less.
+  leaseBytes: 96 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },
 }
 const defaultProbes: BackoffOptions = { first: 1_000, max: 60_000 }
 
-/** Throws ConfigError for two destinations of one name, an unreadable TLS file, or a signal that nothing encodes. */
+/** Throws ConfigError for two destinations of one name, or an unreadable TLS file. */
 export function createExporter(options: ExporterOptions): Exporter {
   const { outbox, clock } = options
-  const encodeNoted = createEncodeNoted()
   const queues = options.destinations.flatMap((destination, index) => {
     const { name } = destination
     if (options.destinations.findIndex(other => other.name === name) !== index) {
@@ -93,7 +83,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         'Give each a unique name: pending exports are stored under it.',
       )
     }
-    return queuesOf(destination, options, encodeNoted)
+    return queuesOf(destination, options)
   })
 
   return {
@@ -109,12 +99,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     tryNow: async destination => {
       const chosen = queues.filter(({ queue }) => destination === undefined || queue.destination === destination)
-      const { tries } = options
-      const names = [...new Set(chosen.map(({ queue }) => queue.destination))]
-      const noted = new Map(
-        tries && (await Promise.all(names.map(async name => [name, await noteTry(tries, name)] as const))),
-      )
-      const tried = await Promise.all(chosen.map(async one => one.tryNow(noted.get(one.queue.destination))))
+      const tried = await Promise.all(chosen.map(async one => one.tryNow()))
       return {
         due: tried.reduce((sum, { due }) => sum + due, 0),
         probes: tried.filter(({ wasOpen }) => wasOpen).length,
@@ -124,31 +109,20 @@ export function createExporter(options: ExporterOptions): Exporter {
   }
 }
 
-function queuesOf(destination: Destination, options: ExporterOptions, encodeNoted: EncodeNoted): RunningQueue[] {
-  const { outbox, tries: requests, encode, clock, log, meters, probes = defaultProbes } = options
-  const { name, bearer, proxy, headerValues, takes } = destination
+function queuesOf(
+  { name, signals, bearer, proxy, headerValues, takes }: Destination,
+  { outbox, clock, log, meters, probes = defaultProbes, ...options }: ExporterOptions,
+): RunningQueue[] {
   const limits = { ...defaultLimits, ...options.limits }
-  const queues: RunningQueue[] = []
-  const onClosed = (): void => queues.forEach(queue => queue.wake())
-  const { pauses } = limits
-  const breakerOf = createCircuitBreaker({ destination: name, bearer, pauses, probes, clock, log, onClosed })
-  for (const [key, endpoint] of Object.entries(destination.signals)) {
+  const address = { isProven: false }
+  return Object.entries(signals).map(([key, endpoint]) => {
     const signal = key as Signal
-    const encoder = destination.encode ?? encode[signal]
-    if (encoder === undefined) {
-      throw new ConfigError(`This version exports no ${signal}.`, `Remove ${signal} from the signals of "${name}".`)
-    }
-    const sender = createSender({ signal, endpoint, bearer, proxy, connections: limits.inFlight, clock })
-    const queue = { destination: name, signal }
-    queues.push(
-      createExportQueue({
-        ...{ queue, outbox, encode: encoder, encodeNoted, headerValues, takes, sender, timeoutMs: endpoint.timeoutMs },
-        ...{ breaker: breakerOf(signal), tries: requests && watchTries(requests, name, clock) },
-        ...{ limits, clock, log, meters },
-      }),
-    )
-  }
-  return queues
+    return createExportQueue({
+      ...{ queue: { destination: name, signal }, outbox, headerValues, takes, bearer, address },
+      sender: createSender({ signal, endpoint, bearer, proxy, connections: limits.inFlight, clock }),
+      ...{ timeoutMs: endpoint.timeoutMs, limits, probes, clock, log, meters },
+    })
+  })
 }
 
 function statusOf(running: readonly RunningQueue[], stored: readonly ExportQueueState[]): ExportQueueStatus[] {

@@ -19,15 +19,11 @@ import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
-import type { Millis } from '../model/instant.ts'
-import { watchTries, type TryRequests } from './try-requests.ts'
 
 export interface MetricFlushOptions extends MetricSources {
   /** Those without metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly leases: Leases
-  /** As of the exporter, which notes the requests. */
-  readonly tries?: TryRequests | undefined
   /** Between two flushes, ms. */
   readonly interval: number
   readonly clock: Clock
@@ -57,11 +53,6 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   /** If a replica dies, another one takes over after two intervals. */
   const leaseMs = 2 * interval + 10_000
   const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
-  const watches = targets.map(target => ({
-    target,
-    watch: options.tries && watchTries(options.tries, target.name, clock),
-  }))
-  let flushedAt: Millis = elapsed(clock)
   const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
 
   async function flush(): Promise<void> {
@@ -69,11 +60,6 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     const active = await readActive(options)
     const now = clock.now()
     const at = elapsed(clock)
-    for (const { target, watch } of watches) {
-      // Asked on another replica since the last flush, after which this target had to wait.
-      if (target.nextTry > at && (await watch?.isAsked(flushedAt)) === true) target.nextTry = at
-    }
-    flushedAt = at
     const running = active.map(one => ({
       ...placeOf(one),
       bytes: encodeResourceMetrics([toActive(one, now, settings)]),

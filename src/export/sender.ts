@@ -1,20 +1,15 @@
-// Sends one request body to one endpoint with the current token, and judges the answer.
+// Sends one request to one endpoint: compresses its body, sends it with the current token, and measures how long that takes.
 import { promisify } from 'node:util'
 import { constants, gzip, gzipSync } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
-import { verdictOf, type Verdict } from './verdict.ts'
+import { verdictOf } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { giveBack } from '../lib/give-back.ts'
+import { withFreshToken, type Answered } from './fresh-token.ts'
 import type { Destination, Endpoint, HeaderValues } from './destination.ts'
-import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
-export interface Sent {
-  readonly verdict: Verdict
-  /** When the deciding request began, by `tick`. */
-  readonly began: number
-  /** The token it carried. */
-  readonly token: Secret | undefined
+export interface Sent extends Answered {
   /** From the start of the first request to the verdict, ms. */
   readonly tookMs: number
 }
@@ -53,28 +48,16 @@ const atOnce = 64 * 1024
 export function createSender({ signal, endpoint, bearer, proxy, connections, clock }: SenderOptions): Sender {
   const http = createOtlpHttp(endpoint, proxy, connections)
   const stop = new AbortController()
-
-  async function post(
-    body: Uint8Array,
-    token: Secret | undefined,
-    values: HeaderValues | undefined,
-  ): Promise<Omit<Sent, 'tookMs'>> {
-    const began = tick()
-    const answer = await http.post(body, token, stop.signal, values)
-    return { verdict: verdictOf(answer, signal, clock.now()), began, token }
-  }
-
+  const post = withFreshToken(
+    async (body, token, values) =>
+      verdictOf(await http.post(body, token, stop.signal, values), signal, clock.now()),
+    bearer,
+  )
   return {
     send: async (plain, values) => {
       const since = elapsed(clock)
       const body = endpoint.compression === 'gzip' ? await compressed(plain) : plain
-      let sent = await post(body, bearer?.current(), values)
-      if (sent.verdict.as === 'unauthorized' && bearer !== undefined) {
-        await bearer.reload()
-        const token = bearer.current()
-        if (!sameSecret(token, sent.token)) sent = await post(body, token, values)
-      }
-      return { ...sent, tookMs: elapsed(clock) - since }
+      return { ...(await post(body, values)), tookMs: elapsed(clock) - since }
     },
     abort: () => stop.abort(),
     close: () => http.close(),
@@ -85,16 +68,4 @@ async function compressed(plain: Uint8Array): Promise<Uint8Array> {
   const packed = plain.length <= atOnce ? gzipSync(plain, fast) : await inThePool(plain, fast)
   giveBack(plain)
   return packed
-}
-
-export function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : a.equals(b.reveal())
-}
-
-let last = 0
-
-/** A logical clock: greater than every answer before. Real clocks are too coarse to say what came first, and may be set back. */
-export function tick(): number {
-  last += 1
-  return last
 }

@@ -109,6 +109,11 @@ export function messageKey(subject: string, id: string): string {
 const digestLength = 32
 export const keyPrefix = messageKind.length + 1 + digestLength
 
+/** The id in a message's key. */
+export function messageIdOf(key: string): string {
+  return key.slice(keyPrefix + 1)
+}
+
 function messageOf(
   { condition, profile }: RoutedCondition,
   { id: incident, since }: NonNullable<KnownCondition['incident']>,

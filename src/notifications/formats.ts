@@ -79,22 +79,16 @@ export function contentTypeOf(format: NotificationFormat): string {
 export function encodeNotification(
   format: NotificationFormat,
   addresses: EmailAddresses,
-): (chunks: readonly AnyChunk[]) => Uint8Array {
-  return ([chunk]) => {
-    const message = chunk && messageOf(chunk)
+): (chunk: AnyChunk) => Uint8Array {
+  return chunk => {
+    const message = messageOf(chunk)
     if (message === undefined) throw new Error('it is no notification')
     return Buffer.from(JSON.stringify(formats[format].body(message, addresses)))
   }
 }
 
-/** For people: as a CloudEvent, whatever its format is. */
-export function notificationAsJson(chunk: AnyChunk): string {
-  const bytes = encodeNotification('cloudevents', { to: [] })([chunk])
-  return JSON.stringify(JSON.parse(Buffer.from(bytes).toString()), null, 2)
-}
-
 /** The same in every try, so that receivers can recognise a repeated message. */
-export function messageId(chunk: AnyChunk): string | undefined {
+function messageId(chunk: AnyChunk): string | undefined {
   const id = isEvent(chunk) ? chunk.event.attributes[messageAttributes.id] : undefined
   return id?.toString()
 }

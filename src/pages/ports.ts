@@ -16,6 +16,7 @@ import type { Millis } from '../model/instant.ts'
 import type { Reads } from '../store/ports/reads.ts'
 import type { Scope } from '../store/ports/scope.ts'
 import type { RunKey } from '../model/observation.ts'
+import type { Signal } from '../store/ports/runs.ts'
 import type { Section } from '../model/inside.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -32,6 +33,11 @@ export interface PagesSources extends Reads {
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** The counts of this process since its start. */
   readonly flow: () => Flow
+  /** What a message would send: names and attributes; undefined if it is damaged. */
+  readonly contentsOf: (
+    signal: Signal,
+    body: Uint8Array,
+  ) => readonly { readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[] | undefined
   /** The spans that are exported for these chunks. */
   readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
   /** The legacy name of an attribute; undefined if it has none. */

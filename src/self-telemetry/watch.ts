@@ -120,9 +120,7 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
       const [oldest] = leases.keys()
       if (leases.size >= maxLeases && oldest !== undefined) leases.delete(oldest)
       const { destination, signal } = queue
-      const observedAt = new Map(
-        lease.items.map(({ id, chunk, pendingSince }) => [id, chunk.observedAt ?? pendingSince]),
-      )
+      const observedAt = new Map(lease.items.map(one => [one.id, one.observedAt ?? one.pendingSince]))
       leases.set(lease.token, { queue: { destination, signal }, observedAt })
       return lease
     },

@@ -2,7 +2,7 @@
 import { BackWriter } from './otlp/back-writer.ts'
 import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
 import { joinedMetrics } from './metrics/joined-metrics.ts'
-import { momentOf, toDelta } from './metrics/delta.ts'
+import { toDelta } from './metrics/delta.ts'
 import { toEventLogs } from './events.ts'
 import { toLogs } from './logs.ts'
 import { toTraces } from './traces.ts'
@@ -35,13 +35,15 @@ export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySetti
   return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/**
- * Delta points as an ExportMetricsServiceRequest in protobuf; empty if no chunk has metrics. Its bytes are the concatenated bytes of each chunk, unless
- * some have the same `momentOf`: equal points of these are joined.
- */
+/** Delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has some. */
 export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
-  const all = chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? [])
-  return encodeResourceMetrics(new Set(chunks.map(momentOf)).size === chunks.length ? all : joinedMetrics(all))
+  return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
+}
+
+/** Requests of metrics as one, in which equal points are joined. */
+export function joinMetrics(requests: readonly Uint8Array[]): Uint8Array {
+  const all = requests.flatMap(bytes => metricsRequest.contentOf(bytes).resourceMetrics)
+  return encodeResourceMetrics(joinedMetrics(all))
 }
 
 export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[]): Uint8Array {
@@ -72,6 +74,18 @@ export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
     return writer.since(0)
   } finally {
     writer.clear()
+  }
+}
+
+/** A request in protobuf as OTLP/JSON, indented for people. */
+export function requestAsJson(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): string {
+  switch (signal) {
+    case 'traces':
+      return asJson(traceRequest, traceRequest.contentOf(bytes))
+    case 'logs':
+      return asJson(logsRequest, logsRequest.contentOf(bytes))
+    case 'metrics':
+      return asJson(metricsRequest, metricsRequest.contentOf(bytes))
   }
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
 const url = 'https://pipespan.example.com/webhooks'

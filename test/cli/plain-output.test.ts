@@ -10,7 +10,7 @@ import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.t
 import { commandClient } from '../../src/cli/platform.ts'
 import { configurationToKeep } from '../../src/cli/try-settings.ts'
 import { findTarget, targetOf } from '../../src/cli/try-target.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { complain, print, printJson, table } from '../../src/cli/terminal.ts'
 import { runCommand } from '../e2e/run-command.ts'
 

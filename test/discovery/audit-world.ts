@@ -1,5 +1,6 @@
 // The simulated platform's audit events over its real REST API, and the daemon's readers of them on a real store, under one clock that the test
 // moves.
+import { chunkOf } from '../support/of-run.ts'
 import { pino } from 'pino'
 import { auditBackfill, type AuditBackfillOptions } from '../../src/discovery/audit-backfill.ts'
 import { auditTaking } from '../../src/discovery/audit-reading.ts'
@@ -65,7 +66,7 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      found.push(...items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk : [])))
+      found.push(...items.map(chunkOf).filter(isEvent))
     }
   }
   const shared = { client, take, repositories: store.repositories, sources: ['instance'], isFull: async () => false }

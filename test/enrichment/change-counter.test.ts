@@ -1,4 +1,5 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { chunkOf } from '../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { changeOfEvent } from '../../src/model/event-reports.ts'
@@ -219,7 +220,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     }
     // Each once: nothing more is due, whatever is reported again.
     const { items } = await store.outbox.lease(delta, 10_000, minute)
-    const keys = items.flatMap(({ chunk }) => (isEvent(chunk) ? JSON.stringify(chunk.change) : []))
+    const keys = items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? JSON.stringify(chunk.change) : []))
     expect(keys).toHaveLength(all.reduce((sum, { took }) => sum + Object.keys(took).length, 0))
     await report(all.flatMap(({ observed }) => observed).slice(0, 200))
     here.move(day)

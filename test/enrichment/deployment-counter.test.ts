@@ -1,4 +1,5 @@
 // Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { chunkOf } from '../support/of-run.ts'
 import { wholeInstance } from '../../src/model/territory.ts'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -401,7 +402,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     here.move(countIn)
     await counterOn('merge').drain()
     const { items } = await store.outbox.lease(delta, 10, minute)
-    const figures = items.flatMap(({ chunk }) => (isEvent(chunk) ? (chunk.deployment ?? []) : []))
+    const figures = items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? (chunk.deployment ?? []) : []))
     expect(figures.map(({ definition, leadTimes }) => [definition, leadTimes?.length])).toEqual([
       [undefined, undefined],
       ['merge', 2],

@@ -8,11 +8,11 @@ import { event, minute, rules, t0, snapshotterWith, settlerOf } from '../flow/wo
 import { jobReadables, type JobReadable } from '../../src/store/ports/job-reads.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
 import { wholeInstance } from '../../src/model/territory.ts'
-import { deliver } from '../support/of-run.ts'
+import { chunkOf, deliver } from '../support/of-run.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { JobReading } from '../../src/enrichment/job-reading.ts'
 import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
@@ -110,6 +110,6 @@ export class JobWorld {
   /** The chunks of jobs since the last call. */
   async sent(signal: Signal): Promise<Chunk[]> {
     const items = await deliver(this.store, { destination: 'default', signal })
-    return items.flatMap(({ chunk }) => (chunk.kind === 'job' ? [chunk] : []))
+    return items.map(chunkOf).flatMap(chunk => (chunk.kind === 'job' ? [chunk] : []))
   }
 }

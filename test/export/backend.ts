@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import { createServer as createHttps, type ServerOptions } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import protobuf from 'protobufjs/minimal.js'
-import { pipelineIdOf } from '../support/of-run.ts'
-import type { Encode } from '../../src/export/encoded-item.ts'
+import type { AnyChunk } from '../../src/model/event.ts'
+import type { Encode } from '../../src/export/messages.ts'
 
 export interface Received {
   readonly method: string
@@ -36,16 +36,19 @@ export type Behaviour = Reply | 'hang' | 'cut' | 'drip headers' | 'drip body'
 
 export const ok: Reply = { status: 200 }
 
-/** One field 1 for each chunk: its pipeline's id; with as many bytes more as `padding` says. */
+/** A field 1 with its pipeline's id; with as many bytes more as `padding` says. */
 export function encoderWith(padding: (pipelineId: number) => number): Encode {
-  return chunks => {
-    const writer = protobuf.Writer.create()
-    for (const chunk of chunks) {
-      const id = pipelineIdOf({ chunk })
-      writer.uint32(10).string(`${id}:${'x'.repeat(padding(id))}`)
-    }
-    return writer.finish()
+  return chunk => {
+    const id = idOf(chunk)
+    return protobuf.Writer.create()
+      .uint32(10)
+      .string(`${id}:${'x'.repeat(padding(id))}`)
+      .finish()
   }
+}
+
+function idOf({ key }: AnyChunk): number {
+  return 'pipelineId' in key ? key.pipelineId : 0
 }
 
 export const encode = encoderWith(() => 0)

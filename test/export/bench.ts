@@ -6,14 +6,15 @@ import {
   type ExportQueueStatus,
 } from '../../src/export/exporter.ts'
 import { encode } from './backend.ts'
+import { messagesBy, type Encode } from '../../src/export/messages.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { silentLog, type Log } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Destination, Endpoint } from '../../src/export/destination.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
-import type { Signal } from '../../src/store/ports/runs.ts'
+import { signals, type Signal } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 export const traces: ExportQueue = { destination: 'default', signal: 'traces' }
@@ -32,6 +33,8 @@ export const nowhere = 'http://127.0.0.1:1'
 
 export interface Bench {
   readonly store: Store
+  /** How what is added from now on is encoded. */
+  encode(encoder: Encode): void
   /** Adds one export for each pipeline id. */
   enqueue(ids: readonly number[], to?: readonly ExportQueue[]): Promise<void>
   /** An exporter over the store; stopped with the bench. */
@@ -42,14 +45,19 @@ export interface Bench {
 export function openBench(): Bench {
   const store = openSqlite(':memory:', { now: () => Date.now(), maxSize: 2 ** 30 })
   const exporters: Exporter[] = []
+  const encodeBy = (encoder: Encode): void => {
+    const bySignal = new Map<Signal, Encode>(signals.map(signal => [signal, chunk => encoder(chunk)]))
+    store.outbox.encodeWith(messagesBy(({ signal }) => bySignal.get(signal)))
+  }
+  encodeBy(encode)
   return {
     store,
+    encode: encodeBy,
     enqueue: async (ids, to = [traces]) => {
       await store.runs.transact(ids.map(id => snapshotOf(id, to)))
     },
     exporter: (destinations, options = {}) => {
-      const every = { traces: encode, metrics: encode, logs: encode }
-      const base = { destinations, outbox: store.outbox, encode: every, clock: systemClock, log: silentLog() }
+      const base = { destinations, outbox: store.outbox, clock: systemClock, log: silentLog() }
       const exporter = createExporter({ ...base, ...quick, ...options })
       exporters.push(exporter)
       return exporter
@@ -87,10 +95,10 @@ export function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint
 
 /** A destination that takes traces at one address. */
 export function destination(url: string, options: Partial<Destination & Endpoint> = {}): Destination {
-  const { name = 'default', bearer, proxy, signals, ...rest } = options
+  const { name = 'default', bearer, proxy, signals: own, ...rest } = options
   return {
     name,
-    signals: signals ?? { traces: endpoint(`${url}/v1/traces`, rest) },
+    signals: own ?? { traces: endpoint(`${url}/v1/traces`, rest) },
     ...(bearer === undefined ? {} : { bearer }),
     ...(proxy === undefined ? {} : { proxy }),
   }

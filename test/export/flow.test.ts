@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../src/lib/clock.ts'
+import type { Outbox } from '../../src/store/ports/outbox.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
@@ -15,7 +16,18 @@ import {
   traces,
   type Bench,
 } from './bench.ts'
-import { pipelineIdOf } from '../support/of-run.ts'
+
+/** An outbox whose message of this pipeline is damaged. */
+function damaging(outbox: Outbox, pipelineId: number): Outbox {
+  return {
+    ...outbox,
+    lease: async (...given) => {
+      const lease = await outbox.lease(...given)
+      const items = lease.items.map(item => (item.pipelineId === pipelineId ? { ...item, body: Buffer.from('?') } : item))
+      return { ...lease, items }
+    },
+  }
+}
 
 describe('exports', () => {
   let bench: Bench
@@ -75,10 +87,9 @@ describe('exports', () => {
   })
 
   it('are batched up to the request limit, and a larger one is sent alone', async () => {
+    bench.encode(encoderWith(id => (id === 7 ? 50_000 : 900)))
     await bench.enqueue(range(1, 30))
-    const encode = { traces: encoderWith(id => (id === 7 ? 50_000 : 900)) }
     const exporter = bench.exporter([destination(backend.url)], {
-      encode,
       limits: { batchBytes: 10_000, pauses: { first: 20, max: 80 } },
     })
     exporter.start()
@@ -88,31 +99,21 @@ describe('exports', () => {
     expect(large.map(({ ids }) => ids)).toEqual([[7]])
   })
 
-  it('that cannot be encoded become dead letters with the reason; the others are delivered', async () => {
+  it('whose stored bytes are damaged become dead letters; the others are delivered', async () => {
+    const { outbox } = bench.store
     await bench.enqueue(range(1, 9))
-    const plain = encoderWith(() => 0)
-    const exporter = bench.exporter([destination(backend.url)], {
-      encode: {
-        traces: chunks => {
-          if (chunks.some(chunk => pipelineIdOf({ chunk }) === 4)) throw new Error('an id is not hex')
-          return plain(chunks)
-        },
-      },
-    })
+    const exporter = bench.exporter([destination(backend.url)], { outbox: damaging(outbox, 4) })
     exporter.start()
     await backend.until(allArrived(8))
     await exporter.flush(maxWaitMs)
-    const dead = await bench.store.outbox.deadLetters(10)
-    expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'cannot be encoded: an id is not hex' }])
+    const dead = await outbox.deadLetters(10)
+    expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'the stored data is damaged: nothing can be sent' }])
   })
 
-  it('without data for a signal are settled without a request', async () => {
+  it('without data for a signal are never pending', async () => {
+    bench.encode(() => new Uint8Array())
     await bench.enqueue([1])
-    const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
-    exporter.start()
-    await exporter.flush(maxWaitMs)
-    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 1 } })
-    expect(backend.requests).toEqual([])
+    expect(await bench.store.outbox.queues()).toEqual([])
   })
 
   const passing: [string, Behaviour][] = [
@@ -375,15 +376,9 @@ describe('exports', () => {
   it('that are refused after their lease was lost do not become dead letters: another replica decides', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
-    const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
-    backend.behave = () => ({ status: 400 })
+    const stolen = { ...damaging(bench.store.outbox, 1), settle: async () => ({ lost: 1, at: 0 }) }
     const exporter = bench.exporter([destination(backend.url)], {
       outbox: stolen,
-      encode: {
-        traces: () => {
-          throw new Error('an id is not hex')
-        },
-      },
       log,
     })
     exporter.start()

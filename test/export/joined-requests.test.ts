@@ -5,16 +5,14 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { decodeMetrics } from '../support/otlp-metrics.ts'
 import { destination, endpoint, maxWaitMs, openBench, range } from './bench.ts'
 import { encodeMetrics } from '../../src/telemetry/encode.ts'
-import { momentOf } from '../../src/telemetry/metrics/delta.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import type { AnyChunk } from '../../src/model/event.ts'
 
 it('counts all pipelines of a millisecond in one point, and each once when the request is divided', async () => {
   const bench = closeAfterTest(openBench())
   const backend = closeAfterTest(await Backend.start())
   const settings = telemetrySettings({ profiles })
-  const metrics = Object.assign((chunks: readonly AnyChunk[]) => encodeMetrics(chunks, settings), { momentOf })
+  bench.encode(chunk => encodeMetrics([chunk], settings))
   await bench.enqueue(range(1, 8), [{ destination: 'default', signal: 'metrics' }])
   const accepted: Buffer[] = []
   backend.behave = ({ body }, index) => {
@@ -22,9 +20,7 @@ it('counts all pipelines of a millisecond in one point, and each once when the r
     accepted.push(body)
     return { status: 200 }
   }
-  const exporter = bench.exporter([destination('', { signals: { metrics: endpoint(`${backend.url}/v1/metrics`) } })], {
-    encode: { metrics },
-  })
+  const exporter = bench.exporter([destination('', { signals: { metrics: endpoint(`${backend.url}/v1/metrics`) } })])
   exporter.start()
   await exporter.flush(maxWaitMs)
   await backend.until(() => accepted.length === 2)

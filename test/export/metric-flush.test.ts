@@ -5,7 +5,7 @@ import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '..
 import { endpoint } from './bench.ts'
 import { event, job, at, rules, snapshotterWith, settlerOf } from '../flow/world.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'

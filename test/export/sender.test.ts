@@ -15,7 +15,7 @@ beforeEach(async () => {
 it.each([40_000, 400_000])('delivers a compressed body of %i bytes unchanged, and releases its memory', async bytes => {
   const settings = endpoint(`${backend.url}/v1/traces`)
   const sender = createSender({ signal: 'traces', endpoint: settings, connections: 1, clock: systemClock })
-  const body = encoderWith(() => bytes)([{ key: { pipelineId: 7 } } as unknown as Chunk])
+  const body = encoderWith(() => bytes)({ key: { pipelineId: 7 } } as unknown as Chunk)
   const plain = Buffer.from(body)
   expect((await sender.send(body)).verdict.as).toBe('delivered')
   expect(body).toHaveLength(0)

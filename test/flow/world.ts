@@ -6,7 +6,7 @@ import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../..
 import { createTakeIn, type TakeIn, type TakeInOptions } from '../../src/processing/take-in.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/app/profile.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { deliver, chunkOfRun } from '../support/of-run.ts'

@@ -1,7 +1,7 @@
 // The bodies of notifications: what each format has, and that texts of projects mention nobody and link to nothing.
 import { describe, expect, it } from 'vitest'
 import { afterCondition, type Condition } from '../../src/model/condition.ts'
-import { encodeNotification, messageId, type NotificationFormat } from '../../src/notifications/formats.ts'
+import { encodeNotification, type NotificationFormat } from '../../src/notifications/formats.ts'
 import type { EventChunk } from '../../src/model/event.ts'
 
 const at = Date.UTC(2026, 5, 1, 12)
@@ -23,7 +23,7 @@ function messages(more: Partial<Condition> = {}): EventChunk[] {
 }
 
 function body(format: NotificationFormat, chunk: EventChunk): Record<string, unknown> {
-  const bytes = encodeNotification(format, { from: 'ci@example.com', to: ['team@example.com'] })([chunk])
+  const bytes = encodeNotification(format, { from: 'ci@example.com', to: ['team@example.com'] })(chunk)
   return JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>
 }
 
@@ -103,7 +103,7 @@ describe('a notification', () => {
   })
 
   it('has the same id in every try, by which receivers know it again', () => {
-    const ids = [messages(), messages()].map(both => both.map(messageId))
+    const ids = [messages(), messages()].map(both => both.map(chunk => body('cloudevents', chunk).id))
     expect(ids[0]).toEqual(ids[1])
     expect(new Set(ids[0]).size).toBe(2)
   })

@@ -8,9 +8,9 @@ import { createNotifier } from '../../src/notifications/notifier.ts'
 import { createStandingWatch } from '../../src/notifications/standing-watch.ts'
 import { day, minute } from '../flow/world.ts'
 import { isEvent } from '../../src/model/event.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { deliver } from '../support/of-run.ts'
+import { chunkOf, deliver } from '../support/of-run.ts'
 import { silentLog } from '../../src/lib/log.ts'
 
 it('announces once that a token expires within a week, and that it was replaced in time', async () => {
@@ -41,7 +41,7 @@ it('announces once that a token expires within a week, and that it was replaced 
     now += 11 * minute
     await watch.look()
     const items = await deliver(store, { destination: 'chat', signal: 'notifications' })
-    return items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk.event.body : []))
+    return items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? chunk.event.body : []))
   }
   const expires = (id: number, at: number, more: object = {}) => ({
     ...{ id, name: `token ${id}`, expires_at: new Date(at).toISOString(), ...more },

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { settleRuns } from '../../src/processing/settle-runs.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { event, instance, job, rules, t0, snapshotterWith } from '../flow/world.ts'
 import type { Runs } from '../../src/store/ports/runs.ts'
 

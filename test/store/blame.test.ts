@@ -8,7 +8,7 @@ import { DataError, StoreError } from '../../src/lib/fault.ts'
 import { instance, takeInOf } from '../flow/world.ts'
 import { openOwnDatabase as openFile } from '../../src/store/sqlite/database.ts'
 import { openDatabase } from '../../src/store/postgres/database.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openPostgres } from '../support/stores.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 

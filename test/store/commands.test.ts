@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { contents, fill } from './filled.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { sqliteMigrations } from '../../src/store/sqlite/migrate.ts'
 

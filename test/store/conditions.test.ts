@@ -1,4 +1,5 @@
 // Conditions that people are notified about, on both databases.
+import { chunkOf } from '../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { at, day, event, job, minute, rules, second, snapshotterWith } from '../flow/world.ts'
@@ -60,8 +61,8 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     return store.outbox.lease(queue, 100, minute)
   }
 
-  const titles = (items: readonly Pick<OutboxEntry, 'chunk'>[]): string[] =>
-    items.map(({ chunk }) => (isEvent(chunk) ? chunk.event.body : ''))
+  const titles = (items: readonly Pick<OutboxEntry, 'body'>[]): string[] =>
+    items.map(chunkOf).map(chunk => (isEvent(chunk) ? chunk.event.body : ''))
 
   /** All messages, each delivered as soon as it may be. */
   async function delivered(): Promise<string[]> {
@@ -151,7 +152,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     await end(ended(9, 'success'))
     const events = []
     for (let one = await leased(); one.items.length > 0; one = await leased()) {
-      events.push(...one.items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk.event : [])))
+      events.push(...one.items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? chunk.event : [])))
       await store.outbox.settle(one.token, [{ id: one.items[0]!.id, as: 'delivered' }])
     }
     const [first, second] = events
@@ -172,7 +173,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     const first = await leased()
     expect(titles(first.items).toSorted()).toEqual([broken, 'acme/till: main is broken'])
     expect((await leased()).items).toEqual([])
-    const own = first.items.find(({ chunk }) => titles([{ chunk }])[0] === broken)!
+    const own = first.items.find(item => titles([item])[0] === broken)!
     await store.outbox.settle(first.token, [
       { id: own.id, as: 'later', forMs: 2 * minute, error: 'HTTP 503', counted: true },
       { id: first.items.find(one => one !== own)!.id, as: 'delivered' },

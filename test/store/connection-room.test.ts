@@ -1,7 +1,7 @@
 // A daemon that would need more connections than PostgreSQL has left does not start: it would fail when there is work.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openPostgres } from '../support/stores.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 

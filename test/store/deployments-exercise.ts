@@ -1,4 +1,5 @@
 // What every store promises of deployments and of the events that wait for the span of their job, as one function: run against each database.
+import { chunkOf } from '../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { at, event as pipelineEvent, instance, job, minute, rules, second, t0, settlerOf } from '../flow/world.ts'
@@ -85,7 +86,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
 
     async function pipelines(): Promise<Chunk[]> {
       const { items } = await store.outbox.lease(traces, 100, minute)
-      return items.flatMap(({ chunk }) => (isEvent(chunk) ? [] : chunk))
+      return items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? [] : chunk))
     }
 
     it("delays an event until the snapshot with its job, then exports it at once with the job's span", async () => {
@@ -126,7 +127,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       await store.outbox.settle(token, [{ id: items[0]!.id, as: 'later', forMs: second, error: 'lost', counted: true }])
       here.move(minute)
       const again = await due()
-      expect(again).toEqual(items.map(({ chunk }) => chunk))
+      expect(again).toEqual(items.map(chunkOf))
       expect(again[0]?.job).toBeUndefined()
     })
 

@@ -6,7 +6,7 @@ import { event, instance, minute, rules, t0 } from '../flow/world.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openPostgres } from '../support/stores.ts'
 import { bothDatabases } from './benches.ts'
 import type { RunChange } from '../../src/store/ports/runs.ts'
 

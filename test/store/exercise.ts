@@ -6,7 +6,7 @@ import { event, instance, job, at, rules } from '../flow/world.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
 import { takingInExercise } from './taking-in-exercise.ts'
 import { versioned } from '../../src/model/versioned.ts'
-import { chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
+import { chunkOf, chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
@@ -126,7 +126,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
       it('leases from both ends when the bytes of a lease are limited, and at least one', async () => {
         await oweExports(6)
-        const size = JSON.stringify((await store.outbox.lease(exportQueue, 10, 0)).items[0]?.chunk).length
+        const size = (await store.outbox.lease(exportQueue, 10, 0)).items[0]!.body.length
         const { items } = await store.outbox.lease(exportQueue, 10, 1_000, size * 2.5)
         expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 6])
         expect((await store.outbox.lease(exportQueue, 10, 1_000, 1)).items).toHaveLength(1)
@@ -247,7 +247,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const letters = await store.outbox.deadLetters(10)
         expect(letters).toHaveLength(2)
         expect(letters[0]).toMatchObject({ ...exportQueue, instance, status: 400, error: 'bad attribute', attempt: 1 })
-        expect((await store.outbox.deadLetter(letters[0]!.id))?.chunk?.key).toEqual({ instance, pipelineId: 2 })
+        expect(chunkOf((await store.outbox.deadLetter(letters[0]!.id))!).key).toEqual({ instance, pipelineId: 2 })
         expect(await store.outbox.retryDead([letters[0]!.id])).toBe(1)
         expect(await store.outbox.dropDead('all')).toBe(1)
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)

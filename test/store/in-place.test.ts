@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, renameSync, rmSync, truncateSync } from 'node:
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { StoreGone } from '../../src/lib/fault.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 

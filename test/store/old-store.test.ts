@@ -6,8 +6,8 @@ import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { openFault } from '../../src/store/sqlite/faults.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
+import { openPostgres } from '../support/stores.ts'
+import { openSqlite, openSqliteShared } from '../support/stores.ts'
 import { newDatabase } from './new-database.ts'
 
 /** Some of its tables, with a pipeline that is still to be exported. */

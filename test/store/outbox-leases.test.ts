@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { exportQueue } from './exported-run.ts'
 import { fill } from './filled.ts'
-import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite, openSqliteShared } from '../support/stores.ts'
 import { t0 } from '../flow/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -57,27 +57,6 @@ it('a crash releases all leases: the next process leases the same entries at onc
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual(items)
 })
 
-it('counts the entries of crashed processes as repeated once, however many crashed', async () => {
-  const { token, items } = await store.outbox.lease(exportQueue, 4, minute)
-  const [delivered, later, unsent] = items.map(({ id }) => id)
-  await store.outbox.settle(token, [
-    { id: delivered!, as: 'delivered' },
-    { id: later!, as: 'later', forMs: 0, error: 'HTTP 503', counted: true },
-    { id: unsent!, as: 'unsent' },
-  ])
-  const next = async (limit: number): Promise<[number, number]> => {
-    await store.close()
-    store = open()
-    const lease = await store.outbox.lease(exportQueue, limit, minute)
-    const settled = lease.items.map(({ id }) => ({ id, as: 'unsent' as const }))
-    await store.outbox.settle(lease.token, settled)
-    return [lease.items.length, lease.repeated]
-  }
-  expect(await next(1)).toEqual([1, 0])
-  expect(await next(10)).toEqual([4, 1])
-  expect(await next(10)).toEqual([4, 0])
-})
-
 it('releases leases in rows, as a copy from PostgreSQL has them, at the start', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)
@@ -93,7 +72,7 @@ it('settles with the same lease once the store accepts writes again', async () =
       token,
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
     )
-  beside.exec(`CREATE TRIGGER refused BEFORE UPDATE ON outbox WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
+  beside.exec(`CREATE TRIGGER refused BEFORE DELETE ON outbox WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
   await expect(settle()).rejects.toThrow('cannot store this data: no')
   expect(pendingCount()).toBe(5)
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual([])

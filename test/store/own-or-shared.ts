@@ -1,5 +1,5 @@
 // A store of a test on SQLite: opened as its own, and once more beside itself as commands do it.
-import { openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqliteShared } from '../support/stores.ts'
 import { StoreTaken } from '../../src/store/sqlite/serve-lock.ts'
 import type { Store, StoreOptions } from '../../src/store/ports/store.ts'
 

@@ -8,7 +8,7 @@ import { takeKeys } from './taking-in-exercise.ts'
 import { postgresBenches } from './benches.ts'
 import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.ts'
 import { isFull } from '../e2e/load.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openPostgres } from '../support/stores.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { newDatabase } from './new-database.ts'
 

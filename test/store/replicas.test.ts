@@ -5,14 +5,14 @@ import { type Delivery, type TakeIn, type TakenIn } from '../../src/processing/t
 import { snapshotterWith, settlerOf, takeInOf } from '../flow/world.ts'
 import { type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openPostgres } from '../support/stores.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { newDatabase } from './new-database.ts'
-import { noteTry, watchTries } from '../../src/export/try-requests.ts'
-import { elapsed, systemClock } from '../../src/lib/clock.ts'
+import { messagesBy } from '../../src/export/messages.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -93,6 +93,7 @@ class Replica {
 
   constructor(store: Store) {
     this.store = store
+    store.outbox.encodeWith(messagesBy(() => chunk => encodeTraces([chunk], settings)))
     const log = silentLog()
     const { runs, outbox } = this.#pausing(store)
     const snapshotter = snapshotterWith({ rules, onSnapshot: () => this.exporter.wake() })
@@ -101,9 +102,8 @@ class Replica {
     this.settler = settlerOf(store, { runs, snapshotter, clock, log })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 20_000, compression: 'none' as const }
     this.exporter = createExporter({
-      ...{ outbox, tries: store.repositories.tryRequests, clock, log },
+      ...{ outbox, clock, log },
       destinations: [{ name: 'default', signals: { traces: endpoint } }],
-      encode: { traces: chunks => encodeTraces(chunks, settings) },
     })
   }
 
@@ -258,36 +258,5 @@ describe('replicas on one PostgreSQL database', () => {
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toSatisfy(lost => lost === cameTwice())
     expect(cameTwice()).toBeGreaterThan(0)
     expect(uniqueSpans()).toBe(3 * all.length)
-  })
-})
-
-describe('"Try now" on one replica', () => {
-  it("ends the pause of another replica's open circuit breaker, and pending exports are delivered", async () => {
-    const [asked, paused] = [await replica(), await replica()]
-    receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '3600' }, message: 'down' } })
-    await take(paused, [1])
-    paused.start()
-    const state = async (): Promise<string | undefined> => (await paused.exporter.status())[0]?.state
-    await expect.poll(state).toBe('open')
-    await expect.poll(async () => (await asked.store.outbox.queues())[0]?.putOff).toBe(1)
-    receiver.behave()
-    expect(await asked.exporter.tryNow()).toEqual({ due: 1, probes: 0 })
-    // It is the other that sends: the exporter of the one that was asked was never started.
-    await expect.poll(() => arrivals()).toEqual(new Map([[1, 1]]))
-    await expect.poll(state).toBe('closed')
-  })
-
-  it('has one effect, and none on a circuit breaker that opened later', async () => {
-    const { tryRequests } = (await replica()).store.repositories
-    const watch = watchTries(tryRequests, 'default', clock)
-    const before = elapsed(clock)
-    expect(await watch.isAsked(before)).toBe(false)
-    await noteTry(tryRequests, 'another')
-    expect(await watch.isAsked(before)).toBe(false)
-    await noteTry(tryRequests, 'default')
-    expect(await watch.isAsked(before - 1_000)).toBe(true)
-    expect(await watch.isAsked(before - 1_000)).toBe(false)
-    await noteTry(tryRequests, 'default')
-    expect(await watch.isAsked(elapsed(clock) + 60_000)).toBe(false)
   })
 })

@@ -7,8 +7,8 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { migrate as migratePostgres, postgresMigrations } from '../../src/store/postgres/migrate.ts'
 import { migrate as migrateSqlite, sqliteMigrations } from '../../src/store/sqlite/migrate.ts'
 import { newDatabase } from './new-database.ts'
-import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openPostgres } from '../support/stores.ts'
+import { openSqlite } from '../support/stores.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const options = { now: () => 1, maxSize: 2 ** 30 }

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
-import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite, openSqliteShared } from '../support/stores.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }

@@ -5,9 +5,8 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { event, instance, job, at, minute, rules, second, settlerOf } from '../flow/world.ts'
-import { deliver, pipelineIdOf } from '../support/of-run.ts'
+import { chunkOfRun, deliver, pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
-import { isEvent } from '../../src/model/event.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'traces' } as const
@@ -91,9 +90,9 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       here.move(rules.settle)
       await settlerOn().drain()
       const { items } = await store.outbox.lease(exportQueue, 100, minute)
-      const superseded = items.filter(({ chunk }) => !isEvent(chunk) && chunk.pipeline.superseded === true)
+      const superseded = items.map(chunkOfRun).filter(chunk => chunk.pipeline.superseded === true)
       expect(items).toHaveLength(due.length + 4)
-      expect(superseded.map(pipelineIdOf)).toEqual([6])
+      expect(superseded.map(chunk => chunk.key.pipelineId)).toEqual([6])
     })
 
     it('treats an error of all runs as an error of the store, and retries all of them', async () => {

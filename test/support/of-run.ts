@@ -1,15 +1,21 @@
 // Outbox entries as tests take them: delivered at once, and those of runs.
-import { isEvent } from '../../src/model/event.ts'
+import { isEvent, type AnyChunk } from '../../src/model/event.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ExportQueue, OutboxEntry } from '../../src/store/ports/outbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-export function chunkOfRun({ chunk }: Pick<OutboxEntry, 'chunk'>): Chunk {
+/** The chunk or event of an entry, in a store of `stores.ts`. */
+export function chunkOf({ body }: Pick<OutboxEntry, 'body'>): AnyChunk {
+  return JSON.parse(Buffer.from(body).toString()) as AnyChunk
+}
+
+export function chunkOfRun(entry: Pick<OutboxEntry, 'body'>): Chunk {
+  const chunk = chunkOf(entry)
   if (isEvent(chunk)) throw new Error('an event has no run')
   return chunk
 }
 
-export function pipelineIdOf(entry: Pick<OutboxEntry, 'chunk'>): number {
+export function pipelineIdOf(entry: Pick<OutboxEntry, 'body'>): number {
   return chunkOfRun(entry).key.pipelineId
 }
 

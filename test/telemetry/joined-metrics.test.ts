@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
 import { decodeMetrics, type ReceivedMetric } from '../support/otlp-metrics.ts'
-import { encodeMetrics } from '../../src/telemetry/encode.ts'
+import { encodeMetrics, joinMetrics } from '../../src/telemetry/encode.ts'
 import { createSeriesCap } from '../../src/telemetry/metrics/series-cap.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
@@ -60,7 +60,8 @@ describe('delta metrics of several pipelines in one request', () => {
       fc.property(fc.array(alike, { minLength: 1, maxLength: 6 }), chunks => {
         const cap = createSeriesCap(10)
         const apart = chunks.map(chunk => decodeMetrics(encodeMetrics([chunk], settings, cap)))
-        const together = decodeMetrics(encodeMetrics(chunks, settings, cap))
+        const requests = chunks.map(chunk => encodeMetrics([chunk], settings, cap))
+        const together = decodeMetrics(joinMetrics(requests))
         const points = together.flatMap(metric =>
           metric.points.map(point => `${seriesOf(metric, point.attributes)} ${point.nanos}`),
         )
@@ -86,7 +87,7 @@ describe('delta metrics of several pipelines in one request', () => {
         ...{ incomplete: false, failures: [], jobCount: 0 },
       },
     })
-    const found = decodeMetrics(encodeMetrics([chunk(1, 5), chunk(2, 9)], settings))
+    const found = decodeMetrics(joinMetrics([chunk(1, 5), chunk(2, 9)].map(one => encodeMetrics([one], settings))))
     const gauge = found.filter(({ name }) => name === 'pipeline.duration_seconds')
     expect(gauge.map(({ points }) => points.map(({ value }: { value?: unknown }) => value))).toEqual([[9]])
     const count = found.filter(({ name }) => name === 'pipeline.status_total')

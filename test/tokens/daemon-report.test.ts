@@ -7,7 +7,7 @@ import { createTokenReport } from '../../src/tokens/daemon-token-report.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
 import { until } from './loaded-daemon.ts'
 

@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../support/stores.ts'
 import { createHealth, type HealthOptions } from '../../src/web/health.ts'
 import { createListener } from '../../src/web/listener.ts'
 

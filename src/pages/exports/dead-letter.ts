@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { html, type Html } from '../layout/html.ts'
-import { isEvent } from '../../model/event.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { pipelineAddress } from '../pipelines/run-rows.ts'
 import { time } from '../layout/format.ts'
@@ -17,6 +16,7 @@ export const deadLetterShape = z.object({
   signal: z.string<Signal>(),
   instance: z.string(),
   pipelineId: z.number().optional(),
+  projectId: z.number().optional(),
   event: z.string().optional(),
   attempt: z.number(),
   chunk: z.number(),
@@ -29,27 +29,20 @@ export const deadLetterShape = z.object({
 
 export const deadLetterDetailShape = z.object({
   letter: deadLetterShape,
-  projectId: z.number().optional(),
   contents: z
     .array(z.object({ name: z.string(), attributes: z.record(z.string(), z.unknown()) }))
     .optional()
-    .describe('The spans, or the log record of an event. Absent: the stored data is damaged.'),
+    .describe('Its spans, log records or metrics, or the message. Absent: the stored data is damaged.'),
 })
-/** The project is that of its pipeline, if that is known. */
 type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
 
 /** Undefined if there is no such dead letter. */
 export async function deadLetterDetail(
-  { outbox, exported }: Pick<PagesSources, 'outbox' | 'exported'>,
+  { outbox, contentsOf }: Pick<PagesSources, 'outbox' | 'contentsOf'>,
   id: number,
 ): Promise<DeadLetterDetail | undefined> {
   const found = await outbox.deadLetter(id)
-  if (found === undefined) return undefined
-  const { letter, chunk } = found
-  if (chunk === undefined) return { letter }
-  if (isEvent(chunk)) return { letter, contents: [{ name: chunk.event.body, attributes: chunk.event.attributes }] }
-  const contents = exported([chunk]).map(({ name, attributes }) => ({ name, attributes }))
-  return { letter, projectId: chunk.project.id, contents }
+  return found && { letter: found.letter, contents: contentsOf(found.letter.signal, found.body) }
 }
 
 /** How many spans or records are shown in full; of the others only the names. */
@@ -62,7 +55,8 @@ export async function deadLetterPage(
 ): Promise<Page | undefined> {
   const found = await deadLetterDetail(parts, id)
   if (found === undefined) return undefined
-  const { letter, projectId, contents } = found
+  const { letter, contents } = found
+  const { projectId } = letter
   return {
     title: `Dead letter ${id}`,
     content: html`

@@ -186,41 +186,25 @@ function exportSummary({ exports }: PipelineDetail): Content {
 }
 
 function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: number): Content {
-  if (exports.length === 0) {
-    const until = pipeline.waitsUntil
-    if (attempts.length > 0) return empty('No destination receives this pipeline.')
-    return empty(
-      until === undefined
-        ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
-        : html`The pipeline has ended; missing details are awaited until ${second(until)} at the latest.`,
-    )
-  }
-  const [delivered, others] = [exports.filter(isDelivered), exports.filter(one => !isDelivered(one))]
-  return html`${others.length > 0 && exportRows('Exports', others, now)}
-  ${
-    delivered.length > 0 &&
-    html`<details id="delivered">
-      <summary>${counted(delivered.length, 'export')} delivered</summary>
-      ${exportRows('Delivered exports', delivered, now)}
-    </details>`
-  }`
+  if (exports.length > 0) return exportRows(exports, now)
+  const until = pipeline.waitsUntil
+  if (attempts.length > 0) return empty('Nothing of it is pending.')
+  return empty(
+    until === undefined
+      ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
+      : html`The pipeline has ended; missing details are awaited until ${second(until)} at the latest.`,
+  )
 }
 
-const isDelivered = ({ state }: PipelineDetail['exports'][number]): boolean => state === 'delivered'
-
-/** `label`: unique on its page. */
-function exportRows(label: string, exports: PipelineDetail['exports'], now: number): Content {
+function exportRows(exports: PipelineDetail['exports'], now: number): Content {
   const rows = exports.map(one => [
-    badge(
-      one.state === 'dead' ? 'dead' : one.state,
-      { pending: 'pending', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
-    ),
+    badge(one.state, one.state === 'dead' ? 'refused' : one.state),
     html`${one.signal} <span class="dim">${one.destination}</span>`,
     html`${one.attempt}${one.chunk > 1 && html`<span class="dim">, chunk ${one.chunk}</span>`}`,
     time(one.settledAt ?? one.pendingSince, now),
     one.error ?? '',
   ])
-  return table(label, ['State', 'Signal', 'Attempt', 'Since', 'Last error'], rows)
+  return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'Last error'], rows)
 }
 
 const sourceWords: Readonly<Record<string, string>> = {

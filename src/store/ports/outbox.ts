@@ -1,30 +1,43 @@
-// The outbox: pending exports. One entry per chunk, signal and destination is leased, sent, and settled by the verdict.
+// The outbox: pending exports. A message is the bytes of one chunk or event for one signal, encoded in the transaction that takes it, once for all
+// destinations. One entry per message and destination is leased, sent, and settled by the verdict; with its last entry a message is deleted.
 import type { AnyChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Scope } from './scope.ts'
 import type { Signal } from './runs.ts'
+import type { Subject } from '../../model/route.ts'
 
 export interface ExportQueue {
   readonly destination: string
   readonly signal: Signal
 }
 
-export interface OutboxEntry {
-  readonly id: number
-  readonly chunk: AnyChunk
-  /** How often it was sent without success. */
-  readonly tries: number
-  readonly pendingSince: Millis
+/** Compressed bytes, as they stay until they are sent. */
+export interface EncodedMessage {
+  readonly signal: Signal
+  readonly body: Uint8Array
+  readonly destinations: readonly string[]
 }
 
-/** A pending entry whose stored chunk is damaged: it can never be sent. */
-export type DamagedItem = Pick<OutboxEntry, 'id'>
+/** The messages of a chunk for its queues; queues for which it has nothing are in none. Pure. */
+export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
+
+export interface OutboxEntry {
+  readonly id: number
+  /** How often it was sent without success for a reason that may be its own. */
+  readonly tries: number
+  readonly pendingSince: Millis
+  readonly body: Uint8Array
+  readonly subject: Subject
+  readonly pipelineId?: number | undefined
+  /** Of an event. */
+  readonly key?: string | undefined
+  /** When the delivery was received that made it due. */
+  readonly observedAt?: Millis | undefined
+}
 
 export interface OutboxLease {
   readonly token: string
   readonly items: readonly OutboxEntry[]
-  /** Also leased, to be settled as rejected. */
-  readonly damaged: readonly DamagedItem[]
   /** How many of `items` were leased before and not settled, because that process crashed or was too late: they may have been sent already. */
   readonly repeated: number
 }
@@ -51,6 +64,7 @@ export interface DeadLetter extends ExportQueue {
   readonly instance: string
   /** Undefined for an event. */
   readonly pipelineId?: number | undefined
+  readonly projectId?: number | undefined
   /** The kind of event, if it is one. */
   readonly event?: string | undefined
   readonly attempt: number
@@ -73,8 +87,10 @@ export interface ExportQueueState extends ExportQueue {
 }
 
 export interface Outbox extends DeadLetters {
+  /** How chunks are encoded from now on. To be called before anything with queues is taken in, and again when the configuration changes. */
+  encodeWith(encode: EncodeMessages): void
   /**
-   * Leases due items, and at most one beyond `maxBytes` of stored chunks. If there are more than `limit`, half are the oldest and half
+   * Leases due items, and at most one beyond `maxBytes` of stored bodies. If there are more than `limit`, half are the oldest and half
    * the newest, so that a backlog does not delay what is new.
    */
   lease(queue: ExportQueue, limit: number, leaseMs: number, maxBytes?: number): Promise<OutboxLease>
@@ -97,8 +113,8 @@ export interface Outbox extends DeadLetters {
 export interface DeadLetters {
   /** The newest first. */
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
-  /** The chunk is undefined if it is damaged. */
-  deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: AnyChunk | undefined } | undefined>
+  /** `body`: as it was stored. */
+  deadLetter(id: number): Promise<{ letter: DeadLetter; body: Uint8Array } | undefined>
   /** Makes dead letters pending again; returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
   /** Deletes dead letters for good; returns how many. */

@@ -18,13 +18,13 @@ export interface RunsPruned {
 
 export interface Pruning {
   /**
-   * Checks the next `limit` runs that are not due and last changed before `before`. Those with nothing pending and nothing sent since
-   * then are deleted with their jobs, chunks and outbox entries; a tombstone remembers what was sent.
+   * Checks the next `limit` runs that are not due and last changed before `before`. Those without a snapshot since then are deleted with
+   * their jobs and chunks; a tombstone remembers what was sent. What is pending of them stays.
    */
   runs(before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned>
   /** Tombstones of runs pruned before `before`. Returns how many, like the following methods. */
   tombstones(before: Millis, limit: number): Promise<number>
-  /** Events stored before `before` with nothing pending and nothing sent since then. */
+  /** Events stored before `before`. What is pending of them stays. */
   events(before: Millis, limit: number): Promise<number>
   /** Those refused before `before`. */
   deadLetters(before: Millis, limit: number): Promise<number>

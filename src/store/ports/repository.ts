@@ -93,8 +93,6 @@ export function repositoriesOf(make: MakeRepository) {
     sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
     /** Written by the pages; a single document. Signs forms of people who have no session, so that each replica accepts the forms of the others. */
     formKeys: make('form-key', z.object({ key: z.string() }), []),
-    /** Written by "Try now": when an operator last asked to retry at once. Replicas with an open circuit breaker read it. */
-    tryRequests: make('try-now', z.object({ destination: z.string(), at: z.number() }), ['destination']),
     /** Written when a daemon starts to send: the endpoint that what is pending for a destination and signal is meant for. */
     exportEndpoints: make('export/endpoint', exportEndpoint, ['destination', 'signal']),
     /** Written by the metric flush; a single document. */

@@ -82,11 +82,11 @@ export interface ExportState {
   readonly chunk: number
   readonly signal: Signal
   readonly destination: string
-  readonly state: 'pending' | 'delivered' | 'dead' | 'dropped'
+  readonly state: 'pending' | 'dead'
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
-  /** The backend's last answer, of a pending or dead one. */
+  /** The backend's last answer. */
   readonly error?: string | undefined
 }
 
@@ -146,7 +146,7 @@ export interface Views {
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
   /** The tests of one job, in the order in which they were read; from the newest `limit` chunks. */
   tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
-  /** Its outbox entries, in order. */
+  /** What of it is pending or was refused, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   /** Audit events, the newest first. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>

@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { faultOf, schemaFault } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
+import { createEncoder, type Encoder } from '../sql/encoder.ts'
 import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
 import { Again } from '../sql/steps.ts'
 import { migrate } from './migrate.ts'
@@ -15,9 +16,10 @@ export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<Row[]>
   readonly damaged: DamagedRows
   readonly log: Log | undefined
+  readonly encode: Encoder['encode']
 }
 
-export interface Database extends Session {
+export interface Database extends Session, Encoder {
   /** Runs `work` again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
   /** A query that may be slow: the server also cancels it after the timeout. */
@@ -75,7 +77,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
   pool.on('error', ignore)
   const database = connect(
-    { pool, options, damaged: createDamagedRows(options.log), followed: followedClock() },
+    { pool, options, damaged: createDamagedRows(options.log), followed: followedClock(), encoder: createEncoder() },
     timeoutMs,
   )
   try {
@@ -111,10 +113,11 @@ interface Shared {
   readonly options: DatabaseOptions
   readonly damaged: DamagedRows
   readonly followed: FollowedClock
+  readonly encoder: Encoder
 }
 
 function connect(shared: Shared, timeoutMs: number): Database {
-  const { pool, options, damaged, followed } = shared
+  const { pool, options, damaged, followed, encoder } = shared
   const readClock = async (): Promise<number> => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {})
   const query: Session['query'] = async (text, values = []) => {
     try {
@@ -137,6 +140,7 @@ function connect(shared: Shared, timeoutMs: number): Database {
     query,
     damaged,
     log: options.log,
+    ...encoder,
     transaction: async work => repeatedly(async () => once(shared, work, timeoutMs)),
     ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, timeoutMs)),
     now: async () => followed.follow(await readClock()),
@@ -181,7 +185,7 @@ async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 async function once<T>(
-  { pool, options, damaged, followed }: Shared,
+  { pool, options, damaged, followed, encoder: { encode } }: Shared,
   work: (session: Session, now: number) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
@@ -201,7 +205,7 @@ async function once<T>(
       broken = error as Error
       throw faultOf(error)
     })
-    const result = await work({ query, damaged, log: options.log }, followed.follow(options.now?.() ?? now))
+    const result = await work({ query, damaged, log: options.log, encode }, followed.follow(options.now?.() ?? now))
     await query('COMMIT')
     return result
   } catch (error) {

@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
-import { chunkOf, deadLetters, entryOf, selectQueues, settledValues } from '../sql/outbox.ts'
-import { each, forRows } from '../sql/steps.ts'
+import { deadLetters, entryColumns, entryOf, selectQueues, settle } from '../sql/outbox.ts'
 import { placed, postgresStatements } from './statements.ts'
 import { number, type Row } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
-import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue } from '../ports/outbox.ts'
+import type { OutboxLease, Outbox, ExportQueue } from '../ports/outbox.ts'
 
 export function postgresOutbox(db: Database): Outbox {
   const sql = postgresStatements(db)
   return {
+    encodeWith: db.encodeWith,
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       return {
@@ -23,10 +23,9 @@ export function postgresOutbox(db: Database): Outbox {
     },
     settle: async (token, settlements) => {
       if (settlements.length === 0) return { lost: 0, at: await db.now() }
-      return sql.transaction(function* ({ now }) {
-        const values = settlements.map(one => [...settledValues(one, now), token])
-        const settled = yield each(settleEntries, values)
-        return { lost: settlements.length - settled.length, at: now }
+      return sql.transaction(function* (within) {
+        const settled = yield* settle(settlements, token, within)
+        return { lost: settlements.length - settled, at: within.now }
       })
     },
     dueIn: async queue => {
@@ -57,7 +56,7 @@ async function lease(
 ): Promise<Omit<OutboxLease, 'token'>> {
   const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
-      `SELECT e.id, octet_length(c.content) AS size, e.lease IS NOT NULL AS is_again FROM outbox e JOIN chunks c ON c.id = e.chunk_id
+      `SELECT e.id, octet_length(m.body) AS size, e.lease IS NOT NULL AS is_again FROM outbox e JOIN messages m ON m.id = e.message_id
        WHERE e.state = 'pending' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
        ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
       [queue.destination, queue.signal, now, limit],
@@ -74,22 +73,15 @@ async function lease(
     bytes += sizes.get(id) ?? 0
     chosen.push(id)
   }
-  if (chosen.length === 0) return { items: [], damaged: [], repeated: 0 }
+  if (chosen.length === 0) return { items: [], repeated: 0 }
   // A lease is a due time in the future, so that it expires if the replica dies.
   const rows = await session.query(
-    `UPDATE outbox e SET lease = $1, due_at = $2::bigint FROM chunks c
-     WHERE e.id = ANY ($3::bigint[]) AND c.id = e.chunk_id RETURNING e.id, e.tries, e.pending_since, c.content`,
+    `UPDATE outbox o SET lease = $1, due_at = $2::bigint FROM messages m
+     WHERE o.id = ANY ($3::bigint[]) AND m.id = o.message_id RETURNING o.id, o.tries, o.pending_since, ${entryColumns}`,
     [token, now + leaseMs, chosen],
   )
-  const items: OutboxEntry[] = []
-  const damaged: DamagedItem[] = []
-  for (const row of rows) {
-    const id = idOf(row)
-    const chunk = chunkOf(session.damaged, id, row.content)
-    if (chunk === undefined) damaged.push({ id })
-    else items.push({ id, chunk, ...entryOf(row) })
-  }
-  return { items, damaged, repeated: items.filter(({ id }) => again.has(id)).length }
+  const items = rows.map(entryOf)
+  return { items, repeated: items.filter(({ id }) => again.has(id)).length }
 }
 
 /** Waits for a replica that leases at the same time: if its rows were skipped, what comes after them would seem to be first. */
@@ -100,14 +92,3 @@ async function dueHeads(session: Session, now: number, queue: ExportQueue, limit
     .slice(0, limit)
     .map(({ row }) => row)
 }
-
-/** Entries whose lease was lost stay as they are. */
-const settleEntries = forRows(
-  ['text', 'bigint', 'text', 'int', 'int', 'bigint', 'bigint', 'text'],
-  ({ rows }) => `
-  UPDATE outbox e SET
-    state = s.state, lease = NULL, due_at = coalesce(s.due_at, e.due_at), error = s.error, tries = e.tries + s.tries,
-    answer_status = s.status, settled_at = s.settled_at
-  FROM (${rows}) AS s (state, due_at, error, tries, status, settled_at, id, lease)
-  WHERE e.id = s.id AND e.lease = s.lease AND e.state = 'pending' RETURNING e.id`,
-)

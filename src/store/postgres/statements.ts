@@ -49,8 +49,8 @@ async function executeConcurrently(session: Session, all: readonly Steps<void>[]
   }
 }
 
-export function withinOf({ damaged, log }: Session, now: number): Within {
-  return { now, damaged, log, isShared: true }
+export function withinOf({ damaged, log, encode }: Session, now: number): Within {
+  return { now, damaged, log, encode, isShared: true }
 }
 
 /** One array for each column of the rows, as every statement is a round trip. */

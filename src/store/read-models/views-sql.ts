@@ -197,9 +197,9 @@ export function viewsOn({
     tests: async (key, limit, jobId) => (await insides(key, '"tests":{', { limit, jobId, order: 'DESC' })).toReversed(),
     outboxOf: async key => {
       const rows = await ask(
-        `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, c.attempt, c.number
-         FROM runs r JOIN chunks c ON c.run_id = r.id JOIN outbox e ON e.chunk_id = c.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND {visible r} ORDER BY c.attempt, c.number, e.destination, e.signal`,
+        `SELECT o.id, o.signal, o.destination, o.state, o.pending_since, o.settled_at, o.tries, o.error, m.attempt, m.number
+         FROM messages m JOIN outbox o ON o.message_id = m.id
+         WHERE m.pipeline_id = ?2 AND m.instance = ?1 AND {visible m} ORDER BY m.attempt, m.number, o.destination, o.signal`,
         [key.instance, key.pipelineId],
       )
       // The backend's answer is about a batch of several projects.
@@ -272,7 +272,7 @@ const exportOf: (row: Row) => ExportState = record({
   chunk: number('number'),
   signal: word('signal', signals),
   destination: text('destination'),
-  state: word('state', ['pending', 'delivered', 'dead', 'dropped']),
+  state: word('state', ['pending', 'dead']),
   pendingSince: number('pending_since'),
   settledAt: optional(number, 'settled_at'),
   tries: number('tries'),

@@ -86,12 +86,11 @@ function name(given: string | undefined): string | null {
 
 /** Events that wait for the span of a job get it here; returns them. */
 export function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<WrittenEvent[]> {
-  const { now, damaged } = within
   yield* writeReported(deploymentTable, reported, within)
   const joined: WrittenEvent[] = []
   for (const { report } of reported) {
     const { job, instance } = report
-    if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, now, damaged)))
+    if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, within)))
   }
   return joined
 }

@@ -3,26 +3,27 @@ import { number, record, text } from './columns.ts'
 import { isAgain, timeAfter, type ReportedState } from '../../model/event-order.ts'
 import { shownAs } from '../../model/shown-event.ts'
 import type { EventChunk } from '../../model/event.ts'
-import type { Millis } from '../../model/instant.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import { groupPathOf } from './owners.ts'
 import { jobSpanOf, type WrittenEvent } from './waiting-events.ts'
-import type { DamagedRows } from './stored-json.ts'
+import { writeMessages } from './messages.ts'
 import type { Steps, Within } from './steps.ts'
 
 /** Events without a key of their own are told apart by the order in which they are taken in, under a lock on their object. */
-export function* writeEvent(received: ReceivedEvent, { now, damaged }: Within): Steps<readonly WrittenEvent[]> {
-  const { event, chunk, to, waits } = received
-  if (event.key === undefined) return yield* writeState(received, { now, damaged })
+export function* writeEvent(received: ReceivedEvent, within: Within): Steps<readonly WrittenEvent[]> {
+  const { event, chunk } = received
+  if (event.key === undefined) return yield* writeState(received, within)
   const known = yield ['SELECT 1 AS known FROM events WHERE key = ?1', [event.key]]
-  return known.length > 0 ? [] : [yield* insert(chunk, event.key, { to, waits, damaged }, now)]
+  return known.length > 0 ? [] : [yield* insert(chunk, event.key, received, within)]
 }
 
 /** An object has one row: the state that was reported last, with its event. */
 function* writeState(
-  { event: { object, content }, chunk, to, waits }: ReceivedEvent,
-  { now, damaged }: Pick<Within, 'now' | 'damaged'>,
+  received: ReceivedEvent,
+  within: Within,
 ): Steps<readonly WrittenEvent[]> {
+  const { event, chunk } = received
+  const { object, content } = event
   const [before] = (yield [selectState, [object]]).map(state)
   const own: ReportedState = { content, receivedAt: chunk.observedAt }
   if (isAgain(before, own)) {
@@ -32,16 +33,18 @@ function* writeState(
   const happenedAt = timeAfter(before?.happenedAt, chunk.at)
   const number = (before?.number ?? 0) + 1
   const key = `${object} ${number} ${own.receivedAt}`
-  const written = yield* insert({ ...chunk, at: happenedAt }, key, { to, waits, damaged }, now)
+  const written = yield* insert({ ...chunk, at: happenedAt }, key, received, within)
   yield [upsertState, [object, number, content, own.receivedAt, written.id]]
   return [written]
 }
 
-interface Sending extends Pick<ReceivedEvent, 'to' | 'waits'> {
-  readonly damaged: DamagedRows
-}
-
-function* insert(received: EventChunk, key: string, { to, waits, damaged }: Sending, now: Millis): Steps<WrittenEvent> {
+function* insert(
+  received: EventChunk,
+  key: string,
+  { to, waits }: Pick<ReceivedEvent, 'to' | 'waits'>,
+  within: Within,
+): Steps<WrittenEvent> {
+  const { now, damaged } = within
   const { instance } = received.key
   const job = waits && (yield* jobSpanOf(instance, waits.jobId, damaged))
   const chunk = job === undefined ? received : { ...received, job }
@@ -62,13 +65,7 @@ function* insert(received: EventChunk, key: string, { to, waits, damaged }: Send
       ...[Math.round(at), now, waitsFor, groupPathOf(chunk)],
     ],
   ]
-  for (const { signal, destination } of to) {
-    yield [
-      `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
-       VALUES (?1, ?2, ?3, 'pending', ?4, ?5)`,
-      [id, signal, destination, now, dueAt],
-    ]
-  }
+  yield* writeMessages([{ chunk, to, key, dueAt }], within)
   return { id, chunk, size: content.length }
 }
 

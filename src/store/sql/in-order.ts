@@ -8,7 +8,8 @@ const maxHeads = 500
 
 /** Values: the destination and the signal. Messages are small, so their sizes limit no lease. */
 export const selectInOrder = `
-  SELECT o.id, o.due_at, e.key, o.lease IS NOT NULL AS is_again, 0 AS size FROM outbox o JOIN events e ON e.chunk_id = o.chunk_id
+  SELECT o.id, o.due_at, m.event_key AS key, o.lease IS NOT NULL AS is_again, 0 AS size
+  FROM outbox o JOIN messages m ON m.id = o.message_id
   WHERE o.state = 'pending' AND o.destination = ?1 AND o.signal = ?2 ORDER BY o.id LIMIT ${maxHeads}`
 
 export interface Head {

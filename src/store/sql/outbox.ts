@@ -1,14 +1,21 @@
 // The SQL of the outbox that both databases share: settling, queues and dead letters.
-import { number, optional, record, text, word, type Row } from './columns.ts'
+import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
 import { signals } from '../ports/runs.ts'
 import { maxPutOff } from './too-far-ahead.ts'
 import { everything, textWithin, type Scope } from '../ports/scope.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { readings } from './reading.ts'
 import { plainText } from './plain-text.ts'
-import { storedAny, type DamagedRows } from './stored-json.ts'
-import type { AnyChunk } from '../../model/event.ts'
-import type { DeadLetter, DeadLetters, ExportQueueState, Outbox, Settlement } from '../ports/outbox.ts'
+import { deleteUnused } from './messages.ts'
+import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
+import type {
+  DeadLetter,
+  DeadLetters,
+  ExportQueueState,
+  Outbox,
+  OutboxEntry,
+  Settlement,
+} from '../ports/outbox.ts'
 
 /** `countQueues`: as `selectQueues` returns them. */
 export function deadLetters(
@@ -41,22 +48,29 @@ export function deadLetters(
       const found = letterOf(row)
       return { ...found, error: textWithin(scope, found.error) }
     }
-    const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
-      if (ids.length === 0) return 0
-      forget()
-      const which = ids === 'all' ? '' : `AND o.id IN (${places(ids, 1)})`
+    const chosen = async (ids: readonly number[] | 'all', before: readonly Value[]): Promise<[string, Value[]]> => {
+      const which = ids === 'all' ? '' : `AND o.id IN (${places(ids, before.length)})`
       const dead = `SELECT o.id ${fromDead} ${which}` as const
-      const values: Value[] = [await sql.now(), ...(ids === 'all' ? [] : ids)]
-      return sql.change(...(await scoped(`UPDATE outbox SET ${set} WHERE state = 'dead' AND id IN (${dead})`, values)))
+      return scoped(dead, [...before, ...(ids === 'all' ? [] : ids)])
     }
     return {
       deadLetters: async limit => (await ask(`${selectDead} ORDER BY o.id DESC LIMIT ?1`, [limit])).map(letter),
       deadLetter: async id => {
         const [row] = await ask(`${selectDead} AND o.id = ?1`, [id])
-        return row && { letter: letter(row), chunk: chunkOf(sql.damaged, id, row.content) }
+        return row && { letter: letter(row), body: bodyOf(row) }
       },
-      retryDead: async ids => change(`state = 'pending', due_at = ?1, lease = NULL, tries = 0, settled_at = NULL`, ids),
-      dropDead: async ids => change(`state = 'dropped', settled_at = ?1`, ids),
+      retryDead: async ids => {
+        if (ids.length === 0) return 0
+        forget()
+        const [dead, values] = await chosen(ids, [await sql.now()])
+        return sql.change(`UPDATE outbox SET ${retried} WHERE id IN (${dead})`, values)
+      },
+      dropDead: async ids => {
+        if (ids.length === 0) return 0
+        forget()
+        const [dead, values] = await chosen(ids, [])
+        return sql.transaction(within => drop([dead, values], within))
+      },
     }
   }
   return {
@@ -95,16 +109,26 @@ const move = (skipLocked: string): string => `
   UPDATE outbox SET destination = ?3 WHERE id IN
     (SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 LIMIT ?4 ${skipLocked})`
 
+/** Deletes the chosen entries, and messages of which none is left. Returns how many entries. */
+export function* drop([ids, values]: readonly [string, readonly StepValue[]], within: Within): Steps<number> {
+  const rows = yield [`DELETE FROM outbox WHERE id IN (${ids}) RETURNING message_id`, values]
+  yield* deleteUnused(rows.map(messageOf), within)
+  return rows.length
+}
+
+const messageOf = number('message_id')
+const bodyOf = bytes('body')
+/** `?1`: now. */
+const retried = `state = 'pending', due_at = ?1, lease = NULL, tries = 0, settled_at = NULL`
+
 /** A condition may follow with AND. */
 const fromDead = `
-  FROM outbox o JOIN chunks c ON c.id = o.chunk_id
-    LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN events e ON e.chunk_id = c.id
-  WHERE o.state = 'dead' AND ({visible r} OR {visible event e})` as const
+  FROM outbox o JOIN messages m ON m.id = o.message_id WHERE o.state = 'dead' AND {visible event m}` as const
 
-/** With the chunk's content. */
+/** With the message. */
 const selectDead = `
   SELECT o.id, o.destination, o.signal, o.answer_status, o.error, o.tries, o.pending_since, o.settled_at,
-         coalesce(r.instance, e.instance) AS instance, r.pipeline_id, e.kind AS event, c.attempt, c.number, c.content
+         m.instance, m.pipeline_id, m.project_id, m.kind, m.attempt, m.number, m.body
   ${fromDead}` as const
 
 const letterOf = record({
@@ -113,7 +137,8 @@ const letterOf = record({
   signal: word('signal', signals),
   instance: text('instance'),
   pipelineId: optional(number, 'pipeline_id'),
-  event: optional(text, 'event'),
+  projectId: optional(number, 'project_id'),
+  event: optional(text, 'kind'),
   attempt: number('attempt'),
   chunk: number('number'),
   status: number('answer_status'),
@@ -123,7 +148,7 @@ const letterOf = record({
   settledAt: number('settled_at'),
 })
 
-/** Reads pending and dead entries from indexes only, except the row of the oldest of each queue; never the delivered ones. */
+/** Reads pending and dead entries from indexes only, except the row of the oldest of each queue. */
 export const selectQueues = `
   SELECT destination, signal, pending, (SELECT o.pending_since FROM outbox o WHERE o.id = queues.first) AS oldest, dead, error, put_off
   FROM (
@@ -151,26 +176,81 @@ const queue = record({
   putOff: number('put_off'),
 })
 
-/** A leased entry without its chunk. */
-export const entryOf = record({ tries: number('tries'), pendingSince: number('pending_since') })
+/** What a leased entry has of its message. */
+export const entryColumns = `m.body, m.instance, m.project_id, m.project, m.group_path, m.pipeline_id, m.event_key, m.observed_at`
 
-/** The chunk of an outbox entry; undefined if it is damaged. */
-export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): AnyChunk | undefined {
-  return damaged.orNothing({ export: entry }, 'it cannot be sent and is now a dead letter', () => storedAny(content))
+const entry = record({
+  id: number('id'),
+  tries: number('tries'),
+  pendingSince: number('pending_since'),
+  body: bodyOf,
+  instance: text('instance'),
+  projectId: optional(number, 'project_id'),
+  project: optional(text, 'project'),
+  group: text('group_path'),
+  pipelineId: optional(number, 'pipeline_id'),
+  key: optional(text, 'event_key'),
+  observedAt: optional(number, 'observed_at'),
+})
+
+export function entryOf(row: Row): OutboxEntry {
+  const { instance, projectId, project, group, ...rest } = entry(row)
+  const path = project ?? (group === '' ? undefined : group)
+  return { ...rest, subject: { instance, path, projectId } }
 }
 
-/** The new state, due time (null: as before), error, number of further tries, answer status and time of settlement; then the entry's id. */
-export function settledValues(one: Settlement, now: number): Value[] {
-  switch (one.as) {
-    case 'delivered':
-      return ['delivered', null, null, 0, null, now, one.id]
-    case 'later': {
-      const dueAt = now + Math.min(maxPutOff, one.forMs)
-      return ['pending', dueAt, plainText(one.error), one.counted ? 1 : 0, null, null, one.id]
-    }
-    case 'unsent':
-      return ['pending', now, null, 0, null, null, one.id]
-    case 'rejected':
-      return ['dead', null, plainText(one.error), 0, one.status, now, one.id]
-  }
+/** Settles entries, and deletes messages of which none is left. Returns how many of the entries were still the caller's. */
+export function* settle(settlements: readonly Settlement[], token: string, within: Within): Steps<number> {
+  const { now } = within
+  const of = <As extends Settlement['as']>(as: As): Extract<Settlement, { as: As }>[] =>
+    settlements.filter((one): one is Extract<Settlement, { as: As }> => one.as === as)
+  const delivered = yield each(
+    deleteEntries,
+    of('delivered').map(({ id }) => [id, token]),
+  )
+  yield* deleteUnused(delivered.map(messageOf), within)
+  const later = yield each(
+    putOff,
+    of('later').map(({ id, forMs, error, counted }) => {
+      const dueAt = now + Math.min(maxPutOff, forMs)
+      return [id, token, dueAt, plainText(error), counted ? 1 : 0]
+    }),
+  )
+  const unsent = yield each(
+    putBack,
+    of('unsent').map(({ id }) => [id, token, now]),
+  )
+  const rejected = yield each(
+    reject,
+    of('rejected').map(({ id, status, error }) => [id, token, now, plainText(error), status]),
+  )
+  return delivered.length + later.length + unsent.length + rejected.length
 }
+
+/** On PostgreSQL only entries that are leased with the token; on SQLite leases are in memory, and the caller has looked. */
+const own = `outbox.id = s.id AND outbox.lease = s.token AND state = 'pending'`
+const ofOne = `id = ?1 AND (?2 IS NOT NULL) AND state = 'pending'`
+
+const deleteEntries = forRows(
+  ['bigint', 'text'],
+  ({ rows }) => `DELETE FROM outbox USING (${rows}) AS s (id, token) WHERE ${own} RETURNING outbox.message_id`,
+  `DELETE FROM outbox WHERE ${ofOne} RETURNING message_id`,
+)
+const putOff = forRows(
+  ['bigint', 'text', 'bigint', 'text', 'int'],
+  ({ rows }) => `UPDATE outbox SET lease = NULL, due_at = s.due_at, error = s.error, tries = outbox.tries + s.tries
+    FROM (${rows}) AS s (id, token, due_at, error, tries) WHERE ${own} RETURNING outbox.id`,
+  `UPDATE outbox SET due_at = ?3, error = ?4, tries = tries + ?5 WHERE ${ofOne} RETURNING id`,
+)
+const putBack = forRows(
+  ['bigint', 'text', 'bigint'],
+  ({ rows }) => `UPDATE outbox SET lease = NULL, due_at = s.due_at FROM (${rows}) AS s (id, token, due_at) WHERE ${own} RETURNING outbox.id`,
+  // Its row is unchanged.
+  `SELECT id FROM outbox WHERE ${ofOne} AND ?3 IS NOT NULL`,
+)
+const reject = forRows(
+  ['bigint', 'text', 'bigint', 'text', 'int'],
+  ({ rows }) => `UPDATE outbox SET state = 'dead', lease = NULL, settled_at = s.at, error = s.error, answer_status = s.status
+    FROM (${rows}) AS s (id, token, at, error, status) WHERE ${own} RETURNING outbox.id`,
+  `UPDATE outbox SET state = 'dead', settled_at = ?3, error = ?4, answer_status = ?5 WHERE ${ofOne} RETURNING id`,
+)

@@ -1,4 +1,5 @@
 // Pruning, for both databases: small transactions.
+import { drop } from './outbox.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
 import { insertTombstones, tombstoneValues } from './tombstone-text.ts'
 import { loadJobs, type Recall } from './run-jobs.ts'
@@ -9,13 +10,9 @@ import type { Millis } from '../../model/instant.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
 
-/** Rows of `events`, `event_states` and `outbox` are deleted with their chunk. */
+/** Rows of `events` and `event_states` are deleted with their chunk. Messages of them stay until they are sent. */
 export const pruneEvents = `
-  DELETE FROM chunks WHERE id IN
-    (SELECT e.chunk_id FROM events e WHERE e.taken_at < ?1 AND NOT EXISTS
-       (SELECT 1 FROM outbox o WHERE o.chunk_id = e.chunk_id
-        AND (o.state IN ('pending', 'dead') OR o.settled_at BETWEEN ?1 AND ?3))
-     ORDER BY e.taken_at LIMIT ?2)`
+  DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)`
 
 export function pruneStatements(
   sql: Statements,
@@ -27,19 +24,27 @@ export function pruneStatements(
            (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < ?1 ORDER BY pruned_at LIMIT ?2)`,
         [before, limit],
       ),
-    events: async (before, limit) => sql.change(pruneEvents, [before, limit, await sql.now()]),
+    events: async (before, limit) => sql.change(pruneEvents, [before, limit]),
     deadLetters: async (before, limit) =>
-      sql.change(
-        `UPDATE outbox SET state = 'dropped' WHERE id IN
-           (SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2)`,
-        [before, limit],
+      sql.transaction(within =>
+        drop(
+          [
+            `SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2`,
+            [before, limit],
+          ],
+          within,
+        ),
       ),
     unserved: async ({ destination, signal }, before, limit) =>
-      sql.change(
-        `UPDATE outbox SET state = 'dropped', lease = NULL, settled_at = pending_since WHERE id IN
-           (SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
-            LIMIT ?4 ${sql.skipLocked})`,
-        [destination, signal, before, limit],
+      sql.transaction(within =>
+        drop(
+          [
+            `SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
+             LIMIT ?4 ${sql.skipLocked}`,
+            [destination, signal, before, limit],
+          ],
+          within,
+        ),
       ),
     quarantinedDeliveries: async (before, limit) =>
       sql.change(
@@ -113,16 +118,12 @@ const lockAtRest = forRows(
   SELECT runs.* FROM runs JOIN (WITH w (id, before) AS (${rows}) SELECT * FROM w) AS w ON w.id = runs.id
   WHERE due_at IS NULL AND changed_at < w.before ORDER BY runs.id ${forUpdate && `${forUpdate} OF runs SKIP LOCKED`}`,
 )
-/**
- * Runs with a chunk that keeps them from being pruned: the snapshot was taken or an entry settled since `since`, so that pages still show it; or an entry is
- * pending or a dead letter.
- */
+/** Runs of which a snapshot was taken since `since`, so that pages still show them. What is pending of a run does not need it. */
 const selectBusy = forRows(
   ['bigint', 'bigint', 'bigint'],
   ({ rows }) => `
   WITH w (id, since, until) AS (${rows})
-  SELECT DISTINCT c.run_id FROM w JOIN chunks c ON c.run_id = w.id LEFT JOIN outbox e ON e.chunk_id = c.id
-  WHERE c.snapshot_at BETWEEN w.since AND w.until OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN w.since AND w.until`,
+  SELECT DISTINCT c.run_id FROM w JOIN chunks c ON c.run_id = w.id WHERE c.snapshot_at BETWEEN w.since AND w.until`,
 )
 const deleteRuns = forRows(['bigint'], ({ among }) => `DELETE FROM runs WHERE ${among('id')}`)
 const idOf = number('id')

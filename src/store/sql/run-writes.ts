@@ -1,9 +1,10 @@
-// Writes runs, their jobs, chunks and outbox entries, as steps of a transaction: one statement for each kind of row of all runs.
+// Writes runs, their jobs, chunks and messages, as steps of a transaction: one statement for each kind of row of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { chunkText } from './chunk-text.ts'
 import { insertJobReads, wishValues } from './job-reads.ts'
 import { jobWrites, keyOf, restorableRange, type JobWrites } from './run-rows.ts'
 import { number, record } from './columns.ts'
+import { writeMessages } from './messages.ts'
 import { plainText } from './plain-text.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
@@ -18,7 +19,7 @@ export interface Written {
   readonly firstSeenBy: StoredRun['firstSeenBy']
 }
 
-/** A written chunk. `size`: length of its text. `takes`: how often it will be read: once for each outbox entry, once for the figures over time. */
+/** A written chunk. `size`: length of its text. `takes`: how often it will be read: once, for the figures over time. */
 export interface WrittenChunk {
   readonly id: number
   readonly chunk: Chunk
@@ -102,12 +103,13 @@ const setSnapshots = forRows(
   UPDATE jobs SET snapshot = v.snapshot FROM v WHERE jobs.run_id = v.run_id AND jobs.job_id = v.job_id`,
 )
 
-/** Writes jobs, chunks with their outbox entries, and the entries of the queue of job reads. Returns the chunks. `ids`: of the runs' rows. */
+/** Writes jobs, chunks with their messages, and the entries of the queue of job reads. Returns the chunks. `ids`: of the runs' rows. */
 export function* writeJobsAndChunks(
   changes: readonly Written[],
   ids: readonly number[],
-  { now }: Within,
+  within: Within,
 ): Steps<WrittenChunk[]> {
+  const { now } = within
   const all = changes.map((one, at) => ({
     run: ids[at] ?? 0,
     change: one.change,
@@ -131,13 +133,11 @@ export function* writeJobsAndChunks(
   const idByPlace = new Map(rows.map(row => [nameOfPlace(placeOf(row)), idOf(row)]))
   const written = pending.map(({ run, chunk, content, to, reads = [] }) => {
     const id = idByPlace.get(nameOfPlace({ run, attempt: chunk.attempt, number: chunk.number })) ?? 0
-    return { id, chunk, size: content.length, takes: to.length + 1, to, reads }
+    return { id, chunk, size: content.length, takes: 1, to, reads }
   })
-  yield each(
-    insertEntries,
-    written.flatMap(({ id, to }) =>
-      to.map(({ signal, destination }) => [id, signal, destination, 'pending', now, now]),
-    ),
+  yield* writeMessages(
+    written.map(({ chunk, to }) => ({ chunk, to, dueAt: now })),
+    within,
   )
   yield each(
     insertJobReads,
@@ -164,10 +164,6 @@ const insertChunks = forRows(
   ({ rows }) => `
   INSERT INTO chunks (run_id, attempt, number, first_job, last_job, inside, snapshot_at, content) ${rows}
   RETURNING id, run_id, attempt, number`,
-)
-const insertEntries = forRows(
-  ['bigint', 'text', 'text', 'text', 'bigint', 'bigint'],
-  ({ rows }) => `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at) ${rows}`,
 )
 const idOf = number('id')
 const placeOf = record({ run: number('run_id'), attempt: number('attempt'), number: number('number') })

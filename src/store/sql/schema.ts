@@ -91,21 +91,44 @@ export function schemaOf(dialect: Dialect): string {
     UNIQUE (run_id, attempt, number)
   );
 
+  -- What is to be sent: a chunk or an event, encoded for one signal and compressed. Deleted with its last entry in the outbox.
+  CREATE TABLE messages (
+    id          ${id},
+    signal      text     NOT NULL,
+    body        ${bytes} NOT NULL,
+    instance    text     NOT NULL,
+    -- Of a chunk of a run.
+    pipeline_id bigint,
+    attempt     integer  NOT NULL,
+    number      integer  NOT NULL,
+    project_id  bigint,
+    project     text,
+    group_path  text     NOT NULL,
+    -- Of an event.
+    event_key   text,
+    kind        text,
+    -- When the delivery was received that made it due.
+    observed_at bigint
+  );
+  CREATE INDEX messages_by_pipeline ON messages (pipeline_id, instance) WHERE pipeline_id IS NOT NULL;
+  CREATE INDEX messages_by_event ON messages (event_key) WHERE event_key IS NOT NULL;
+
+  -- Where a message is still to be sent, or was refused for good.
   CREATE TABLE outbox (
     id            ${id},
-    chunk_id      bigint  NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
+    message_id    bigint  NOT NULL REFERENCES messages (id),
     signal        text    NOT NULL,
     destination   text    NOT NULL,
-    state         text    NOT NULL CHECK (state IN ('pending', 'delivered', 'dead', 'dropped')),
+    state         text    NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'dead')),
     pending_since bigint  NOT NULL,
     due_at        bigint  NOT NULL,
     lease         text,
     tries         integer NOT NULL DEFAULT 0,
     answer_status integer,
     error         text,
-    settled_at    bigint,
-    UNIQUE (chunk_id, signal, destination)
+    settled_at    bigint
   );
+  CREATE INDEX outbox_by_message ON outbox (message_id);
   CREATE INDEX outbox_pending ON outbox (destination, signal, due_at, id) WHERE state = 'pending';
   CREATE INDEX outbox_pending_put_off ON outbox (destination, signal, error) WHERE state = 'pending' AND error IS NOT NULL;
   CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';

@@ -3,6 +3,7 @@
 import type { Row } from './columns.ts'
 import type { Log } from '../../lib/log.ts'
 import type { DamagedRows } from './stored-json.ts'
+import type { EncodeMessages } from '../ports/outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export type StepValue = string | number | null | Uint8Array
@@ -32,12 +33,14 @@ export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
   readonly log: Log | undefined
+  /** How chunks become messages (`Outbox.encodeWith`). */
+  readonly encode: EncodeMessages
   /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean
 }
 
 /** `json`: long texts, or null. As elements of an array they would be escaped here and unescaped by the server, which is slow: they go as one list. */
-export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json'
+export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json' | 'bytea'
 
 /** U+001E, the record separator, is in no JSON text unescaped. */
 export const jsonSeparator = '\u001e'

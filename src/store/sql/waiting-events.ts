@@ -1,10 +1,10 @@
 // Finds the span of the job that an event is about, and completes events that wait for it, as steps of a transaction.
-import { number } from './columns.ts'
+import { number, text } from './columns.ts'
+import { releaseMessages } from './messages.ts'
 import { storedDeployment, storedJson, type DamagedRows } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { JobSpan } from '../../model/deployment.ts'
-import type { Millis } from '../../model/instant.ts'
-import type { Steps } from './steps.ts'
+import type { Steps, Within } from './steps.ts'
 
 export interface WrittenEvent {
   readonly id: number
@@ -13,32 +13,28 @@ export interface WrittenEvent {
   readonly size: number
 }
 
-/** Adds the job to events that wait for it, and makes them due. An event that was already sent stays unchanged, because every repetition must be identical. */
-export function* joinWaiting(instance: string, job: JobSpan, now: Millis, damaged: DamagedRows): Steps<WrittenEvent[]> {
+/** Adds the job to events that wait for it, and makes them due. */
+export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<WrittenEvent[]> {
   const joined: WrittenEvent[] = []
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {
     const id = number('chunk_id')(row)
     yield ['UPDATE events SET waits_for = NULL WHERE chunk_id = ?1', [id]]
-    const freed = yield [freeWaiting, [now, id]]
-    const [entries] = yield ['SELECT count(*) AS entries FROM outbox WHERE chunk_id = ?1', [id]]
-    if (freed.length === 0 || freed.length < number('entries')(entries ?? {})) continue
-    const known = damaged.orNothing({ chunk: id }, 'it is sent without its job', () =>
+    const known = within.damaged.orNothing({ chunk: id }, 'it is sent without its job', () =>
       storedJson<EventChunk>(row.content),
     )
     if (known === undefined) continue
     const chunk = { ...known, job }
     const content = JSON.stringify(chunk)
     yield ['UPDATE chunks SET content = ?1 WHERE id = ?2', [content, id]]
+    yield* releaseMessages(chunk, keyOf(row), within)
     joined.push({ id, chunk, size: content.length })
   }
   return joined
 }
 
-const selectWaiting = `SELECT e.chunk_id, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
+const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
   WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
-/** Only entries that were never leased or sent. */
-const freeWaiting = `UPDATE outbox SET due_at = CAST(?1 AS bigint)
-  WHERE chunk_id = ?2 AND state = 'pending' AND lease IS NULL AND tries = 0 AND due_at > CAST(?1 AS bigint) RETURNING id`
+const keyOf = text('key')
 
 /** The job's span, if a snapshot has it. */
 export function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {

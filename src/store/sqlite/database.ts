@@ -9,13 +9,14 @@ import { after, type Timer } from '../../lib/timer.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
+import { createEncoder, type Encoder } from '../sql/encoder.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
-export interface Database extends Transactions, FilesInPlace {
+export interface Database extends Transactions, FilesInPlace, Encoder {
   /** A prepared statement, cached by its text. */
   readonly prepare: (sql: string) => StatementSync
   readonly now: () => number
@@ -209,6 +210,7 @@ function databaseOf(
     },
     ...createTransactions(connection, timeoutMs),
     ...files,
+    ...createEncoder(),
     scrub,
     close: () => {
       if (!connection.isOpen) return

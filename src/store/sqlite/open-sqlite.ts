@@ -25,13 +25,13 @@ import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
  * `:memory:` has no files. Throws StoreError with a remedy; a file that another process serves is not touched.
  */
 export function openSqlite(file: string, options: StoreOptions): Store {
-  if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options, undefined)
+  if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
   const { real, lock } = lockedFile(file)
   let db: Database | undefined
   try {
     db = openOwnDatabase(real, options)
     syncCommits(`${real}-wal`)
-    const store = ownStore(db, options, real)
+    const store = ownStore(db, options)
     return {
       ...store,
       close: async () => {
@@ -64,7 +64,7 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
     }
   }
   const db = openSharedDatabase(real, options)
-  return { ...rooms(db, options, undefined), close: async () => db.close() }
+  return { ...rooms(db, options), close: async () => db.close() }
 }
 
 function lockedFile(file: string): { readonly real: string; readonly lock: ReturnType<typeof lockForServing> } {
@@ -77,9 +77,8 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
   return { real, lock: lockForServing(real) }
 }
 
-/** `file`: the note of what is being sent is beside it. */
-function ownStore(db: Database, options: StoreOptions, file: string | undefined): Store {
-  const store = rooms(db, options, file === undefined ? undefined : `${file}-sending`)
+function ownStore(db: Database, options: StoreOptions): Store {
+  const store = rooms(db, options)
   return {
     ...store,
     isInPlace: () => db.isInPlace(),
@@ -98,13 +97,13 @@ function ownStore(db: Database, options: StoreOptions, file: string | undefined)
   }
 }
 
-/** The part of the store that is the same for its server and for commands. `sending`: the file of the outbox's note. */
-function rooms(db: Database, options: StoreOptions, sending: string | undefined) {
+/** The part of the store that is the same for its server and for commands. */
+function rooms(db: Database, options: StoreOptions) {
   const recent = createRecentChunks(db.elapsed)
   const trends = sqliteTrendTaking(db, recent)
   const sql = sqliteStatements(db)
   const shared = operations(sql, options, trends)
-  const outbox = sqliteOutbox(db, recent, sending)
+  const outbox = sqliteOutbox(db)
   return {
     ...shared,
     // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.

@@ -43,7 +43,7 @@ export function sqlitePruning(
     events: async (before, limit) => {
       if (mayPruneNewest(before)) trends.writeAhead()
       return db.transaction(() => {
-        const gone = Number(db.prepare(pruneEvents).run(before, limit, db.now()).changes)
+        const gone = Number(db.prepare(pruneEvents).run(before, limit).changes)
         if (gone > 0) moveBack(db, recent)
         return gone
       })

@@ -6,15 +6,9 @@ import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { resourceMetrics, sumOf, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, timeOf, type Sample } from './samples.ts'
+import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, type Sample } from './samples.ts'
 import { pointsOfStates } from './states.ts'
 import type { SeriesCap } from './series-cap.ts'
-
-/** The time of a chunk's points, ms; undefined if it has none. Only points of chunks with the same one may be of the same series and time. */
-export function momentOf(chunk: AnyChunk): number | undefined {
-  const at = timeOf(chunk)
-  return at === undefined ? undefined : Math.round(at)
-}
 
 /** Undefined if a chunk has no metrics. A point covers the millisecond before the end, so that those of parallel pipelines do not overlap. */
 export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {

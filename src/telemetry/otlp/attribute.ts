@@ -1,5 +1,5 @@
 // Attributes of OTLP: tables of names, and values for them.
-import { anyValue, headOf, writeAttribute, type Kind } from './kinds.ts'
+import { anyValue, headOf, readAttribute, writeAttribute, type Kind } from './kinds.ts'
 import { Double, type AttributeValue, type KeyValue } from './attribute-value.ts'
 import type { Attributes } from '@opentelemetry/api'
 import type { BackWriter } from './back-writer.ts'
@@ -150,6 +150,11 @@ export const attributes: Kind<readonly AttributeSet[]> = {
   write(writer, tag, sets) {
     for (const { table, values } of sets.toReversed()) table.write(writer, tag, values)
   },
+  read: (reader, before = []) => {
+    ;(before as AttributeSet[]).push(...attributesFrom(Object.fromEntries([readAttribute(reader)])))
+    return before
+  },
+  absent: [],
   json: sets => keyValuesOf(sets).map(({ key, value }) => ({ key, value: anyValue.json(value) })),
 }
 

@@ -1,6 +1,9 @@
-// The kinds of fields in OTLP's messages, each as protobuf and as JSON (protobuf.dev/programming-guides/encoding and /json).
+// The kinds of fields in OTLP's messages, each as protobuf and as JSON (protobuf.dev/programming-guides/encoding and /json). Protobuf is read back only
+// for people, and where points of several messages are joined.
+import { DataError } from '../../lib/fault.ts'
 import { Double, type AttributeValue } from './attribute-value.ts'
 import { BackWriter } from './back-writer.ts'
+import { ByteReader } from './byte-reader.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** How a value is written as a field. */
@@ -10,11 +13,16 @@ export interface Kind<V> {
   /** Writes the value and then its tag, as the writer goes from back to front. */
   readonly write: (writer: BackWriter, tag: number, value: V) => void
   readonly json: (value: V) => unknown
+  /** Reads a value after its tag. `before`: what earlier fields of the same number had. */
+  readonly read: (reader: ByteReader, before?: unknown) => unknown
+  /** The value of a field that is not there; undefined if it is optional. */
+  readonly absent?: unknown
 }
 
 /** A message; `content` writes only its fields, without tag and length. */
 export interface MessageKind<T> extends Kind<T> {
   readonly content: (writer: BackWriter, message: T) => void
+  readonly contentOf: (bytes: Uint8Array) => T
 }
 
 /** The type of a kind's values. */
@@ -38,32 +46,84 @@ function tagOf(field: number, wire: number): number {
   return (field << 3) | wire
 }
 
-function kind<V>(wire: number, write: Kind<V>['write'], json: Kind<V>['json'] = value => value): Kind<V> {
-  return { wire, write, json }
+function kind<V>(
+  wire: number,
+  write: Kind<V>['write'],
+  read: (reader: ByteReader) => V,
+  absent?: V,
+  json: Kind<V>['json'] = value => value,
+): Kind<V> {
+  return { wire, write, json, read, absent }
 }
 
-export const string = kind<string>(delimited, (writer, tag, value) => writer.string(value).varint(tag))
+export const string = kind<string>(
+  delimited,
+  (writer, tag, value) => writer.string(value).varint(tag),
+  reader => reader.delimited().toString(),
+  '',
+)
 /** Bytes given as hex, and written as hex in OTLP/JSON. */
-export const hex = kind<string>(delimited, (writer, tag, value) => writer.hex(value).varint(tag))
+export const hex = kind<string>(
+  delimited,
+  (writer, tag, value) => writer.hex(value).varint(tag),
+  reader => reader.delimited().toString('hex'),
+)
 /** Also for enumerations. Zero is written, as the official serializers do. */
-export const uint32 = kind<number>(varint, (writer, tag, value) => writer.varint(value).varint(tag))
-export const flags = kind<number>(fixed32, (writer, tag, value) => writer.fixed32(value).varint(tag))
+export const uint32 = kind<number>(
+  varint,
+  (writer, tag, value) => writer.varint(value).varint(tag),
+  reader => Number(reader.varint()),
+  0,
+)
+export const flags = kind<number>(
+  fixed32,
+  (writer, tag, value) => writer.fixed32(value).varint(tag),
+  reader => reader.fixed32(),
+)
 /** A safe integer: counts, and values of metrics. */
-export const count = kind<number>(fixed64, (writer, tag, value) => writer.fixed64(value).varint(tag))
-export const double = kind<number>(fixed64, (writer, tag, value) => writer.double(value).varint(tag))
+export const count = kind<number>(
+  fixed64,
+  (writer, tag, value) => writer.fixed64(value).varint(tag),
+  reader => Number(reader.fixed64()),
+)
+export const double = kind<number>(
+  fixed64,
+  (writer, tag, value) => writer.double(value).varint(tag),
+  reader => reader.double(),
+)
 /** Milliseconds since 1970, written as nanoseconds. */
 export const instant = kind<Millis>(
   fixed64,
   (writer, tag, value) => writer.instant(value).varint(tag),
+  reader => Number(reader.fixed64() / 1_000n) / 1_000,
+  undefined,
   value => String(BigInt(Math.round(value * 1_000)) * 1_000n),
 )
-const truth = kind<boolean>(varint, (writer, tag, value) => writer.varint(value ? 1 : 0).varint(tag))
-const integer = kind<number | bigint>(varint, (writer, tag, value) => writer.int64(value).varint(tag))
+const truth = kind<boolean>(
+  varint,
+  (writer, tag, value) => writer.varint(value ? 1 : 0).varint(tag),
+  reader => reader.varint() !== 0n,
+  false,
+)
+const integer = kind<number | bigint>(
+  varint,
+  (writer, tag, value) => writer.int64(value).varint(tag),
+  reader => {
+    const value = BigInt.asIntN(64, reader.varint())
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  },
+)
 
 /** Empty values are left out, as by the official serializers: false, empty text, the enumerations' "unspecified". */
 export const bool = unlessEmpty(truth)
-export const counts = packed((writer, value) => writer.fixed64(value))
-export const doubles = packed((writer, value) => writer.double(value))
+export const counts = packed(
+  (writer, value) => writer.fixed64(value),
+  reader => Number(reader.fixed64()),
+)
+export const doubles = packed(
+  (writer, value) => writer.double(value),
+  reader => reader.double(),
+)
 
 /** AnyValue: 1 string, 2 bool, 3 int, 4 double, 5 array. */
 function writeValue(writer: BackWriter, value: AttributeValue): void {
@@ -75,7 +135,22 @@ function writeValue(writer: BackWriter, value: AttributeValue): void {
   else integer.write(writer, tagOf(3, varint), value)
 }
 
-export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
+function readValue(reader: ByteReader): AttributeValue {
+  switch (Number(reader.varint()) >> 3) {
+    case 1:
+      return string.read(reader) as string
+    case 2:
+      return truth.read(reader) as boolean
+    case 3:
+      return integer.read(reader) as number | bigint
+    case 4:
+      return new Double(reader.double())
+    default:
+      return array.read(reader) as readonly string[]
+  }
+}
+
+export const anyValue: Kind<AttributeValue> = embedded(writeValue, readValue, value => {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'boolean') return { boolValue: value }
   if (value instanceof Double) return { doubleValue: value.value }
@@ -88,6 +163,14 @@ export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
 /** ArrayValue: 1 values. */
 const array: Kind<readonly AttributeValue[]> = embedded(
   (writer, values) => repeated(anyValue).write(writer, tagOf(1, delimited), values),
+  reader => {
+    const values: (string | number | boolean)[] = []
+    while (!reader.isAtEnd) {
+      reader.varint()
+      values.push(anyValue.read(reader) as string)
+    }
+    return values
+  },
   values => ({ values: values.map(anyValue.json) }),
 )
 
@@ -106,26 +189,38 @@ export function writeAttribute(writer: BackWriter, tag: number, head: Uint8Array
   writer.varint(writer.written - before).varint(tag)
 }
 
-export function repeated<V>({ wire, write, json }: Kind<V>): Kind<readonly V[]> {
+/** The key and the value of a KeyValue. */
+export function readAttribute(reader: ByteReader): [string, AttributeValue] {
+  const own = new ByteReader(reader.delimited())
+  own.varint()
+  const key = string.read(own) as string
+  own.varint()
+  return [key, anyValue.read(own) as AttributeValue]
+}
+
+export function repeated<V>({ wire, write, json, read }: Kind<V>): Kind<readonly V[]> {
   const all: Kind<readonly V[]>['write'] = (writer, tag, values) => {
     for (let n = values.length - 1; n >= 0; n -= 1) write(writer, tag, values[n] as V)
   }
-  return kind(wire, all, values => values.map(json))
+  const more: Kind<readonly V[]>['read'] = (reader, before = []) => {
+    ;(before as unknown[]).push(read(reader))
+    return before
+  }
+  return { wire, write: all, json: values => values.map(json), read: more, absent: [] }
 }
 
 /** A field that may be absent. */
 export function optional<V>(one: Kind<V>): Kind<V | undefined> {
-  return one as Kind<V | undefined>
+  return { ...(one as Kind<V | undefined>), absent: undefined }
 }
 
-export function unlessEmpty<V>({ wire, write, json }: Kind<V>): Kind<V> {
-  return kind(
-    wire,
-    (writer, tag, value) => {
-      if (Boolean(value)) write(writer, tag, value)
+export function unlessEmpty<V>(one: Kind<V>): Kind<V> {
+  return {
+    ...one,
+    write: (writer, tag, value) => {
+      if (Boolean(value)) one.write(writer, tag, value)
     },
-    json,
-  )
+  }
 }
 
 /** A message, from the table of its fields. JSON has them in the order of the object. */
@@ -143,34 +238,59 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
     Object.fromEntries(
       Object.entries(value).flatMap(([name, own]) => (own === undefined ? [] : [[name, kinds.get(name)?.json(own)]])),
     )
-  return { ...embedded(content, json), content }
+  const byField = new Map(rows.map(([name, [field, own]]) => [field, { name, own }]))
+  const read = (reader: ByteReader): Readonly<Record<string, unknown>> => {
+    const values: Record<string, unknown> = {}
+    while (!reader.isAtEnd) {
+      const found = byField.get(Number(reader.varint()) >> 3)
+      if (found === undefined) throw new DataError('Stored telemetry has an unknown field.', 'Use the version that wrote it.')
+      values[found.name] = found.own.read(reader, values[found.name])
+    }
+    // Lists are grown in place: each message gets its own.
+    for (const [name, [, { absent }]] of rows) values[name] ??= Array.isArray(absent) ? [] : absent
+    return values
+  }
+  const contentOf = (bytes: Uint8Array): MessageOf<F> => read(new ByteReader(bytes)) as MessageOf<F>
+  return { ...embedded(content, read, json), content, contentOf }
 }
 
 /** A value with its length before it. */
-function embedded<V>(content: (writer: BackWriter, value: V) => void, json: Kind<V>['json']): Kind<V> {
+function embedded<V>(
+  content: (writer: BackWriter, value: V) => void,
+  read: (reader: ByteReader) => V,
+  json: Kind<V>['json'],
+): Kind<V> {
   const write: Kind<V>['write'] = (writer, tag, value) => {
     const before = writer.written
     content(writer, value)
     writer.varint(writer.written - before).varint(tag)
   }
-  return kind(delimited, write, json)
+  return { wire: delimited, write, json, read: reader => read(new ByteReader(reader.delimited())) }
 }
 
 /** Packed numbers; left out if there are none. */
-function packed(put: (writer: BackWriter, value: number) => void): Kind<readonly number[]> {
+function packed(
+  put: (writer: BackWriter, value: number) => void,
+  take: (reader: ByteReader) => number,
+): Kind<readonly number[]> {
   const all = embedded<readonly number[]>(
     (writer, values) => {
       for (const value of values.toReversed()) put(writer, value)
     },
+    reader => {
+      const values: number[] = []
+      while (!reader.isAtEnd) values.push(take(reader))
+      return values
+    },
     values => values,
   )
-  return kind(
-    delimited,
-    (writer, tag, values) => {
+  return {
+    ...all,
+    write: (writer, tag, values) => {
       if (values.length > 0) all.write(writer, tag, values)
     },
-    all.json,
-  )
+    absent: [],
+  }
 }
 
 function isInt64(value: number): boolean {

@@ -22,7 +22,7 @@ import {
 import { attributes } from './attribute.ts'
 
 /** Only in JSON: the official JSON serializer repeats the schema URL within the resource, for which the protocol has no field. */
-const inJsonAlone: Kind<string> = { ...string, write: () => undefined }
+const inJsonAlone: Kind<string | undefined> = { ...optional(string), write: () => undefined }
 
 const resource = message({
   attributes: [1, attributes],

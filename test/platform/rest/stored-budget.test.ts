@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createStoredBudget } from '../../../src/app/stored-budget.ts'
-import { openSqlite } from '../../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../../support/stores.ts'
 import type { ApiBudget } from '../../../src/store/ports/discovery-documents.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
 
