@@ -58,7 +58,6 @@ export function discover(
       const at = now + delayOf(item, known, rules)
       return {
         run,
-        jobs: [],
         timing: known?.timing ?? { changedAt: now },
         enrichment: { detail: 'state', priority: priorityOf(known), at },
       }

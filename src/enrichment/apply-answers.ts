@@ -51,7 +51,6 @@ export function applyAnswer(
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
         run,
-        jobs: change?.jobs ?? [],
         timing: timingOf(whole, known, { waits, isWhole: missing === undefined && !isCut }, now, rules),
         enrichment: searching
           ? { asked: true, again: { detail, at: now + soon } }
@@ -98,14 +97,13 @@ export function applyFailure(
       const { run, timing } = known
       if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
       const again = later(known, detail, priority, now)
-      if (why === 'failed' || why === 'away') return { run, jobs: [], timing, enrichment: again }
+      if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
       // Only jobs are known: whoever has shown them shows more, or nothing will.
       const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
       return {
         run,
-        jobs: [],
         timing: { ...timing, ...ended, enrichingUntil, dueAt: timing.dueAt && now },
         enrichment: isUnseen
           ? aDayLater(detail, now, timing.changedAt)
@@ -147,7 +145,7 @@ function listedAfter(
   const observed = observedRun({ key: run.key, origin: 'rest', project: run.project.facts, pipeline: listed, jobs: [] })
   const adds = mergePipeline(run.pipeline, observed.pipeline) !== run.pipeline
   const change = counts && adds ? mergeIntoRun(known, observed, now, rules) : undefined
-  if (change === undefined) return { run, jobs: [], timing, enrichment }
+  if (change === undefined) return { run, timing, enrichment }
   const ended = isOver ? {} : { endedAt: now, dueAt: now }
   return { ...change, run: { ...change.run, listed }, timing: { ...change.timing, ...ended }, enrichment }
 }

@@ -44,7 +44,7 @@ export function applyReading(
       if (known === undefined || made === undefined || insides.length === 0) return undefined
       const { run, chunks } = made
       return {
-        ...{ run, jobs: [], timing: known.timing },
+        ...{ run, timing: known.timing },
         pending: chunks.flatMap(one => {
           const signals = one.inside === undefined ? [] : signalsOf(one.inside)
           const queues = routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal))

@@ -153,7 +153,7 @@ function setParent(key: RunKey, trigger: Trigger): RunWork {
   return {
     key,
     jobs: [],
-    decide: known => known && { run: withParent(known.run, trigger), jobs: [], timing: known.timing },
+    decide: known => known && { run: withParent(known.run, trigger), timing: known.timing },
   }
 }
 

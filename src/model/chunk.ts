@@ -30,9 +30,6 @@ export interface JobSnapshot extends JobView {
   readonly salt?: string | undefined
 }
 
-/** The part of a job's snapshot that later decides whether an observation is new work. */
-export type SnapshotOutline = Pick<JobSnapshot, 'id' | 'kind' | 'status' | 'startedAt' | 'finishedAt'>
-
 /** The pipeline as it was when the snapshot was taken. Only chunk 1 of an attempt carries its span. */
 export interface PipelineSnapshot {
   readonly facts: PipelineFacts

@@ -3,9 +3,8 @@
 // A run is pruned only when everything that was observed of it has been exported. So all of it counts as part of the last snapshot.
 import { observedJob, type Job } from './job.ts'
 import { newestSecondOf, versioned } from './versioned.ts'
-import type { Attempt, Run, RunHead } from './run.ts'
+import type { Attempt, Run } from './run.ts'
 import type { JobFacts, JobTimes, RunKey } from './observation.ts'
-import type { SnapshotOutline } from './chunk.ts'
 
 export interface Tombstone {
   readonly key: RunKey
@@ -25,9 +24,8 @@ export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
   readonly spans: number
 }
 
-/** Undefined for a run without a snapshot. `jobs`: all of the run. */
-export function remember(run: RunHead, jobs: readonly RememberedJob[]): Tombstone | undefined {
-  const { key, project, pipeline, attempts } = run
+/** Undefined for a run without a snapshot. */
+export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombstone | undefined {
   const last = attempts.at(-1)
   if (last === undefined) return undefined
   const newest = Math.max(last.newestSecond, pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version))
@@ -36,20 +34,14 @@ export function remember(run: RunHead, jobs: readonly RememberedJob[]): Tombston
     key,
     projectId: project.facts.id,
     attempts: [...attempts.slice(0, -1), { ...last, finish, newestSecond: newest }],
-    jobs,
+    jobs: [...jobs.values()].map(rememberedJob),
   }
 }
 
-export function rememberedJob({ id, record: { facts }, times, snapshot }: Job): RememberedJob {
+function rememberedJob({ id, record: { facts }, times, snapshot }: Job): RememberedJob {
   const { attempt = 0, spans = 0 } = snapshot ?? {}
   const { startedAt, finishedAt } = times
   return { id, kind: facts.kind, status: facts.status, attempt, spans, startedAt, finishedAt }
-}
-
-/** The tombstone of a job that can be restored completely from this snapshot (`restore.ts`), without restoring it. */
-export function rememberedSnapshot(snapshot: SnapshotOutline, attempt: number): RememberedJob {
-  const { id, kind, status, startedAt, finishedAt } = snapshot
-  return { id, kind, status, attempt, spans: 1, startedAt, finishedAt }
 }
 
 /** The run that a tombstone stands for. It has no pipeline, so nothing is exported before one is observed. */

@@ -72,7 +72,6 @@ export function mergeIntoRun(
   const before = known?.run.pipeline === undefined ? undefined : known.timing
   return {
     run,
-    jobs,
     timing: timingAfter(run, before, now, rules),
     changes: changesAfter(run, known?.run, rules),
     enrichment: enrichmentAfter(run, jobs, known, now, rules),

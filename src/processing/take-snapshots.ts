@@ -7,7 +7,6 @@ import { deploymentsOfChunk, type Deployment } from '../model/deployment.ts'
 import { routed, subjectOf, type Route } from '../model/route.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
-import type { Job } from '../model/job.ts'
 import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, Signal, StoredRun } from '../store/ports/runs.ts'
@@ -113,10 +112,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
         const decision = decide({ run: merged.run, timing: merged.timing, firstSeenBy: {} }, undefined, now)
         if ('unread' in decision) return merged
         did.push(...decision.did)
-        const jobs = new Map<number, Job>()
-        for (const job of merged.jobs) jobs.set(job.id, job)
-        for (const job of decision.change.jobs) jobs.set(job.id, job)
-        return { ...merged, ...decision.change, jobs: [...jobs.values()] }
+        return { ...merged, ...decision.change }
       },
     }),
     committed: did => {
@@ -131,14 +127,13 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   const { rules, selection, to, measure, reads } = options
   let { run } = known
   let timing = boundedTiming(known.timing, now, rules)
-  const jobs = new Map<number, Job>()
   const pending: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
   const deployments: Reported<Deployment>[] = []
   const conditions: RoutedCondition[] = []
   const did: SnapshotStep[] = []
   const changed = (next: RunTiming): Decision => ({
-    change: { run, jobs: [...jobs.values()], pending, totals, deployments, conditions, timing: next },
+    change: { run, pending, totals, deployments, conditions, timing: next },
     did,
   })
   for (;;) {
@@ -147,7 +142,6 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     if (next.step === 'wait') return changed({ ...timing, endedAt: next.endedAt ?? timing.endedAt, dueAt: next.due })
     run = next.snapshot.run
     timing = { changedAt: timing.changedAt }
-    for (const job of next.snapshot.jobs) jobs.set(job.id, job)
     did.push(next.why === 'supplement' ? 'supplements' : 'attempts')
     if (next.why === 'blocked' || next.why === 'stale') did.push(next.why)
     if (!isWanted(run, selection)) {

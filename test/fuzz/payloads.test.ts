@@ -13,7 +13,7 @@ import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plan } from '../../src/model/settle.ts'
 import { profiles } from '../../src/app/profile.ts'
-import { remember, rememberedJob, revive } from '../../src/model/tombstone.ts'
+import { remember, revive } from '../../src/model/tombstone.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { traceContextOf } from '../../src/model/family.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -85,7 +85,7 @@ it('turns any payload into nothing or into an export that can be sent, the same 
       }
       const { run, chunks } = snapshotsOf(merged)
       expectSendable(chunks)
-      const memory = remember(run, [...run.jobs.values()].map(rememberedJob))
+      const memory = remember(run)
       if (memory === undefined) return
       const again = mergeRun(revive(memory), first)
       const entries = snapshotsOf(same === undefined ? again : mergeRun(again, same)).chunks

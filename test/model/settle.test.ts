@@ -25,7 +25,7 @@ it('exports no job of a pruned run before the pipeline itself is observed again'
   const late = { changedAt: 0, endedAt: 0, now: 4e12 }
   const first = plan(known, trace, rules, late)
   if (first.step !== 'snapshot') throw new Error('it is due')
-  const pruned = revive(remember(first.snapshot.run, [])!)
+  const pruned = revive(remember({ ...first.snapshot.run, jobs: new Map() })!)
   const unknown = event('success', {}, [job(2, 'test', 'success', { finished: 40 })])
   const run = mergeRun(pruned, observedRun({ ...unknown, pipeline: undefined }))
   expect(plan(run, trace, rules, late)).toEqual({ step: 'rest' })

@@ -5,7 +5,7 @@ import { isFinished, isTerminal } from '../../src/model/status.ts'
 import { observation } from './arbitraries.ts'
 import { plan, type RunClock } from '../../src/model/settle.ts'
 import { readTombstone, tombstoneText } from '../../src/store/sql/tombstone-text.ts'
-import { remember, rememberedJob, revive } from '../../src/model/tombstone.ts'
+import { remember, revive } from '../../src/model/tombstone.ts'
 import { rules } from '../flow/world.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'
@@ -54,7 +54,7 @@ describe('a tombstone', () => {
         (batches, choices) => {
           let run: Run | undefined
           for (const batch of batches) run = atRest(merged(run, batch))
-          const tombstone = remember(run!, [...run!.jobs.values()].map(rememberedJob))
+          const tombstone = remember(run!)
           if (tombstone === undefined) return
           tombstones += 1
           const all = batches.flat()

@@ -2,9 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from '../telemetry/arbitraries.ts'
-import { chunkText, textOfJob } from '../../src/store/sql/chunk-text.ts'
-import { rememberedSnapshot } from '../../src/model/tombstone.ts'
-import { storedChunk, storedOutline, type ChunkOutline } from '../../src/store/sql/stored-json.ts'
+import { chunkText } from '../../src/store/sql/chunk-text.ts'
+import { storedChunk } from '../../src/store/sql/stored-json.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
 /** JSON has neither undefined nor NaN: such fields are as if they were not there. */
@@ -36,28 +35,6 @@ describe('a stored chunk', () => {
     fc.assert(
       fc.property(stored, chunk => {
         expect(storedChunk(chunkText(chunk))).toEqual(asJson(chunk))
-      }),
-    )
-  })
-
-  it('gives tombstones the same facts of its jobs as other readers', () => {
-    const outlines = ({ attempt, jobs }: ChunkOutline): unknown =>
-      jobs.map(job => known(rememberedSnapshot(job, attempt)))
-    fc.assert(
-      fc.property(stored, chunk => {
-        const text = chunkText(chunk)
-        expect(outlines(storedOutline(text))).toEqual(outlines(storedChunk(text)))
-      }),
-    )
-  })
-
-  it('can be searched for a job by name', () => {
-    fc.assert(
-      fc.property(stored, chunk => {
-        for (const { name } of chunk.jobs) {
-          if (name === undefined) continue
-          expect(chunkText(chunk)).toContain(textOfJob(name))
-        }
       }),
     )
   })

@@ -166,9 +166,9 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     })
 
     it.each([
-      ['run', `UPDATE runs SET attempts = ${half} WHERE pipeline_id = ${bad}`],
-      ['part', `UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`],
-    ])('of a %s is not pruned, because its tombstone would be lost; the others are', async (_what, sql) => {
+      ['row', `UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`],
+      ['document', `UPDATE runs SET document = substr(document, 1, 20) WHERE pipeline_id = ${bad}`],
+    ])('of a run (%s) is not pruned, because its tombstone would be lost; the others are', async (_what, sql) => {
       await observe(all)
       await settle()
       expect(await leased()).toEqual(all)
@@ -255,7 +255,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
 
     it('of a run does not hide other runs from lists, the poller and the queue', async () => {
       await observe(all, 'running')
-      await damage(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
+      await damage(`UPDATE runs SET document = substr(document, 1, 20) WHERE pipeline_id = ${bad}`)
       const { runs } = await store.views.search({ limit: 10 })
       expect(runs.map(({ run }) => run.key.pipelineId).sort()).toEqual(others)
       expect(await store.runs.get({ instance, pipelineId: bad })).toBeUndefined()

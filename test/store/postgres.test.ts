@@ -12,7 +12,7 @@ import { latestExercise } from './latest-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { sectionExercise } from '../regressions/section-exercise.ts'
-import { restoredJobsExercise } from './restored-jobs-exercise.ts'
+import { storedRunsExercise } from './stored-runs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { columnsOf } from '../../src/store/postgres/statements.ts'
@@ -36,7 +36,7 @@ const bench = postgresBenches(async () => server.newDatabase())
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
 eventsExercise('PostgreSQL', bench)
-restoredJobsExercise('PostgreSQL', bench)
+storedRunsExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 enrichmentQueueExercise('PostgreSQL', bench)
 jobReadsExercise('PostgreSQL', bench)

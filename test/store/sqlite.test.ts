@@ -15,7 +15,7 @@ import { latestExercise } from './latest-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { sectionExercise } from '../regressions/section-exercise.ts'
-import { restoredJobsExercise } from './restored-jobs-exercise.ts'
+import { storedRunsExercise } from './stored-runs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
@@ -25,7 +25,7 @@ import { t0 } from '../flow/world.ts'
 exercise('SQLite', sqliteBench)
 pruningExercise('SQLite', sqliteBench)
 eventsExercise('SQLite', sqliteBench)
-restoredJobsExercise('SQLite', sqliteBench)
+storedRunsExercise('SQLite', sqliteBench)
 totalsExercise('SQLite', sqliteBench)
 enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)

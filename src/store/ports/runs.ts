@@ -52,9 +52,8 @@ export type Signal = (typeof signals)[number]
 
 /** What a decision writes. */
 export interface RunChange {
+  /** With the jobs that were known to the decision; only those that changed are written. */
   readonly run: Run
-  /** The jobs to write; the others stay as they are. */
-  readonly jobs: readonly Job[]
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
   /** What is to be read about jobs of earlier chunks; ignored if these are deleted already. */
@@ -73,7 +72,7 @@ export interface RunChange {
 
 export interface RunWork {
   readonly key: RunKey
-  /** The jobs that the decision needs. */
+  /** The jobs that the decision needs; it may get more. */
   readonly jobs: 'all' | readonly number[]
   /** The source of an observation: stored with the time of its first one. */
   readonly source?: SourceName | undefined

@@ -34,8 +34,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     reads: readsOn(sql, outbox, shared.repositories),
     pruning: {
       ...pruneStatements(pruning),
-      runs: async (before, limit, from) =>
-        pruning.transaction(within => pruneRuns(before, limit, from, undefined, within)),
+      runs: async (before, limit, from) => pruning.transaction(within => pruneRuns(before, limit, from, within)),
       fullness: async () => (await usedBytes(maintenance)) / options.maxSize,
       // Autovacuum gives space back.
       giveBack: async () => 0,

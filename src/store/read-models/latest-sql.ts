@@ -1,7 +1,7 @@
 // The SQL of the newest pipelines and deployments, for both databases. All of it is found by primary keys.
 import { number, optional, record, text, type Row } from '../sql/columns.ts'
 import { places, type Statements } from '../sql/statements.ts'
-import { loadRuns } from './views-sql.ts'
+import { loadRuns } from '../sql/run-reads.ts'
 import { shownDeployment } from '../sql/deployment-reads.ts'
 import { storedChunk } from '../sql/stored-json.ts'
 import type { Latest, ListedDeployment, ListedRun } from '../ports/latest.ts'

@@ -4,7 +4,6 @@
 // searched, the newest first, some at a time.
 import { day, trendJob } from '../ports/trends.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { textOfJob } from '../sql/chunk-text.ts'
 import { inScope } from '../sql/project-scope.ts'
 import { isGroup, isInScope } from '../ports/project-scope.ts'
 import { number, text, type Row } from '../sql/columns.ts'
@@ -22,26 +21,47 @@ const maxProjects = 200
 /** When a job ends, its pipeline is rarely older than this, ms. */
 const olderBy = 7 * day
 
-/** Runs with their jobs, in the order of the ids. */
-type Load = (ids: readonly number[]) => Promise<StoredRun[]>
+/** Runs with their jobs, by the ids of their rows. */
+type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>
+
+/** A run with its place in the list. */
+interface Found {
+  readonly stored: StoredRun
+  readonly at: RunCursor
+}
 
 export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuery): Promise<RunPage> {
   const { job, limit } = query
-  if (job === undefined) return onePage(ask, load, query, { most: lookedAt })
+  if (job === undefined) {
+    const { found, ...page } = await onePage(ask, load, query, { most: lookedAt })
+    return { runs: found.map(({ stored }) => stored), ...page }
+  }
   const known = await knownOf(ask, job, query)
-  const runs: StoredRun[] = []
+  const found: Found[] = []
   const began = performance.now()
-  let page: RunPage = { runs }
-  for (let looked = 0; looked < lookedAt; looked += jobsLookedAt.atOnce) {
-    const rest = { ...query, after: page.next ?? query.after, limit: limit - runs.length }
-    page = await onePage(ask, load, rest, { most: jobsLookedAt.atOnce, known })
-    // The text that was found may be another name, such as that of the pipeline.
-    runs.push(...page.runs.filter(({ run }) => [...run.jobs.values()].some(one => one.record.facts.name === job)))
-    if (page.next === undefined || runs.length >= limit) break
-    if (performance.now() - began > jobsLookedAt.longest) break
+  const { atOnce, longest } = jobsLookedAt
+  let rest: Omit<Page, 'found'> = {}
+  for (let looked = 0; looked < lookedAt; looked += atOnce) {
+    const part = { ...query, after: rest.next ?? query.after, limit: atOnce }
+    const { found: some, ...end } = await onePage(ask, load, part, { most: atOnce, known })
+    found.push(...some.filter(({ stored }) => hasJob(stored, job)))
+    rest = end
+    if (rest.next === undefined || found.length > limit) break
+    if (performance.now() - began > longest) break
     await breathe()
   }
-  return { ...page, runs }
+  const runs = found.slice(0, limit).map(({ stored }) => stored)
+  return found.length > limit ? { runs, next: found[limit - 1]?.at } : { runs, ...rest }
+}
+
+function hasJob({ run }: StoredRun, name: string): boolean {
+  for (const job of run.jobs.values()) if (job.record.facts.name === name) return true
+  return false
+}
+
+/** `next`, `searchedBackTo`: as in `RunPage`. */
+interface Page extends Omit<RunPage, 'runs'> {
+  readonly found: readonly Found[]
 }
 
 interface Look {
@@ -50,8 +70,8 @@ interface Look {
   readonly known?: KnownJob | undefined
 }
 
-async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most, known }: Look): Promise<RunPage> {
-  const { after, until, job } = query
+async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most, known }: Look): Promise<Page> {
+  const { after, until } = query
   const values: Value[] = []
   const place = (value: Value): string => `?${values.push(value)}`
   const { driver, others, columns } = conditions({ ...query, project: query.project ?? known?.only }, place)
@@ -62,18 +82,29 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most,
   const walk =
     `FROM listed_runs WHERE {visible} ${and(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${most}` as const
   const walked = values.length
-  const also = [...others(place), ...(job === undefined ? [] : jobConditions(job, known?.projects, place))]
+  const projects = known?.projects
+  const also = [
+    ...others(place),
+    ...(projects === undefined ? [] : [`project_id IN (${projects.map(place).join(', ')})`]),
+  ]
   const rows = await ask(
-    `SELECT run_id, created_at, pipeline_id FROM (SELECT ${[...new Set(['run_id', 'created_at', 'pipeline_id', ...columns, ...(job === undefined ? [] : ['project_id'])])].join(', ')} ${walk}) AS walked
+    `SELECT run_id, created_at, pipeline_id FROM (SELECT ${[...new Set(['run_id', 'created_at', 'pipeline_id', ...columns, ...(projects === undefined ? [] : ['project_id'])])].join(', ')} ${walk}) AS walked
      ${whereOf(also)} ORDER BY created_at DESC, run_id DESC LIMIT ${place(query.limit + 1)}`,
     values,
   )
-  const runs = await load(rows.slice(0, query.limit).map(runId))
-  if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
+  const shown = rows.slice(0, query.limit)
+  const runs = await load(shown.map(runId))
+  const found = shown.flatMap(row => {
+    const stored = runs.get(runId(row))
+    return stored === undefined ? [] : [{ stored, at: cursorOf(row) }]
+  })
+  const last = shown.at(-1)
+  if (rows.length > query.limit && last !== undefined) return { found, next: cursorOf(last) }
   // Fewer than requested: is this the end of the list, or of the rows that one page searches?
   const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
+  if (end === undefined) return { found }
   const next = cursorOf(end)
-  return next === undefined ? { runs } : { runs, next, searchedBackTo: next.createdAt }
+  return { found, next, searchedBackTo: next.createdAt }
 }
 
 interface KnownJob {
@@ -102,16 +133,6 @@ async function knownOf(ask: Reading['ask'], job: string, { project, since = 0 }:
     only: only === '' ? undefined : only,
     since: Math.min(...its.map(number('first'))) - olderBy,
   }
-}
-
-/** A run's chunks have a job of this name, or its job rows do while it has no snapshot. */
-function jobConditions(job: string, projects: readonly number[] | undefined, place: Place): string[] {
-  const like = (column: string, part: string): string => `${column} LIKE ${place(`%${escaped(part)}%`)} ESCAPE '\\'`
-  // Subqueries with LIMIT 1: for an EXISTS PostgreSQL may read the whole table, to answer it for all runs at once.
-  const inChunks = `(SELECT 1 FROM chunks c WHERE c.run_id = walked.run_id AND c.inside IS NULL AND ${like('c.content', textOfJob(job))} LIMIT 1)`
-  const inJobs = `(SELECT 1 FROM jobs j WHERE j.run_id = walked.run_id AND ${like('j.record', `"name":${JSON.stringify(job)}`)} LIMIT 1)`
-  const ofProjects = projects === undefined ? [] : [`project_id IN (${projects.map(place).join(', ')})`]
-  return [...ofProjects, `coalesce(${inChunks}, ${inJobs}) = 1`]
 }
 
 type Place = (value: Value) => string
@@ -165,8 +186,8 @@ function whereOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
 }
 
-function cursorOf(row: Row | undefined): RunCursor | undefined {
-  return row && { createdAt: createdAt(row), pipelineId: pipelineIdOf(row) }
+function cursorOf(row: Row): RunCursor {
+  return { createdAt: createdAt(row), pipelineId: pipelineIdOf(row) }
 }
 
 /** The row of a cursor's run as SQL; 0 if the run has been pruned since. */

@@ -11,7 +11,7 @@ import {
   takeInSql,
   writeTrends,
 } from './trends-sql.ts'
-import { cut } from '../sql/slices.ts'
+import { cut } from '../sql/cut.ts'
 import { day, hour, hoursStoredFor } from '../ports/trends.ts'
 import { each, type Steps, type Within } from '../sql/steps.ts'
 import { EarlierFailures } from './earlier-failures.ts'
@@ -27,7 +27,7 @@ import { number, optional, record, type Row } from '../sql/columns.ts'
 import type { PipelineNames } from './pipeline-names.ts'
 import { TrendSums } from './trend-sums.ts'
 import type { DamagedRows } from '../sql/stored-json.ts'
-import type { Recall } from '../sql/run-jobs.ts'
+import type { Chunk } from '../../model/chunk.ts'
 
 /** The sums that are not yet written: of the chunks after `from` up to `last`. */
 export interface Ahead {
@@ -40,6 +40,9 @@ export interface Ahead {
 export function aheadOf(from: number, names: PipelineNames): Ahead {
   return { from, last: from, sums: new TrendSums(names), failures: new EarlierFailures() }
 }
+
+/** A chunk that is still in memory; undefined: it is read. */
+type Recall = (id: number) => Chunk | undefined
 
 /** Chunks read at once: those of large pipelines take hundreds of kilobytes each. */
 const chunksAtOnce = 8

@@ -1,8 +1,9 @@
 // The SQL of lists of runs, single runs, and their exports.
-import { firstSeenBy, jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
-import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import { loadRuns } from '../sql/run-reads.ts'
+import { firstSeenBy, keyOf } from '../sql/run-rows.ts'
+import { storedChunk } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
-import { places, type Value, type Ask } from '../sql/statements.ts'
+import { places, type Value } from '../sql/statements.ts'
 import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'
@@ -101,7 +102,7 @@ export function viewsOn({
       )
       return load(idsOf(rows))
     },
-    search: async query => searchRuns(ask, load, query),
+    search: async query => searchRuns(ask, async ids => loadRuns(byRow, damaged, ids), query),
     tookAbout: async ({ instance, pipelineId, projectId, project, ref = '', source = '', tookMs, since }, limit) => {
       const rows = await ask(
         `SELECT instance, pipeline_id FROM (
@@ -220,35 +221,6 @@ function unionOf(lists: readonly ScopedSql[]): ScopedSql {
 
 function idsOf(rows: readonly Row[]): number[] {
   return rows.map(runId)
-}
-
-/** Runs with their jobs, by the ids of their rows, in the order of the ids. */
-export async function loadRuns(
-  ask: Ask,
-  damaged: DamagedRows,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, StoredRun>> {
-  if (ids.length === 0) return new Map()
-  const these = places(ids)
-  const [runs, jobs, chunks] = await Promise.all([
-    ask(`SELECT * FROM runs WHERE id IN (${these})`, ids),
-    ask(`SELECT * FROM jobs WHERE run_id IN (${these}) ORDER BY run_id, job_id`, ids),
-    ask(`SELECT run_id, content FROM chunks WHERE run_id IN (${these}) AND first_job IS NOT NULL ORDER BY id`, ids),
-  ])
-  const rowsOf = Map.groupBy(jobs, runId)
-  const chunksOf = Map.groupBy(chunks, runId)
-  const byId = new Map(runs.map(row => [rowId(row), row]))
-  const found = new Map<number, StoredRun>()
-  for (const id of ids) {
-    const row = byId.get(id)
-    if (row === undefined) continue
-    const run = damaged.orNothing({ ...keyOf(row) }, 'it is not shown', () => {
-      const restorable = (chunksOf.get(id) ?? []).map(chunk => storedChunk(chunk.content))
-      return storedRun(row, jobsOf(rowsOf.get(id) ?? [], restorable))
-    })
-    if (run !== undefined) found.set(id, run)
-  }
-  return found
 }
 
 const rowId = number('id')

@@ -1,6 +1,6 @@
 // How a chunk is stored: as JSON in which each job is a row of values without names, and runners, people and tags that recur are written once. It
 // takes half of the bytes of JSON with names, so a page of SQLite has two chunks of twenty jobs (decision 12).
-import type { Chunk, JobSnapshot, SnapshotOutline } from '../../model/chunk.ts'
+import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { Person, Runner } from '../../model/observation.ts'
 
 /**
@@ -57,12 +57,6 @@ function storedJobs(jobs: readonly JobSnapshot[]): StoredJobs {
   return { rows, people: people.all, runners: rowsOfRunners, tags: tags.all }
 }
 
-/** A part of the text of every chunk that has a job of this name. Other chunks may have it, too. */
-export function textOfJob(name: string): string {
-  // In a row, the name follows the status.
-  return `,${JSON.stringify(name)}`
-}
-
 /** The jobs of a stored chunk; undefined if they are damaged. Those with equal runners and people share them. */
 export function jobsOfText(stored: unknown): JobSnapshot[] | undefined {
   const { rows, people, runners, tags } = (stored ?? {}) as Partial<Record<keyof StoredJobs, unknown>>
@@ -74,18 +68,6 @@ export function jobsOfText(stored: unknown): JobSnapshot[] | undefined {
     job.start ??= job.startedAt
     job.end ??= job.finishedAt
     return job as unknown as JobSnapshot
-  })
-}
-
-/** The tombstone data of each job of a stored chunk; undefined if they are damaged. */
-export function outlinesOfText(stored: unknown): SnapshotOutline[] | undefined {
-  const { rows } = (stored ?? {}) as Partial<StoredJobs>
-  if (!isListOfRows(rows)) return undefined
-  return rows.map(row => {
-    const { id, kind, status, startedAt, finishedAt } = jobPlaces
-    const time = (place: number): number | undefined => (row[place] ?? undefined) as number | undefined
-    const [start, end] = [time(startedAt), time(finishedAt)]
-    return { id: row[id], kind: row[kind], status: row[status], startedAt: start, finishedAt: end } as SnapshotOutline
   })
 }
 

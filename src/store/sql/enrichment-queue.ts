@@ -61,7 +61,7 @@ export function enrichmentQueue(sql: Statements): EnrichmentQueue {
     candidates: async ({ instance, pipelineId }, projectId, limit) => {
       const rows = await sql.all(
         `SELECT instance, pipeline_id, project_id FROM runs
-         WHERE instance = ?1 AND pipeline_id < ?2 AND attempts = '[]' AND (CAST(?3 AS bigint) IS NULL OR project_id = ?3)
+         WHERE instance = ?1 AND pipeline_id < ?2 AND attempts = 0 AND (CAST(?3 AS bigint) IS NULL OR project_id = ?3)
            AND coalesce(status, '') NOT IN ('success', 'failed', 'canceled', 'skipped')
          ORDER BY pipeline_id DESC LIMIT ?4`,
         [instance, pipelineId, projectId ?? null, limit],

@@ -2,10 +2,11 @@
 import { drop } from './outbox.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
 import { insertTombstones, tombstoneValues } from './tombstone-text.ts'
-import { loadJobs, type Recall } from './run-jobs.ts'
+import { cut } from './cut.ts'
+import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
 import { number, record, type Row } from './columns.ts'
-import { slicesOf } from './slices.ts'
-import { tombstoneOfRow } from './run-rows.ts'
+import { remember } from '../../model/tombstone.ts'
+import { storedRun } from './run-rows.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
@@ -65,7 +66,6 @@ export function* pruneRuns(
   before: Millis,
   limit: number,
   from: RunCursor | undefined,
-  recall: Recall | undefined,
   { now, damaged, isShared }: Within,
 ): Steps<RunsPruned> {
   const seen = (yield [selectAtRest, [before, from?.changedAt ?? -1, from?.id ?? -1, limit]]).map(runCursor)
@@ -84,25 +84,23 @@ export function* pruneRuns(
   let pruned = 0
   let remembered = 0
   // One run at a time is in memory, unless statements are round trips.
-  for (const slice of isShared ? yield* slicesOf(rows, idOf) : rows.map(row => [row])) {
-    const loaded = yield* loadJobs(
-      slice.map(run => ({ run, jobs: 'all' })),
-      recall,
-    )
-    const read = slice.flatMap(row => {
-      const made = tombstoneOfRow(damaged, row, () => loaded.remembered(row))
-      return made === undefined ? [] : [{ id: idOf(row), ...made }]
+  for (const slice of cut(rows, jobCount, isShared ? maxJobsAtOnce : 0)) {
+    const pages = yield* readPages(slice.map(row => ({ row, jobs: 'all' })))
+    // Without its run, a tombstone would not know what was sent: a damaged run is not pruned.
+    const runs = slice.flatMap(row => {
+      const run = storedRun(damaged, row, pages.get(idOf(row)) ?? [])?.run
+      return run === undefined ? [] : [{ id: idOf(row), tombstone: remember(run) }]
     })
-    const tombstones = read.flatMap(({ tombstone }) => tombstone ?? [])
+    const tombstones = runs.flatMap(({ tombstone }) => tombstone ?? [])
     yield each(
       insertTombstones,
       tombstones.map(tombstone => tombstoneValues(tombstone, now)),
     )
     yield each(
       deleteRuns,
-      read.map(({ id }) => [id]),
+      runs.map(({ id }) => [id]),
     )
-    pruned += read.length
+    pruned += runs.length
     remembered += tombstones.length
   }
   return { pruned, remembered, next: seen.length < limit ? undefined : seen.at(-1) }

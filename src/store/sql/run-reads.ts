@@ -1,20 +1,16 @@
 // Reads single runs, with all their jobs or with one, for both databases.
-import { hasSnapshot, headOf, jobsOf, keyOf, known, revived, storedRun } from './run-rows.ts'
+import { jobCount, maxJobs, selectPages } from './job-pages.ts'
+import { storedRun } from './run-rows.ts'
 import { number, record, type Row } from './columns.ts'
-import { revive } from '../../model/tombstone.ts'
-import { selectTombstone, tombstoneOf } from './tombstone-text.ts'
-import { storedChunk } from './stored-json.ts'
-import type { Run } from '../../model/run.ts'
+import { revivedRun, selectTombstone } from './tombstone-text.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Runs } from '../ports/runs.ts'
-import type { Statements } from './statements.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Runs, StoredRun } from '../ports/runs.ts'
+import { places, type Ask, type Statements } from './statements.ts'
 
 const selectRun = 'SELECT * FROM runs WHERE instance = ?1 AND pipeline_id = ?2'
-
-/** Jobs with ids from `?2` to `?3`, and the chunks that have such jobs. */
-const selectJobs = 'SELECT * FROM jobs WHERE run_id = ?1 AND job_id >= ?2 AND job_id <= ?3 ORDER BY job_id'
-const selectChunks =
-  'SELECT id, content FROM chunks WHERE run_id = ?1 AND first_job <= ?3 AND last_job >= ?2 ORDER BY id'
+const selectAllPages = `${selectPages} WHERE run_id = ?1 ORDER BY first_job`
+const selectPage = `${selectPages} WHERE run_id = ?1 AND first_job <= ?2 ORDER BY first_job DESC LIMIT 1`
 
 /** Searches only the next 1,000 pipelines of the instance: a quiet project may have none for weeks. */
 const selectNewer = `
@@ -24,59 +20,61 @@ const selectNewer = `
   WHERE n.project_id = ?3 ORDER BY r.pipeline_id`
 
 const countRuns = `
-  SELECT count(*) AS runs, count(*) FILTER (WHERE pipeline IS NULL) AS only_jobs,
+  SELECT count(*) AS runs, count(*) FILTER (WHERE status IS NULL) AS only_jobs,
          count(*) FILTER (WHERE due_at IS NOT NULL) AS open FROM runs`
 
-const id = number('id')
+const idOf = number('id')
 const counts = record({ runs: number('runs'), onlyJobs: number('only_jobs'), open: number('open') })
 
 export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'newer' | 'count'> {
-  async function find(key: RunKey): Promise<{ readonly run?: Row | undefined; readonly tombstone?: Row | undefined }> {
+  /** `job`: the only one that is needed; none: undefined. */
+  async function pages(run: Row, job: number | 'all' | undefined): Promise<readonly Row[]> {
+    if (job === undefined || jobCount(run) <= maxJobs) return []
+    return job === 'all' ? sql.all(selectAllPages, [idOf(run)]) : sql.all(selectPage, [idOf(run), job])
+  }
+  async function find(key: RunKey, job: number | 'all' | undefined): Promise<StoredRun | undefined> {
     const values = [key.instance, key.pipelineId]
     const [run] = await sql.all(selectRun, values)
-    if (run !== undefined) return { run }
+    if (run !== undefined) return storedRun(sql.damaged, run, await pages(run, job))
     const [tombstone] = await sql.all(selectTombstone, values)
-    return { tombstone }
+    return tombstone && revivedRun(sql.damaged, tombstone)
   }
-
-  /** Decoding comes later, in the function that is returned; it throws DataError if something is damaged. */
-  async function jobs(run: Row, first: number, last: number): Promise<() => Run['jobs']> {
-    const rows = await sql.all(selectJobs, [id(run), first, last])
-    const chunks = hasSnapshot(run) ? await sql.all(selectChunks, [id(run), first, last]) : []
-    return () =>
-      jobsOf(
-        rows,
-        chunks.map(({ content }) => storedChunk(content)),
-        job => job >= first && job <= last,
-      )
-  }
-
   return {
-    get: async key => {
-      const { run, tombstone } = await find(key)
-      const read = run && (await jobs(run, 0, Number.MAX_SAFE_INTEGER))
-      return known(sql.damaged, key, () => {
-        if (run !== undefined && read !== undefined) return storedRun(run, read())
-        return tombstone && revived(tombstoneOf(tombstone))
-      })
-    },
+    get: async key => find(key, 'all'),
     ancestor: async (key, trigger) => {
-      const { run, tombstone } = await find(key)
-      const read = run && trigger !== undefined ? await jobs(run, trigger, trigger) : undefined
-      return known(sql.damaged, key, () => {
-        if (run !== undefined) return { head: headOf(run), trigger: read?.().get(trigger ?? 0) }
-        if (tombstone === undefined) return undefined
-        const { jobs: all, ...head } = revive(tombstoneOf(tombstone))
-        return { head, trigger: all.get(trigger ?? 0) }
-      })
+      const found = await find(key, trigger)
+      return found && { head: found.run, trigger: found.run.jobs.get(trigger ?? 0) }
     },
     newer: async (key, projectId) => {
       const rows = await sql.all(selectNewer, [key.instance, key.pipelineId, projectId])
-      return rows.flatMap(row => known(sql.damaged, keyOf(row), () => headOf(row)) ?? [])
+      return rows.flatMap(row => storedRun(sql.damaged, row, [])?.run ?? [])
     },
     count: async () => {
       const [row = {}] = await sql.all(countRuns)
       return counts(row)
     },
   }
+}
+
+/** Runs with their jobs, by the ids of their rows. */
+export async function loadRuns(
+  ask: Ask,
+  damaged: DamagedRows,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, StoredRun>> {
+  if (ids.length === 0) return new Map()
+  const these = places(ids)
+  const [rows, pages] = await Promise.all([
+    ask(`SELECT * FROM runs WHERE id IN (${these})`, ids),
+    ask(`${selectPages} WHERE run_id IN (${these}) ORDER BY first_job`, ids),
+  ])
+  const pagesOf = Map.groupBy(pages, number('run_id'))
+  const byId = new Map(rows.map(row => [idOf(row), row]))
+  const found = new Map<number, StoredRun>()
+  for (const id of ids) {
+    const row = byId.get(id)
+    const run = row && storedRun(damaged, row, pagesOf.get(id) ?? [])
+    if (run !== undefined) found.set(id, run)
+  }
+  return found
 }

@@ -1,27 +1,28 @@
 // Changes runs, as steps of a transaction: loads them under a lock, decides their changes, and writes these.
+//
+// All runs of the transaction are locked at once, in the order of their keys, so that replicas cannot wait for each other in a circle. Then each run
+// goes through all its decisions, one after the other, and is written once.
 import { addLateReads } from './late-reads.ts'
+import { changedJobs, writeChunks, writeRuns, type Written, type WrittenChunk } from './run-writes.ts'
 import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
+import { cut } from './cut.ts'
+import { damagedRun, keyOf, nameOf, storedRun } from './run-rows.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
-import { keyOf, storedRun } from './run-rows.ts'
-import { loadJobs, type Recall } from './run-jobs.ts'
-import { nameOf, writeJobsAndChunks, writeRuns, type Written, type WrittenChunk } from './run-writes.ts'
+import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
 import { number, type Row } from './columns.ts'
 import { ownerOfRun, type SeenOwner } from './owners.ts'
 import { readValues, removeJobRead } from './job-reads.ts'
-import { revive } from '../../model/tombstone.ts'
-import { slicesOf } from './slices.ts'
-import { takeTombstones, tombstoneOf } from './tombstone-text.ts'
+import { revivedRun, takeTombstones } from './tombstone-text.ts'
 import { withDeploymentIds } from './deployments.ts'
 import { writeBeside, type BesideRuns } from './beside-runs.ts'
-import type { Reports, RunWork } from '../ports/runs.ts'
+import type { Reports, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { WrittenEvent } from './waiting-events.ts'
 
 /** What the only process of a store has in memory beside its rows. */
 export interface RunMemory {
-  readonly recall: Recall
   /** Within the transaction. */
   readonly wrote: (chunks: readonly (WrittenChunk | WrittenEvent)[]) => void
   /** A row was changed. */
@@ -48,119 +49,101 @@ export function* changeRuns(
     conditions: [...conditions],
   }
   const owners: SeenOwner[] = []
-  // What is in memory is a run at a time where nobody waits for round trips.
-  for (const wave of within.isShared ? waves(work) : work.map(one => [one]))
-    yield* changeWave(wave, { beside, owners }, memory, within)
-  const events = yield* writeBeside(reports, beside, owners, within)
-  memory?.wrote(events)
-}
-
-/** Each wave has a run at most once, so that work on one run is done in its order, and work on different runs together. */
-function waves(work: readonly RunWork[]): RunWork[][] {
-  const found: RunWork[][] = []
-  const seen = new Map<string, number>()
-  for (const item of work) {
-    const name = nameOf(item.key)
-    const wave = seen.get(name) ?? 0
-    seen.set(name, wave + 1)
-    ;(found[wave] ??= []).push(item)
-  }
-  return found
-}
-
-function* changeWave(work: readonly RunWork[], last: Last, memory: RunMemory | undefined, within: Within): Steps<void> {
-  const keys = work.map(({ key }) => key)
-  const locked = yield each(selectRuns, keys.map(valuesOf))
-  const byKey = new Map([...locked, ...(yield* reviveRuns(keys, locked, within))].map(row => [nameOf(keyOf(row)), row]))
-  // Under the run's lock, like everything else.
+  const rows = yield* lockRuns(
+    work.map(({ key }) => key),
+    within,
+  )
   const left: RunWork[] = []
   for (const item of work) {
     const { read } = item
     if (read === undefined || (yield [`${removeJobRead} RETURNING 1`, readValues(read)]).length > 0) left.push(item)
   }
-  const whole = ({ key, jobs }: RunWork): number | undefined => {
-    const row = jobs === 'all' ? byKey.get(nameOf(key)) : undefined
-    return row && idOf(row)
-  }
-  for (const slice of yield* slicesOf(left, whole)) yield* changeSlice(slice, byKey, last, memory, within)
+  const ofRuns = [...Map.groupBy(left, ({ key }) => nameOf(key)).values()].map(works => ({
+    works,
+    row: works[0] && rows.get(nameOf(works[0].key)),
+  }))
+  // What is in memory is a run at a time where nobody waits for round trips.
+  const atOnce = within.isShared ? maxJobsAtOnce : 0
+  for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
+    yield* changeSlice(slice, { beside, owners }, memory, within)
+  const events = yield* writeBeside(reports, beside, owners, within)
+  memory?.wrote(events)
 }
 
-// All replicas lock in the same order, so that there is no deadlock.
+/** By the names of their keys. Pruned runs that are observed again continue from their tombstones. */
+function* lockRuns(keys: readonly RunKey[], within: Within): Steps<Map<string, Row>> {
+  const values = new Map(keys.map(key => [nameOf(key), [key.instance, key.pipelineId]]))
+  const locked = yield each(selectRuns, [...values.values()])
+  const rows = new Map(locked.map(row => [nameOf(keyOf(row)), row]))
+  const unknown = [...values].flatMap(([name, value]) => (rows.has(name) ? [] : [value]))
+  const tombstones = yield each(takeTombstones, unknown)
+  if (tombstones.length === 0) return rows
+  yield* writeRuns(
+    tombstones.map(tombstone => {
+      const after = revivedRun(within.damaged, tombstone)
+      if (after === undefined) throw damagedRun(keyOf(tombstone))
+      return { row: undefined, pages: [], before: undefined, after, changes: [] }
+    }),
+  )
+  const revived = yield each(
+    selectRuns,
+    tombstones.map(row => [keyOf(row).instance, keyOf(row).pipelineId]),
+  )
+  for (const row of revived) rows.set(nameOf(keyOf(row)), row)
+  return rows
+}
+
 const selectRuns = forRows(
   ['text', 'bigint'],
   ({ among, forUpdate }) =>
     `SELECT * FROM runs WHERE ${among('instance', 'pipeline_id')} ORDER BY instance, pipeline_id ${forUpdate}`,
 )
-const idOf = number('id')
 
-function valuesOf({ instance, pipelineId }: RunKey): [string, number] {
-  return [instance, pipelineId]
-}
-
-/** Pruned runs that are observed again continue from their tombstones. */
-function* reviveRuns(keys: readonly RunKey[], rows: readonly Row[], within: Within): Steps<readonly Row[]> {
-  const known = new Set(rows.map(row => nameOf(keyOf(row))))
-  const unknown = keys.filter(key => !known.has(nameOf(key)))
-  const tombstones = (yield each(takeTombstones, unknown.map(valuesOf))).map(tombstoneOf)
-  if (tombstones.length === 0) return []
-  const changes = tombstones.map((tombstone): Written => {
-    const run = revive(tombstone)
-    const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: tombstone.prunedAt } }
-    return { id: undefined, known: undefined, change, firstSeenBy: {} }
-  })
-  yield* writeJobsAndChunks(changes, yield* writeRuns(changes), within)
-  return yield each(
-    selectRuns,
-    tombstones.map(({ key }) => valuesOf(key)),
-  )
+/** The work on one run, in order. */
+interface WorkOnRun {
+  readonly works: readonly RunWork[]
+  readonly row: Row | undefined
 }
 
 /** Decides and writes the changes of some runs. */
 function* changeSlice(
-  work: readonly RunWork[],
-  byKey: ReadonlyMap<string, Row>,
+  slice: readonly WorkOnRun[],
   { beside, owners }: Last,
   memory: RunMemory | undefined,
   within: Within,
 ): Steps<void> {
   const { now, damaged } = within
-  const rows = work.map(({ key }) => byKey.get(nameOf(key)))
-  const loaded = yield* loadJobs(
-    work.flatMap(({ jobs }, at) => (rows[at] === undefined ? [] : [{ run: rows[at], jobs }])),
-    memory?.recall,
+  const pages = yield* readPages(
+    slice.flatMap(({ works, row }) => (row === undefined ? [] : [{ row, jobs: jobsOf(works) }])),
   )
   const written: Written[] = []
-  for (const [at, { source, decide }] of work.entries()) {
-    const row = rows[at]
-    const known = row && storedRun(row, loaded.jobs(row))
-    const change = decide(known, now)
-    const id = row && idOf(row)
-    const firstSeenBy = { ...(source === undefined ? {} : { [source]: now }), ...known?.firstSeenBy }
-    if (change !== undefined) {
-      if (id !== undefined) memory?.changed(id)
-      written.push({ id, known, change: yield* withDeploymentIds(change, beside.deployments), firstSeenBy })
-    } else if (known !== undefined && source !== undefined && known.firstSeenBy[source] === undefined) {
-      written.push({ id, known, change: { run: known.run, jobs: [], timing: known.timing }, firstSeenBy })
-    }
+  for (const { works, row } of slice) {
+    const own = (row && pages.get(idOf(row))) ?? []
+    const before = row && storedRun(damaged, row, own)
+    if (row !== undefined && before === undefined) throw damagedRun(keyOf(row))
+    const { after, changes } = yield* decideAll(works, before, beside, now)
+    if (after === undefined || after === before) continue
+    if (row !== undefined && changes.length > 0) memory?.changed(idOf(row))
+    written.push({ row, pages: own, before, after, changes })
   }
   const ids = yield* writeRuns(written)
-  const changes = written.map(({ known, change }, at) => ({ id: ids[at] ?? 0, known, change }))
-  const listed = changes.filter(({ known, change: { run } }) => changesListing(known?.run, run))
+  const all = written.map((one, at) => ({ ...one, id: ids[at] ?? 0 }))
   yield each(
     insertListings,
-    listed.flatMap(({ id, change }) => listingRow(id, change.run, now)),
+    all.flatMap(({ id, before, after }) =>
+      changesListing(before?.run, after.run) ? listingRow(id, after.run, now) : [],
+    ),
   )
-  for (const { known, change } of written) {
-    const { run } = change
-    if (known === undefined || known.run.project.facts.path !== run.project.facts.path) owners.push(ownerOfRun(run))
-  }
-  const chunks = yield* writeJobsAndChunks(written, ids, within)
-  memory?.wrote(chunks)
+  for (const { before, after } of all)
+    if (before?.run.project.facts.path !== after.run.project.facts.path || before === undefined)
+      owners.push(ownerOfRun(after.run))
+  const changes = all.flatMap(({ id, changes: its }) => its.map(change => ({ id, change })))
+  const chunks = changes.flatMap(({ id, change }) => (change.pending ?? []).map(one => ({ ...one, run: id })))
+  const wrote = yield* writeChunks(chunks, within)
+  memory?.wrote(wrote)
   for (const { id, change } of changes) yield* addLateReads(id, change.lateReads ?? [], now, damaged)
   yield writeTriggers(
-    changes.flatMap(({ id, change: { run, jobs } }) =>
-      jobs.map(job => ({ runId: id, instance: run.key.instance, job })),
-    ),
+    all.flatMap(one => changedJobs(one).map(job => ({ runId: one.id, instance: one.after.run.key.instance, job }))),
   )
   for (const { id, change } of changes)
     if (change.enrichment !== undefined) yield enrichmentChange(id, change.enrichment)
@@ -172,7 +155,44 @@ function* changeSlice(
   }
 }
 
+function jobsOf(works: readonly RunWork[]): RunWork['jobs'] {
+  const some: number[] = []
+  for (const { jobs } of works) {
+    if (jobs === 'all') return 'all'
+    some.push(...jobs)
+  }
+  return some
+}
+
+/** Each decision gets what the one before left. */
+function* decideAll(
+  works: readonly RunWork[],
+  before: StoredRun | undefined,
+  beside: Writable,
+  now: number,
+): Steps<{ readonly after: StoredRun | undefined; readonly changes: readonly RunChange[] }> {
+  let after = before
+  const changes: RunChange[] = []
+  for (const { source, decide } of works) {
+    const decided = decide(after, now)
+    const firstSeenBy: StoredRun['firstSeenBy'] = {
+      ...(source === undefined ? {} : { [source]: now }),
+      ...after?.firstSeenBy,
+    }
+    if (decided !== undefined) {
+      const change = yield* withDeploymentIds(decided, beside.deployments)
+      changes.push(change)
+      after = { run: change.run, timing: change.timing, firstSeenBy }
+    } else if (after !== undefined && source !== undefined && after.firstSeenBy[source] === undefined) {
+      after = { ...after, firstSeenBy }
+    }
+  }
+  return { after, changes }
+}
+
 function listingRow(id: number, run: Run, now: number): StepValue[][] {
   const listing = listingOf(run, now)
   return listing === undefined ? [] : [[id, ...listing]]
 }
+
+const idOf = number('id')

@@ -51,8 +51,10 @@ export function schemaOf(dialect: Dialect): string {
     name            text,
     status          text,
     project         text   NOT NULL,
-    pipeline        text,
-    attempts        text   NOT NULL,
+    -- Everything else that is known of it (run-document.ts), with its jobs if they are few.
+    document        ${bytes}  NOT NULL,
+    jobs            integer NOT NULL,
+    attempts        integer NOT NULL,
     first_seen_by   text   NOT NULL,
     changed_at      bigint NOT NULL,
     ended_at        bigint,
@@ -64,20 +66,18 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
   CREATE INDEX runs_active ON runs (instance, project_id, name, status)
     WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
-  CREATE INDEX runs_without_snapshot ON runs (instance, pipeline_id) WHERE attempts = '[]';
+  CREATE INDEX runs_without_snapshot ON runs (instance, pipeline_id) WHERE attempts = 0;
 
-  -- Jobs that cannot be restored from a chunk alone.
-  CREATE TABLE jobs (
-    run_id   bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    job_id   bigint NOT NULL,
-    record   text   NOT NULL,
-    times    text   NOT NULL,
-    snapshot text,
-    PRIMARY KEY (run_id, job_id)
-  ) ${byKey};
+  -- The jobs of a run that has many: those from \`first_job\` up to that of the next page (job-pages.ts).
+  CREATE TABLE job_pages (
+    run_id    bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    first_job bigint NOT NULL,
+    content   ${bytes} NOT NULL,
+    PRIMARY KEY (run_id, first_job)
+  );
 
-  -- Chunks of snapshots: each fits one request, and never changes. \`first_job\`, \`last_job\`: the range of ids of the jobs that need the chunk to
-  -- be restored. \`inside\`: the job whose inside it has. Without a run it is an event.
+  -- Chunks of snapshots: each fits one request, and never changes. \`inside\`: the job whose inside it has. Without
+  -- a run it is an event.
   CREATE TABLE chunks (
     id          ${id},
     run_id      bigint  REFERENCES runs (id) ON DELETE CASCADE,
@@ -85,8 +85,6 @@ export function schemaOf(dialect: Dialect): string {
     number      integer NOT NULL,
     content     text    NOT NULL,
     snapshot_at bigint  NOT NULL,
-    first_job   bigint,
-    last_job    bigint,
     inside      bigint,
     UNIQUE (run_id, attempt, number)
   );

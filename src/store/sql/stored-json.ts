@@ -1,9 +1,9 @@
 // Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
 import type { z } from 'zod'
-import { jobsOfText, outlinesOfText } from './chunk-text.ts'
+import { jobsOfText } from './chunk-text.ts'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
-import type { Chunk, SnapshotOutline } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Deployment } from '../../model/deployment.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -48,11 +48,15 @@ export function storedJson<T>(text: unknown): T {
   try {
     return JSON.parse(text as string) as T
   } catch {
-    throw new DataError(
-      'The stored data is damaged.',
-      'Other rows are not affected; a backup may still have this one intact.',
-    )
+    throw damagedData()
   }
+}
+
+export function damagedData(): DataError {
+  return new DataError(
+    'The stored data is damaged.',
+    'Other rows are not affected; a backup may still have this one intact.',
+  )
 }
 
 /** Throws DataError if the document has another shape. */
@@ -80,24 +84,12 @@ export function storedAny(text: unknown): AnyChunk {
 
 /** A chunk of a snapshot; only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
-  return withJobs(text, jobsOfText) as Chunk
-}
-
-/** The tombstone data of a chunk; runners, people and tags are not read. Throws DataError. */
-export function storedOutline(text: unknown): ChunkOutline {
-  return withJobs(text, outlinesOfText)
-}
-
-export type ChunkOutline = Pick<Chunk, 'attempt'> & { readonly jobs: readonly SnapshotOutline[] }
-
-/** A chunk with its jobs, read from their rows. */
-function withJobs(text: unknown, ofRows: (stored: unknown) => SnapshotOutline[] | undefined): ChunkOutline {
   const chunk = storedJson<Partial<Chunk> | null>(text)
-  const jobs = ofRows(chunk?.jobs)
+  const jobs = jobsOfText(chunk?.jobs)
   const { key, project, trace, pipeline, attempt } = chunk ?? {}
   const hasNumbers = typeof project?.id === 'number' && typeof attempt === 'number'
   const isWhole = [key, trace, pipeline?.facts].every(isObject) && hasNumbers
-  return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as ChunkOutline) : storedJson('')
+  return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as Chunk) : storedJson('')
 }
 
 function isObject(value: unknown): boolean {

@@ -2,14 +2,12 @@
 import { number, text as textColumn, type Row } from './columns.ts'
 import { keyOf } from './run-rows.ts'
 import { forRows, type StepValue } from './steps.ts'
-import { storedJson } from './stored-json.ts'
+import { revive } from '../../model/tombstone.ts'
+import { storedJson, type DamagedRows } from './stored-json.ts'
 import type { Attempt } from '../../model/run.ts'
+import type { StoredRun } from '../ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RememberedJob, Tombstone } from '../../model/tombstone.ts'
-
-export interface StoredTombstone extends Tombstone {
-  readonly prunedAt: number
-}
 
 export const selectTombstone = 'SELECT * FROM tombstones WHERE instance = ?1 AND pipeline_id = ?2'
 
@@ -30,9 +28,13 @@ export function tombstoneValues(tombstone: Tombstone, now: number): StepValue[] 
   return [key.instance, key.pipelineId, projectId, now, tombstoneText(tombstone)]
 }
 
-/** Throws DataError if the row is damaged. */
-export function tombstoneOf(row: Row): StoredTombstone {
-  return { ...readTombstone(keyOf(row), projectId(row), memory(row)), prunedAt: prunedAt(row) }
+/** The run that the row stands for. Undefined if it is damaged. */
+export function revivedRun(damaged: DamagedRows, row: Row): StoredRun | undefined {
+  return damaged.orNothing({ ...keyOf(row) }, 'it is as if it were unknown', () => ({
+    run: revive(readTombstone(keyOf(row), projectId(row), memory(row))),
+    timing: { changedAt: prunedAt(row) },
+    firstSeenBy: {},
+  }))
 }
 
 const projectId = number('project_id')

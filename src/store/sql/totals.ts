@@ -1,6 +1,7 @@
 // Running totals and active runs, for both databases. Damaged rows are skipped.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
+import { activeJobs } from './active-jobs.ts'
 import { addToCounter } from './leases.ts'
 import { batchesOf, countNameOf, namedWithin, namesOf, sumsOf, type Batch, type Names, type Sums } from './adding-up.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
@@ -8,18 +9,13 @@ import {
   otherNames,
   overflowAttributes,
   shapeOf,
-  type ActiveJob,
   type ActiveRuns,
   type ProjectIncrements,
   type ProjectTotals,
   type SeriesTotal,
 } from '../../model/totals.ts'
-import { isPending, isRunning } from '../../model/status.ts'
-import { jobOf } from './run-rows.ts'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { viewJob } from '../../model/job.ts'
 import { storedJson, type DamagedRows } from './stored-json.ts'
-import { places, type Statements } from './statements.ts'
+import type { Statements } from './statements.ts'
 
 export function totals(sql: Statements): Totals {
   return {
@@ -46,16 +42,7 @@ export function totals(sql: Statements): Totals {
       return { now, projects, ...(isWhole && counts.length < limit ? {} : { next: last }) }
     },
     active: async () => (await sql.all(selectActive)).flatMap(row => activeRuns(sql.damaged, row) ?? []),
-    activeJobs: async take => {
-      const runs = (await sql.all(selectActiveIds)).map(row => id(row))
-      for (let at = 0; at < runs.length; at += runsPerPage) {
-        // Other work goes on between two pages, as SQLite answers within the turn.
-        await nextTurn()
-        const page = runs.slice(at, at + runsPerPage)
-        const rows = await sql.all(selectActiveJobs(page.length), page)
-        take(rows.flatMap(row => activeJob(sql.damaged, row) ?? []))
-      }
-    },
+    activeJobs: async take => activeJobs(sql, take),
   }
 }
 
@@ -91,21 +78,6 @@ const selectActive = `
     FROM runs WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')
     WINDOW alike AS (PARTITION BY instance, project_id, name, status)
   ) AS active WHERE place = 1 ORDER BY instance, project_id, name, status`
-
-/** Runs whose jobs are read at a time. */
-const runsPerPage = 100
-const selectActiveIds = `
-  SELECT id FROM runs WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')`
-
-/** Compares texts first, because most jobs are in other states, and decoding is slow. `activeJob` judges. */
-function selectActiveJobs(count: number): string {
-  const runs = places(Array.from({ length: count }))
-  return `
-  SELECT r.instance, r.project_id, r.project, r.changed_at, j.job_id, j.record, j.times, j.snapshot
-  FROM jobs j JOIN runs r ON r.id = j.run_id WHERE j.run_id IN (${runs})
-    AND (j.record LIKE '%"status":"pending"%' OR j.record LIKE '%"status":"running"%' OR j.record LIKE '%"status":"canceling"%')
-  ORDER BY j.run_id, j.job_id`
-}
 
 const id = number('id')
 const projectOfSeries = number('project')
@@ -154,25 +126,6 @@ function activeRuns(damaged: DamagedRows, row: Row): ActiveRuns | undefined {
     ...{ key: projectKey(row), project: activeProject(row).facts },
     ...active(row),
   }))
-}
-
-const changedAt = number('changed_at')
-
-/** Undefined if it is not active after all, or damaged. */
-function activeJob(damaged: DamagedRows, row: Row): ActiveJob | undefined {
-  return damaged.orNothing({ jobOf: row.project_id, instance: row.instance }, 'it is not counted', () => {
-    const job = viewJob(jobOf(row))
-    const isWaiting = isPending(job.status)
-    if (job.kind === 'bridge' || (!isWaiting && !isRunning(job.status))) return undefined
-    const waited = Math.max(0, job.queuedDuration ?? 0) * 1000
-    return {
-      ...{ key: projectKey(row), project: activeProject(row).facts, id: job.id },
-      state: isWaiting ? 'pending' : 'running',
-      workerType: job.runner?.type,
-      tags: job.runner?.tags ?? job.tags,
-      pendingSince: isWaiting ? Math.max(changedAt(row) - waited, job.createdAt ?? 0) : undefined,
-    }
-  })
 }
 
 /** Adds increments, within the transaction that takes the snapshots or counts. */

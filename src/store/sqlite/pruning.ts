@@ -35,7 +35,7 @@ export function sqlitePruning(
     runs: async (before, limit, from) => {
       if (mayPruneNewest(before)) trends.writeAhead()
       return db.transaction(() => {
-        const done = execute(db, pruneRuns(before, limit, from, recent.recallOfRun, withinOf(db)))
+        const done = execute(db, pruneRuns(before, limit, from, withinOf(db)))
         if (done.pruned > 0) moveBack(db, recent)
         return done
       })

@@ -19,7 +19,6 @@ export function sqliteRuns(db: Database, recent: RecentChunks): Runs {
       const changed: number[] = []
       const written: RecentChunk[] = []
       const memory: RunMemory = {
-        recall: recent.recallOfRun,
         wrote: chunks => {
           written.push(...chunks)
           // No more than the cache can take, so that a large transaction does not fill the memory.

@@ -1,4 +1,4 @@
-// What every store promises of jobs that only a chunk has, as one function: run against each database.
+// What every store promises of the document of a run and the pages of its jobs, as one function: run against each database.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -9,9 +9,10 @@ import { type Snapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { observation } from '../model/arbitraries.ts'
 import { readTombstone, tombstoneText } from '../../src/store/sql/tombstone-text.ts'
-import { remember, rememberedJob, revive } from '../../src/model/tombstone.ts'
+import { remember, revive } from '../../src/model/tombstone.ts'
 import { deliver } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
+import type { Cells } from '../../src/store/ports/tables.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Run } from '../../src/model/run.ts'
 import type { RunWork, StoredRun } from '../../src/store/ports/runs.ts'
@@ -47,15 +48,12 @@ interface Step {
   /** Whether its snapshot is taken in the transaction that merges it, in one of its own, or not. */
   readonly snapshot: 'with it' | 'after it' | 'not'
   readonly isWanted: boolean
-  /** So long that nothing of it is still in memory. */
-  readonly isLater: boolean
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
   observations: fc.array(fc.oneof(observation, end), { minLength: 1, maxLength: 2 }),
   snapshot: fc.constantFrom('with it', 'after it', 'not'),
   isWanted: fc.constantFrom(true, true, true, false),
-  isLater: fc.boolean(),
 })
 
 function works(pipelineId: number, { observations, snapshot, isWanted }: Step): RunWork[] {
@@ -77,11 +75,10 @@ function works(pipelineId: number, { observations, snapshot, isWanted }: Step): 
 
 /** The run as it is when nothing has to be stored. */
 function follow(known: StoredRun | undefined, work: readonly RunWork[], now: number): StoredRun | undefined {
-  return work.reduce((before, { decide }) => {
+  return work.reduce<StoredRun | undefined>((before, { decide }) => {
     const change = decide(before, now)
     if (change === undefined) return before
-    const jobs = new Map([...(before?.run.jobs ?? []), ...change.jobs.map(one => [one.id, one] as const)])
-    return { run: { ...change.run, jobs }, timing: change.timing, firstSeenBy: {} }
+    return { run: change.run, timing: change.timing, firstSeenBy: {} }
   }, known)
 }
 
@@ -89,8 +86,8 @@ function written(run: Run | undefined): string {
   return canonical(run && { ...run, jobs: [...run.jobs.values()].sort((a, b) => a.id - b.id) })
 }
 
-export function restoredJobsExercise(name: string, bench: () => Promise<Bench>): void {
-  describe(`jobs that exist only in a chunk, on ${name}`, () => {
+export function storedRunsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`stored runs on ${name}`, () => {
     let here: Bench
     let store: Store
     beforeEach(async () => {
@@ -111,37 +108,32 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
         const work = works(pipelineId, one)
         expected = follow(expected, work, here.now())
         for (const item of work) await store.runs.transact([item])
-        if (one.isLater) here.move(2 * minute)
         await look?.(expected)
       }
       return expected
     }
-    const rows = async (): Promise<number> => {
-      const table = (await store.tables.list()).find(one => one.name === 'jobs')
-      return store.tables.count(table!)
+    const pages = async (): Promise<readonly Cells[]> => {
+      const table = (await store.tables.list()).find(one => one.name === 'job_pages')!
+      return store.tables.read(table, undefined, 1_000)
     }
     const build = job(1, 'build', 'success', { started: 5, finished: 50 }, { runner: { id: 3, tags: ['linux'] } })
     const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
     const finished = event('failed', { finishedAt: at(60) }, [build, test])
 
-    it('are the same as stored rows after any observations and snapshots of the run in any order', async () => {
+    it('are read as they were written, after any observations and snapshots in any order', async () => {
       let pipelineId = 100
-      let known = 0
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
           pipelineId += 1
-          const expected = await happen(pipelineId, steps, async so => {
+          await happen(pipelineId, steps, async so => {
             expect(written((await store.runs.get({ instance, pipelineId }))?.run)).toBe(written(so?.run))
           })
-          known += expected?.run.jobs.size ?? 0
         }),
         runs(80),
       )
-      // How many of them need none depends on the examples; the next test names one that does not.
-      expect(await rows()).toBeLessThanOrEqual(known)
     })
 
-    it('leave the same tombstone as stored rows', async () => {
+    it('leave the tombstone of all that is known of them', async () => {
       let pipelineId = 10_000
       let tombstones = 0
       await fc.assert(
@@ -158,7 +150,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
           if (left?.run.project.version !== '') return
           tombstones += 1
           const { run } = expected!
-          const tombstone = remember(run, [...run.jobs.values()].map(rememberedJob))!
+          const tombstone = remember(run)!
           expect(written(left.run)).toBe(
             written(revive(readTombstone(own, run.project.facts.id, tombstoneText(tombstone)))),
           )
@@ -168,15 +160,65 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect(tombstones).toBeGreaterThan(0)
     })
 
-    it('have no row if their snapshot was taken when they were observed', async () => {
+    it('mark in their jobs what was exported', async () => {
       await observe(finished)
-      expect(await rows()).toBe(0)
       const { run } = (await store.runs.get(key))!
       expect([...run.jobs.values()].map(({ id, snapshot }) => [id, snapshot?.attempt, snapshot?.spans])).toEqual([
         [1, 1, 1],
         [2, 1, 1],
       ])
       expect((await store.runs.ancestor(key, 2))?.trigger).toEqual(run.jobs.get(2))
+    })
+
+    it('of any number of jobs, in any order, are read as they were written, whole or for one job', async () => {
+      let pipelineId = 20_000
+      const ids = fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 130 })
+      await fc.assert(
+        fc.asyncProperty(fc.array(ids, { minLength: 1, maxLength: 4 }), async batches => {
+          pipelineId += 1
+          const own = { instance, pipelineId }
+          for (const [index, batch] of batches.entries()) {
+            const jobs = batch.map(id => job(id, `job ${id}`, 'running', { started: index }))
+            await store.runs.transact(mergeObservations([event('running', {}, jobs, {}, pipelineId)], 'webhook', rules))
+          }
+          const { run } = (await store.runs.get(own))!
+          const expected = new Map(batches.flatMap((batch, index) => batch.map(id => [id, at(index)])))
+          expect(new Map([...run.jobs.values()].map(({ id, times }) => [id, times.startedAt]))).toEqual(expected)
+          for (const id of batches.flat().slice(0, 5))
+            expect((await store.runs.ancestor(own, id))?.trigger).toEqual(run.jobs.get(id))
+          expect(written((await store.views.find(3, pipelineId, instance))?.run)).toBe(written(run))
+        }),
+        runs(30),
+      )
+    })
+
+    it('of many jobs write one page when one job changes', async () => {
+      const many = Array.from({ length: 400 }, (_, index) => job(index + 1, `job ${index}`, 'running', { started: 5 }))
+      await observe(event('running', {}, many))
+      const before = await pages()
+      expect(before.length).toBeGreaterThanOrEqual(8)
+      await observe(jobEvent(job(222, 'job 221', 'success', { started: 5, finished: 50 })))
+      const after = await pages()
+      expect(after).toHaveLength(before.length)
+      expect(after.filter((row, index) => JSON.stringify(row) !== JSON.stringify(before[index]))).toHaveLength(1)
+      expect((await store.runs.get(key))?.run.jobs.get(222)?.record.facts.status).toBe('success')
+    })
+
+    it('are changed by all works of a transaction in their order', async () => {
+      const names: (string | undefined)[] = []
+      const work = [build, test].map((one, index): RunWork => {
+        const [merging] = mergeObservations([event('running', {}, [one])], 'webhook', rules)
+        return {
+          ...merging!,
+          decide: (known, now) => (
+            names.push(`${index} after ${known?.run.jobs.size ?? 0}`),
+            merging!.decide(known, now)
+          ),
+        }
+      })
+      await store.runs.transact(work)
+      expect(names.slice(-2)).toEqual(['0 after 0', '1 after 1'])
+      expect([...(await store.runs.get(key))!.run.jobs.keys()]).toEqual([1, 2])
     })
 
     it('are shown on the pages like others', async () => {
@@ -187,16 +229,14 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect((await store.views.search({ limit: 10 })).runs).toEqual([stored])
     })
 
-    it('get a row when more is observed, without another snapshot', async () => {
+    it('keep the mark of a job about which more is observed, without another snapshot', async () => {
       await observe(finished)
       here.move(2 * minute)
       const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
       await observe(jobEvent(coverage))
-      expect(await rows()).toBe(1)
       const { run } = (await store.runs.get(key))!
       expect(run.jobs.get(1)).toMatchObject({ record: { facts: { coverage: 81.5, runnerTags: { tags: ['linux'] } } } })
       expect(run.jobs.get(1)?.snapshot?.spans).toBe(1)
-      expect(await store.views.chunks(key)).toHaveLength(1)
     })
 
     it('are in the tombstone of their run, so that observing them again causes no export', async () => {
