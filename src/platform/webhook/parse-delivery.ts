@@ -36,7 +36,11 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
   const named = eventKindOfHeader(delivery.event)
   const json = objectIn(delivery.body)
   // Then it is of the kind that its header names.
-  if (json === undefined) return named !== undefined && !events.takes(named) ? ignored(named) : notAnObject
+  if (json === undefined) {
+    if (named !== undefined && !events.takes(named)) return ignored(named)
+    // The platform's, but rewritten on its way: it is kept for inspection.
+    return looksLikeObject(delivery.body) ? { ...notAnObject, outcome: 'unparseable' } : notAnObject
+  }
   try {
     return read(json, eventKindOf(named, json), delivery, options)
   } catch (error) {
@@ -54,10 +58,16 @@ function objectIn(body: Uint8Array): WireObject | undefined {
   }
 }
 
-const notAnObject: Parsed = {
+/** By its first and last character. White space, and a byte order mark, may be around it. */
+function looksLikeObject(body: Uint8Array): boolean {
+  const [first, last] = [body.subarray(0, 256), body.subarray(-256)].map(part => decoder.decode(part).trim())
+  return first?.startsWith('{') === true && last?.endsWith('}') === true
+}
+
+const notAnObject = {
   outcome: 'no object',
   reason: 'The body is not a JSON object. Look for what cuts or rewrites it on its way from the platform.',
-}
+} as const satisfies Parsed
 
 function ignored(kind: EventKind): Parsed {
   return { outcome: 'ignored', kind }
