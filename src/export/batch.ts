@@ -7,7 +7,7 @@
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import { joined, requestOf } from './messages.ts'
+import { joined, release, requestOf } from './messages.ts'
 import { packed, type Packable } from './packed.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { ExportQueue, OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
@@ -128,6 +128,8 @@ export class Batch {
       case 'delivered':
         breaker.accepted()
         address.isProven = true
+        // A single one is the body itself, which a socket may still use: a backend may answer before it has read everything.
+        if (items.length > 1) for (const { bytes } of items) release(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true
       case 'unauthorized':

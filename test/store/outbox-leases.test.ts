@@ -57,6 +57,27 @@ it('a crash releases all leases: the next process leases the same entries at onc
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual(items)
 })
 
+it('counts the entries of crashed processes as repeated once, however many crashed', async () => {
+  const { token, items } = await store.outbox.lease(exportQueue, 4, minute)
+  const [delivered, later, unsent] = items.map(({ id }) => id)
+  await store.outbox.settle(token, [
+    { id: delivered!, as: 'delivered' },
+    { id: later!, as: 'later', forMs: 0, error: 'HTTP 503', counted: true },
+    { id: unsent!, as: 'unsent' },
+  ])
+  const next = async (limit: number): Promise<[number, number]> => {
+    await store.close()
+    store = open()
+    const lease = await store.outbox.lease(exportQueue, limit, minute)
+    const settled = lease.items.map(({ id }) => ({ id, as: 'unsent' as const }))
+    await store.outbox.settle(lease.token, settled)
+    return [lease.items.length, lease.repeated]
+  }
+  expect(await next(1)).toEqual([1, 0])
+  expect(await next(10)).toEqual([4, 1])
+  expect(await next(10)).toEqual([4, 0])
+})
+
 it('releases leases in rows, as a copy from PostgreSQL has them, at the start', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)

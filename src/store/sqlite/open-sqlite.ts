@@ -31,7 +31,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
   try {
     db = openOwnDatabase(real, options)
     syncCommits(`${real}-wal`)
-    const store = ownStore(db, options)
+    const store = ownStore(db, options, `${real}-sending`)
     return {
       ...store,
       close: async () => {
@@ -77,8 +77,8 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
   return { real, lock: lockForServing(real) }
 }
 
-function ownStore(db: Database, options: StoreOptions): Store {
-  const store = rooms(db, options)
+function ownStore(db: Database, options: StoreOptions, sending?: string): Store {
+  const store = rooms(db, options, sending)
   return {
     ...store,
     isInPlace: () => db.isInPlace(),
@@ -97,13 +97,13 @@ function ownStore(db: Database, options: StoreOptions): Store {
   }
 }
 
-/** The part of the store that is the same for its server and for commands. */
-function rooms(db: Database, options: StoreOptions) {
+/** The part of the store that is the same for its server and for commands. `sending`: the file of the note of leased exports. */
+function rooms(db: Database, options: StoreOptions, sending?: string) {
   const recent = createRecentChunks(db.elapsed)
   const trends = sqliteTrendTaking(db, recent)
   const sql = sqliteStatements(db)
   const shared = operations(sql, options, trends)
-  const outbox = sqliteOutbox(db)
+  const outbox = sqliteOutbox(db, sending)
   return {
     ...shared,
     // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.

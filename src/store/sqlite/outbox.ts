@@ -1,25 +1,30 @@
-// The outbox on SQLite. Leases are in memory, so that leasing commits nothing; they end with the process.
+// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. They end with the process, and a note tells the next one of them.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { countBacklog } from './backlog.ts'
 import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'
 import { createLeases, type Leases } from './leases.ts'
+import { openLeasedNote } from './leased-note.ts'
 import { number, record } from '../sql/columns.ts'
 import { execute, sqliteStatements, withinOf } from './statements.ts'
 import type { Database } from './database.ts'
 import type { OutboxEntry, Outbox, ExportQueue } from '../ports/outbox.ts'
 
-export function sqliteOutbox(db: Database): Outbox {
+/** `noteFile`: undefined for a store in memory, and for commands. */
+export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox {
   const leases = createLeases()
+  const note = openLeasedNote(noteFile, id => db.prepare(`SELECT 1 FROM outbox WHERE id = ?`).get(id) !== undefined)
   const sql = sqliteStatements(db)
   return {
     encodeWith: db.encodeWith,
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       const items = freeItems(db, leases, queue, { now: db.now(), limit, maxBytes })
-      const again = items.filter(({ id }) => leases.until(id) > 0)
+      if (items.length === 0) return { token, items, repeated: 0 }
+      const again = items.filter(({ id }) => note.wasLeased(id) || leases.until(id) > 0)
       for (const { id } of items) leases.lease(id, db.elapsed() + leaseMs, token)
+      note.write(leases.ids())
       return { token, items, repeated: again.length }
     },
     settle: async (token, settlements) => {
@@ -29,6 +34,7 @@ export function sqliteOutbox(db: Database): Outbox {
       const settled = db.transaction(() => execute(db, settle(own, token, within)))
       // After the commit: if it fails, the same lease can settle them again.
       for (const { id } of own) leases.forget(id)
+      note.write(leases.ids())
       return { lost: settlements.length - settled, at: within.now }
     },
     dueIn: async queue => {
