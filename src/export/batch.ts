@@ -160,7 +160,12 @@ export class Batch {
     const isCounted = blames(verdict)
     const tries = Math.max(...items.map(({ entry }) => entry.tries)) + 1
     const pause = breaker.trip('unavailable', verdict)
-    await this.#putOff(items, isCounted ? Math.max(pause, backoff(tries, pauses)) : pause, sentenceOf(verdict), isCounted)
+    await this.#putOff(
+      items,
+      isCounted ? Math.max(pause, backoff(tries, pauses)) : pause,
+      sentenceOf(verdict),
+      isCounted,
+    )
   }
 
   /** Refused singles are dead letters, unless this destination has accepted nothing yet: then they wait longer than the pause, so that the next probe has others. */

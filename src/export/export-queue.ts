@@ -124,8 +124,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     const leaseEnd = elapsed(clock) + leaseMs
     const leaseEndOfDay = clock.now() + leaseMs
     const lease = await outbox.lease(queue, Math.min(items, limits.batchItems), leaseMs, limits.leaseBytes)
-    if (lease.items.length === 0)
-      return Math.min(maxRest, Math.max(minRest, (await outbox.dueIn(queue)) ?? maxRest))
+    if (lease.items.length === 0) return Math.min(maxRest, Math.max(minRest, (await outbox.dueIn(queue)) ?? maxRest))
     stats.count('repeated', lease.repeated)
     send({ lease, leaseEnd, leaseEndOfDay })
     return 0

@@ -49,8 +49,7 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
   const http = createOtlpHttp(endpoint, proxy, connections)
   const stop = new AbortController()
   const post = withFreshToken(
-    async (body, token, values) =>
-      verdictOf(await http.post(body, token, stop.signal, values), signal, clock.now()),
+    async (body, token, values) => verdictOf(await http.post(body, token, stop.signal, values), signal, clock.now()),
     bearer,
   )
   return {

@@ -16,7 +16,9 @@ export function messageAsJson(signal: Signal, body: Uint8Array): string | undefi
 export function contentsOf(signal: Signal, body: Uint8Array): ShownContent[] | undefined {
   return unlessDamaged(() => {
     const request = requestOf(body)
-    return signal === 'notifications' ? [{ name: 'Message', attributes: parsed(request) }] : shownRequest(signal, request)
+    return signal === 'notifications'
+      ? [{ name: 'Message', attributes: parsed(request) }]
+      : shownRequest(signal, request)
   })
 }
 

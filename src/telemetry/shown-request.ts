@@ -27,6 +27,12 @@ export function shownRequest(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8
   )
 }
 
-function shown({ name, attributes }: { readonly name: string; readonly attributes: readonly AttributeSet[] }): ShownContent {
+function shown({
+  name,
+  attributes,
+}: {
+  readonly name: string
+  readonly attributes: readonly AttributeSet[]
+}): ShownContent {
   return { name, attributes: plainAttributes(attributes) }
 }

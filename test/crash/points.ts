@@ -59,7 +59,6 @@ const settles =
     made.changes.has('update outbox') &&
     !made.changes.has('insert outbox') &&
     isNotOfMaintenance(made) &&
-    !made.values.has('dropped') &&
     [...made.values].some(value => value.includes(word))
 
 /** In the order of the flow. Each has a moment before it and one after. */
@@ -81,16 +80,12 @@ export const points: readonly Point[] = [
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
   commit('a run in a snapshot and in the outbox', ['insert chunks', 'insert outbox']),
   {
-    ...commit(
-      'exports leased',
-      ['update outbox'],
-      made => onlyIn('outbox')(made) && !['delivered', 'dead'].some(word => made.values.has(word)),
-    ),
+    ...commit('exports leased', ['update outbox'], made => onlyIn('outbox')(made) && !made.values.has('dead')),
     engines: ['postgres'],
   },
   { name: 'request: to the backend', engines: both, isAt: event => event.kind === 'request' },
   verdict('delivered', 200),
-  commit('exports settled as delivered', [], settles('delivered')),
+  commit('exports settled as delivered', ['delete outbox', 'delete messages'], made => !made.values.has('dead')),
   { ...verdict('later', 503), needs: 'an overloaded backend' },
   { ...commit('exports put off', [], settles('503')), needs: 'an overloaded backend' },
   { ...verdict('refused', 400), needs: 'a refused pipeline' },

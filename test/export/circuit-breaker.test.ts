@@ -54,7 +54,10 @@ describe('a circuit breaker', () => {
       undefined,
       true,
     ])
-    expect(lines.map(({ message }) => message.slice(0, 22))).toEqual(['circuit breaker open: ', 'circuit breaker closed'])
+    expect(lines.map(({ message }) => message.slice(0, 22))).toEqual([
+      'circuit breaker open: ',
+      'circuit breaker closed',
+    ])
   })
 
   it.each(causes)('waits ever longer while probes fail, up to its limit: %s', cause => {

@@ -23,7 +23,9 @@ function damaging(outbox: Outbox, pipelineId: number): Outbox {
     ...outbox,
     lease: async (...given) => {
       const lease = await outbox.lease(...given)
-      const items = lease.items.map(item => (item.pipelineId === pipelineId ? { ...item, body: Buffer.from('?') } : item))
+      const items = lease.items.map(item =>
+        item.pipelineId === pipelineId ? { ...item, body: Buffer.from('?') } : item,
+      )
       return { ...lease, items }
     },
   }

@@ -160,7 +160,7 @@ function run([program = '', ...options]: readonly string[], cwd?: string): strin
 
 it.runIf(isFull).each(Object.entries(readers))('is read by %s', (name, { tool, files, commands }) => {
   if (run(tool) === undefined) {
-    console.log(`skipped: ${tool[0]} is not installed, so ${name} was not tried`)
+    process.stdout.write(`skipped: ${tool[0]} is not installed, so ${name} was not tried\n`)
     return
   }
   const folder = temporaryFolder()
@@ -171,7 +171,7 @@ it.runIf(isFull).each(Object.entries(readers))('is read by %s', (name, { tool, f
   const [last = [], ...before] = commands.toReversed()
   for (const command of before.toReversed()) {
     if (run(command, folder) !== undefined) continue
-    console.log(`skipped: \`${command.join(' ')}\` failed, so ${name} was not tried`)
+    process.stdout.write(`skipped: \`${command.join(' ')}\` failed, so ${name} was not tried\n`)
     return
   }
   expect(run(last, folder)).toBe(createHash('sha256').update(plain).digest('hex'))

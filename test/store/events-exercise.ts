@@ -101,7 +101,10 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       const [letter] = await store.outbox.deadLetters(10)
       expect(letter).toMatchObject({ instance: 'https://git.example.com', event: 'feature_flag', status: 400 })
       expect(letter?.pipelineId).toBeUndefined()
-      expect(chunkOf((await store.outbox.deadLetter(letter!.id))!)).toMatchObject({ kind: 'event', project: { id: 71 } })
+      expect(chunkOf((await store.outbox.deadLetter(letter!.id))!)).toMatchObject({
+        kind: 'event',
+        project: { id: 71 },
+      })
       expect(await store.outbox.retryDead('all')).toBe(1)
       expect(await exported()).toHaveLength(1)
     })

@@ -21,8 +21,7 @@ export const pipelineDetailShape = z.object({
   jobUsuals: z.record(z.string(), usualShape).describe('Usual durations of its jobs, by job name.'),
   firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
   attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
-  exports: z
-  .array(
+  exports: z.array(
     z.object({
       id: z.number(),
       attempt: z.number(),

@@ -8,14 +8,7 @@ import { readings } from './reading.ts'
 import { plainText } from './plain-text.ts'
 import { deleteUnused } from './messages.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import type {
-  DeadLetter,
-  DeadLetters,
-  ExportQueueState,
-  Outbox,
-  OutboxEntry,
-  Settlement,
-} from '../ports/outbox.ts'
+import type { DeadLetter, DeadLetters, ExportQueueState, Outbox, OutboxEntry, Settlement } from '../ports/outbox.ts'
 
 /** `countQueues`: as `selectQueues` returns them. */
 export function deadLetters(
@@ -244,13 +237,16 @@ const putOff = forRows(
 )
 const putBack = forRows(
   ['bigint', 'text', 'bigint'],
-  ({ rows }) => `UPDATE outbox SET lease = NULL, due_at = s.due_at FROM (${rows}) AS s (id, token, due_at) WHERE ${own} RETURNING outbox.id`,
+  ({ rows }) =>
+    `UPDATE outbox SET lease = NULL, due_at = s.due_at FROM (${rows}) AS s (id, token, due_at) WHERE ${own} RETURNING outbox.id`,
   // Its row is unchanged.
   `SELECT id FROM outbox WHERE ${ofOne} AND ?3 IS NOT NULL`,
 )
 const reject = forRows(
   ['bigint', 'text', 'bigint', 'text', 'int'],
-  ({ rows }) => `UPDATE outbox SET state = 'dead', lease = NULL, settled_at = s.at, error = s.error, answer_status = s.status
+  ({
+    rows,
+  }) => `UPDATE outbox SET state = 'dead', lease = NULL, settled_at = s.at, error = s.error, answer_status = s.status
     FROM (${rows}) AS s (id, token, at, error, status) WHERE ${own} RETURNING outbox.id`,
   `UPDATE outbox SET state = 'dead', settled_at = ?3, error = ?4, answer_status = ?5 WHERE ${ofOne} RETURNING id`,
 )

@@ -243,7 +243,8 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
     const values: Record<string, unknown> = {}
     while (!reader.isAtEnd) {
       const found = byField.get(Number(reader.varint()) >> 3)
-      if (found === undefined) throw new DataError('Stored telemetry has an unknown field.', 'Use the version that wrote it.')
+      if (found === undefined)
+        throw new DataError('Stored telemetry has an unknown field.', 'Use the version that wrote it.')
       values[found.name] = found.own.read(reader, values[found.name])
     }
     // Lists are grown in place: each message gets its own.
