@@ -1,5 +1,6 @@
 // Starts the loops that look after the store.
 import { createClockWatch } from '../store/maintenance/clock-watch.ts'
+import { createTotalsLoop } from '../store/maintenance/totals-loop.ts'
 import { createTrendLoop } from '../store/maintenance/trend-loop.ts'
 import { createMaintenance } from '../store/maintenance/maintenance.ts'
 import type { Context } from './context.ts'
@@ -19,6 +20,11 @@ export function startMaintenance({ config, store, clock, log }: Context, queues:
 
 export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
   return startLoop(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
+}
+
+export function startTotals({ store, clock, log }: Context): Started<Loop> {
+  const loop = createTotalsLoop({ totals: store.totals, clock, log })
+  return startLoop(loop, 'what is not in the totals yet is stored')
 }
 
 /** `counts`: whether anything reads new figures. */

@@ -16,7 +16,7 @@ import { observeParts } from '../self-telemetry/observe-parts.ts'
 import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startAudit } from './audit.ts'
-import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
+import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
 import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
 import { judgesRegressions, startRegressions } from './regressions.ts'
@@ -99,6 +99,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     steps.add(startStandingWatch(wiring, sending.destinations))
     steps.add(startMaintenance(context, [...outlets.queues, ...notificationQueues(messages)]))
     steps.add(startClockWatch(context))
+    steps.add(startTotals(context))
     // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
     steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
     steps.add(startRegressions(wiring))

@@ -115,8 +115,9 @@ export const insidePoints: readonly Point[] = [
 /** On the way of what is counted besides pipelines. */
 export const countedPoints: readonly Point[] = [
   commit('a deployment written, with the key of its delivery', ['insert deployments', 'insert delivery_keys']),
-  commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals']),
-  commit('an incident counted, with what it adds to totals', ['update incidents', 'insert totals']),
+  commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals_added']),
+  commit('an incident counted, with what it adds to totals', ['update incidents', 'insert totals_added']),
+  commit('what was added to totals folded into them', ['delete totals_added', 'insert totals']),
 ]
 
 /** On the way of a message to people. */

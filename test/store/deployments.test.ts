@@ -19,16 +19,11 @@ it('a report that arrives while another replica counts its deployment waits for 
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
   const pool = new pg.Pool({ connectionString: url })
-  /** The snapshot of a pipeline reports it, and adds to the totals of its project. */
+  /** The snapshot of a pipeline reports it. */
   const report = async (pipelineId: number, at: number): Promise<void> => {
     const facts = observedEvent({ status: 'success', at, environment: 'staging' })
     const deployment = { instance, project, deploymentId: 1, event: facts }
-    const amount = { kind: 'sum', by: 1 } as const
-    const totals = { key: { instance, projectId: project.id }, project, profile: 'generic', maxSeries: 10 }
-    const more: Pick<RunChange, 'deployments' | 'totals'> = {
-      deployments: [{ report: deployment, countIn: minute }],
-      totals: [{ ...totals, increments: [{ metric: 'pipelines', attributes: '{}', amount }] }],
-    }
+    const more: Pick<RunChange, 'deployments'> = { deployments: [{ report: deployment, countIn: minute }] }
     const work = mergeObservations([event('running', {}, [], {}, pipelineId)], 'webhook', rules)
     return store.runs.transact(
       work.map(({ decide, ...one }) => ({
@@ -49,8 +44,6 @@ it('a report that arrives while another replica counts its deployment waits for 
     const reported = report(2, t0 + 1_000)
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
     await expect.poll(async () => (await pool.query(waiting)).rows.length).toBeGreaterThan(0)
-    // Who counts adds to the totals last: did the report have them already, each would wait for the other.
-    await other.query('SELECT 1 FROM totals_projects FOR UPDATE NOWAIT')
     await other.query('COMMIT')
     await reported
     now += minute

@@ -106,6 +106,23 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await pagesOf('unknown', 2)).toEqual([])
     })
 
+    it('are complete after any number of additions, whoever folds them, and however many at once', async () => {
+      const other = await here.open()
+      const additions = 100
+      for (let n = 0; n < additions; n += 1) {
+        await move(increments([runs(1), runs(2, 'failed')]))
+        if (n % 30 === 0) await Promise.all([store.totals.fold(), other.totals.fold(), store.totals.fold()])
+      }
+      const both = await Promise.all([amounts(), other.totals.read(100), amounts()])
+      await other.close()
+      const all = [
+        ['runs {"status":"failed"}', { kind: 'sum', by: 2 * additions }],
+        ['runs {"status":"success"}', { kind: 'sum', by: additions }],
+      ]
+      expect(await amounts()).toEqual(all)
+      expect(both[0]).toEqual(all)
+    })
+
     it('do not change if their transaction fails', async () => {
       await expect(store.runs.transact([moving([increments([runs(1)])]), moving([], true)])).rejects.toThrow('fails')
       expect(await amounts()).toEqual([])
@@ -155,6 +172,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
         ['runs {"status":"b"}', { kind: 'sum', by: 1 }],
       ])
       await move(increments([{ ...runs(1, 'a'), folded: true }], limited))
+      await store.totals.fold()
       expect(Object.fromEntries(await store.counters.all())).toMatchObject({
         'metrics.folded.series': 3,
         'metrics.folded.refs': 1,
@@ -169,6 +187,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
         limited: { attribute: 'name', value, max: 2 },
       })
       await move(increments([named('a'), named('b'), named('c'), named('d')]))
+      await store.totals.fold()
       const replica = await here.open()
       await replica.close()
       await move(increments([named('b', 'failure'), named('c'), named('e', 'failure')]))

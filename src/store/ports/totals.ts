@@ -1,4 +1,5 @@
-// Running totals of every project's metrics, and the active runs. Totals change in the transactions that change runs (`runs.ts`).
+// Running totals of every project's metrics, and the active runs. What changes runs or counts things adds to them; what was added is folded into them later,
+// at the latest before they are read.
 import type { ActiveJob, ActiveRuns, ProjectTotals } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -18,9 +19,11 @@ export interface TotalsPage {
 }
 
 export interface Totals {
-  /** The totals of at most `limit` projects, from the first one or from `next` of the previous page. */
+  /** Folds what was added. */
+  fold(): Promise<void>
+  /** The totals of at most `limit` projects, from the first one, after a fold, or from `next` of the previous page. */
   read(limit: number, from?: number): Promise<TotalsPage>
-  /** The names of all metrics that have totals. */
+  /** The names of all metrics that have totals, after a fold. */
   metrics(): Promise<readonly string[]>
   /** The totals of one metric: those of whole projects, about `limit` series, from the first project or from `next` of the previous page. */
   ofMetric(metric: string, limit: number, from?: number): Promise<TotalsPage>

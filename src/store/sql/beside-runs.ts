@@ -3,7 +3,7 @@ import { changeTable } from './changes.ts'
 import { incidentTable } from './incidents.ts'
 import { lockNames, type Steps, type Within } from './steps.ts'
 import { writeConditions } from './conditions.ts'
-import { moveTotals } from './totals.ts'
+import { addTotals } from './fold-totals.ts'
 import { nameOf, writeReported } from './counted.ts'
 import { namesOfDeployment, nameOfJob, writeDeployments } from './deployments.ts'
 import { writeEvent } from './events.ts'
@@ -36,8 +36,7 @@ export function* writeBeside(
   written.push(...(yield* writeDeployments(deployments, within)))
   yield* writeReported(changeTable, changes, within)
   yield* writeReported(incidentTable, incidents, within)
-  // After the rows of counted things, in the order in which counters lock them.
-  yield* moveTotals(totals, within)
+  yield* addTotals(totals, within)
   written.push(...(yield* writeConditions(conditions, within)))
   yield writeOwners([
     ...owners,

@@ -2,7 +2,7 @@
 // counting due rows, are written here.
 import type { Reading } from './reading.ts'
 import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
-import { moveTotals } from './totals.ts'
+import { addTotals } from './fold-totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
 import { inScope } from './project-scope.ts'
 import { writeConditions } from './conditions.ts'
@@ -189,7 +189,7 @@ function* countRows<Of, State, Around>(
   })
   yield* concurrently(all.map(one => writeDecided(kind, one, within)))
   const counted = all.flatMap(({ decided }) => (typeof decided === 'object' ? decided.written : []))
-  yield* moveTotals(
+  yield* addTotals(
     counted.flatMap(({ totals }) => totals ?? []),
     within,
   )

@@ -211,7 +211,7 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   CREATE INDEX triggers_by_run ON triggers (run_id);
 
-  -- Running totals of metrics, by project.
+  -- Running totals of metrics, by project. \`names\`: the values of limited attributes that its metrics have, as JSON by metric.
   CREATE TABLE totals_projects (
     id         ${id},
     instance   text   NOT NULL,
@@ -235,6 +235,13 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   -- For scrapes.
   CREATE INDEX totals_by_metric ON totals (metric, project, series);
+
+  -- What snapshots add to totals, until it is folded into them (fold-totals.ts).
+  CREATE TABLE totals_added (
+    id       ${id},
+    added_at bigint NOT NULL,
+    content  ${bytes} NOT NULL
+  );
 
   -- What lists of runs are filtered and ordered by.
   CREATE TABLE listed_runs (
