@@ -144,7 +144,7 @@ const deployments = `A deployment is known from its events (\`deployment\` in \`
 counted once, \`PIPESPAN_ENRICH_DEADLINE\` after its end was first reported. Deployments that are reported within that time, in whatever order, are compared by their ends. If a deployment is reported after a later one of its
 environment was counted, its count and duration are recorded, but it is not compared with others. Canceled and skipped deployments, and those without an environment, are not counted.
 
-- A rollback brings back a revision that was deployed successfully to the environment before, or one that is older than the one it replaces: committed earlier, or without any commit that the other does not have.
+- A rollback brings back one of the last hundred revisions that were deployed successfully to the environment before, or one that is older than the one it replaces: committed earlier, or without any commit that the other does not have.
 - The recovery time is the time from the first failed deployment to the next successful one. For a rollback it starts at the end of the deployment that is rolled back.
 - The lead time has one value for each commit between the previous successful deployment of the environment and this one, for production only: the environments that \`PIPESPAN_PRODUCTION\` selects
   (by default those of the tier \`production\`, and those named \`production\` or \`prod\` whose tier is unknown). \`PIPESPAN_LEAD_TIME\` decides when it starts. One request per deployment, 500 commits at most. Going back brings no commits. Going forward again after one, commits that were

@@ -27,18 +27,16 @@ export function countedSchema({ id }: Dialect): string {
     tries         smallint NOT NULL DEFAULT 0,
     counted_at    bigint,
     figures       text,
-    UNIQUE (instance, job_id),
-    UNIQUE (instance, deployment_id)
+    UNIQUE (instance, job_id)
   );
+  CREATE UNIQUE INDEX deployments_by_id ON deployments (instance, deployment_id) WHERE deployment_id IS NOT NULL;
   CREATE INDEX deployments_due ON deployments (apart, due_at) WHERE due_at IS NOT NULL;
-  -- The deployments to compare with are found without reading the others of their environment, of which there may be very many.
-  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);
-  CREATE INDEX deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at);
-  -- The index has the time of counting: rows of those that ended later and were counted since are not read.
-  CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at, counted_at)
-    WHERE counted_at IS NOT NULL AND outcome IS NOT NULL;
-  CREATE INDEX deployments_by_time ON deployments (happened_at);
-  CREATE INDEX deployments_of_project ON deployments (project, happened_at);
+  -- A deployment is compared with others of its environment by this index alone, without their rows. One index in place of three: a new row
+  -- touches a page of each index that is not in the order of time.
+  CREATE INDEX deployments_of_environment
+    ON deployments (instance, project_id, environment, finished_at, id, outcome, counted_at, revision);
+  -- The deployments of a project are found by time, without the rows of others.
+  CREATE INDEX deployments_by_time ON deployments (happened_at, project);
 
   -- Incidents. \`content\`: the merged reports; the columns are for finding them. \`due_at\`: when something of it is to be counted.
   CREATE TABLE incidents (

@@ -40,19 +40,23 @@ function withoutTies(select: (ended: string) => string, compared: '<' | '>'): st
 }
 
 const sameEnvironment = 'instance = ?1 AND project_id = ?2 AND environment = ?3'
-const newestFirst = 'ORDER BY finished_at DESC, id DESC LIMIT 1'
+const newestFirst = (limit: number): string => `ORDER BY finished_at DESC, id DESC LIMIT ${limit}`
 const previous = withoutTies(
   ended => `SELECT id, finished_at FROM deployments
-    WHERE ${sameEnvironment} AND outcome = 'succeeded' AND ${ended} ${newestFirst}`,
+    WHERE ${sameEnvironment} AND outcome = 'succeeded' AND ${ended} ${newestFirst(1)}`,
   '<',
 )
-/** Its row is read only once it is found, because the indexes have all searched columns. */
+/** Its row is read only once it is found, because the index has all searched columns. */
 const selectPrevious = `
-  SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst}) AS newest)`
+  SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst(1)}) AS newest)`
 const selectFailed = `SELECT min(finished_at) AS failed_at FROM deployments
   WHERE ${sameEnvironment} AND outcome = 'failed' AND finished_at <= ?4 AND finished_at > ?5`
-const selectKnown = `SELECT 1 FROM deployments
-  WHERE ${sameEnvironment} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) AND revision = ?6 LIMIT 1`
+/** A rollback goes back to one of so many that succeeded before the previous one. */
+const maxRolledBack = 100
+const selectKnown = `SELECT 1 FROM (
+  SELECT revision FROM deployments
+  WHERE ${sameEnvironment} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) ${newestFirst(maxRolledBack)}
+) AS recent WHERE revision = ?6 LIMIT 1`
 const selectLater = withoutTies(
   ended => `SELECT 1 FROM deployments
     WHERE ${sameEnvironment} AND outcome IS NOT NULL AND ${ended} AND counted_at <= ?6 LIMIT 1`,

@@ -222,11 +222,11 @@ function databaseOf(
 }
 
 /**
- * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. Rows have some KB, so pages of 16 KiB
- * need half as many writes as those of 4 KiB.
+ * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. A transaction writes each page that it touches, and
+ * most indexes are touched in one place for each project: with pages of 16 KiB twice as many bytes were written (decision 121).
  */
 const ofFile = `
-  PRAGMA page_size = 16384;
+  PRAGMA page_size = 4096;
   PRAGMA auto_vacuum = INCREMENTAL;
   PRAGMA journal_mode = WAL;
 `
@@ -238,6 +238,6 @@ const ofConnection = `
   PRAGMA secure_delete = ON;
   PRAGMA temp_store = MEMORY;
   PRAGMA cache_size = -4096;
-  PRAGMA wal_autocheckpoint = 2048;
+  PRAGMA wal_autocheckpoint = 8192;
   PRAGMA journal_size_limit = 67108864;
 `
