@@ -197,7 +197,7 @@ describe('a client', () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toContain('quick{')
     await expect.poll(() => state.ended, { timeout: 10_000 }).toBe(1)
     second.destroy()
-    await expect.poll(() => state.ended).toBe(2)
+    await expect.poll(() => state.ended, { timeout: 10_000 }).toBe(2)
     first.destroy()
   })
 
