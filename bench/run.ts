@@ -22,12 +22,13 @@ import { postgres } from './postgres.ts'
 import { readResults, textTable, writeResults } from './results.ts'
 import { reportResults } from './report.ts'
 import { restWebhook, restPolled } from './rest-requests.ts'
+import { signals } from './signals.ts'
 import { start } from './start.ts'
 import { sustained } from './sustained.ts'
 import { throughput } from './throughput.ts'
 
 const questions = [
-  ...[accept, sustained, mix],
+  ...[accept, sustained, signals, mix],
   ...[cpu, encode, costPerJob],
   ...[throughput, start, memory, latency],
   ...[idleMemory, loadMemory, connections, logs, holds],

@@ -40,6 +40,15 @@ describe('the pipelines of the benchmarks', () => {
     expect(sizes.reduce((sum, size) => sum + size) / sizes.length).toBeCloseTo(24_600, -3)
   })
 
+  it('end one after the other, as in life', () => {
+    const template = finishedPipeline(20)
+    const [first, later] = [0, 64 * 20_000].map(
+      n => observationOf('Pipeline Hook', template.body(n)).pipeline?.times.finishedAt ?? 0,
+    )
+    // 1,280,000 pipelines later, at twenty a second.
+    expect((later ?? 0) - (first ?? 0)).toBe(64_000_000)
+  })
+
   it('are reported alike by pipeline events and job events', () => {
     const [plan] = plansOf('twenty', 1)
     if (plan === undefined) throw new Error('there is no plan')
