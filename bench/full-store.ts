@@ -15,7 +15,7 @@ const realRuns = 1_000
 const days = 6
 const hour = 3_600_000
 /** Tables that grow with the runs, besides those that name one. */
-const filled = ['runs', 'chunks', 'outbox', 'deployments', 'delivery_keys']
+const filled = ['runs', 'chunks', 'deployments', 'delivery_keys']
 const day = 24 * hour
 
 /** Of a daemon that serves a filled store: it need not make room. */
@@ -81,8 +81,8 @@ function multiply(file: string, times: number): void {
   const highest = (table: string): number => db.prepare(`SELECT max(id) AS id FROM ${table}`).get()?.id as number
   const moves: Record<string, number> = {
     ...{ run_id: highest('runs'), 'runs.id': highest('runs'), 'deployments.id': highest('deployments') },
-    ...{ chunk_id: highest('chunks'), 'chunks.id': highest('chunks'), 'outbox.id': highest('outbox') },
-    ...{ pipeline_id: realRuns, job_id: realRuns * 10_000, first_job: realRuns * 10_000, last_job: realRuns * 10_000 },
+    ...{ chunk_id: highest('chunks'), 'chunks.id': highest('chunks') },
+    ...{ pipeline_id: realRuns, job_id: realRuns * 10_000, first_job: realRuns * 10_000 },
   }
   // The daemon was stopped before it counted them.
   db.exec('UPDATE deployments SET due_at = NULL, counted_at = known_at WHERE due_at IS NOT NULL')
