@@ -3,7 +3,7 @@
 import { createReceiving, drainDeadline } from './receiving.ts'
 import { createEvents, forgetListeners } from './events.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
-import { reasonOf } from '../lib/fault.ts'
+import { reasonOf, type Fault } from '../lib/fault.ts'
 import { createSteps } from './steps.ts'
 import { openOwnStore } from '../store/open-store.ts'
 import { statementTimeout } from '../store/store-location.ts'
@@ -22,6 +22,8 @@ export interface DaemonOptions {
   readonly clock?: Clock | undefined
   /** Which configuration is live; undefined: nothing reloads it. */
   readonly configStatus?: (() => ConfigStatus) | undefined
+  /** The store is damaged and can be neither read nor written reliably: ends the process. */
+  readonly onDamage?: ((fault: Fault) => void) | undefined
 }
 
 export interface Daemon {
@@ -48,14 +50,14 @@ const reloadDeadline = 3_000
 
 /** Throws a Fault with a remedy if anything that it needs is not available; parts that were started by then are stopped. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { log, clock = systemClock, configStatus } = options
+  const { log, clock = systemClock, configStatus, onDamage } = options
   let { config } = options
   const steps = createSteps(clock, log)
   const events = createEvents()
   let isStopping = false
   let reloading: Promise<void> | undefined
   const { url: location, maxSize } = config.store
-  const store = await openOwnStore(location, { maxSize, log, daemon: true, timeoutMs: statementTimeout })
+  const store = await openOwnStore(location, { maxSize, log, onDamage, daemon: true, timeoutMs: statementTimeout })
   steps.add({
     part: store,
     why: 'all writes are done: release the store for the next daemon',

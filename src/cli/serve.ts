@@ -42,11 +42,15 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   log.info({ version, node: process.versions.node }, 'pipespan starts')
   void stopping.then(signal => log.info({ signal }, 'stopping; send a second signal to exit immediately'))
   const live = createLiveConfig({ loaded, loading, log, now: () => Date.now() })
+  const endWith = (fault: Fault): never => {
+    log.fatal(fault.message)
+    process.exit(exitCode.failed)
+  }
   let daemon: Daemon
   try {
     const { startDaemon } = await import('../app/daemon.ts')
     compileWebAssemblyOnce()
-    daemon = await startDaemon({ config, log, configStatus: () => live.status() })
+    daemon = await startDaemon({ config, log, configStatus: () => live.status(), onDamage: endWith })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)

@@ -7,7 +7,8 @@ import type { StoreOptions } from './ports/store.ts'
 export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
-export type OpenOptions = Pick<StoreOptions, 'maxSize' | 'log'> & Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
+export type OpenOptions = Pick<StoreOptions, 'maxSize' | 'log' | 'onDamage'> &
+  Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
 
 /** Whole ms, because computed times may be stored in integer columns. */
 export const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }

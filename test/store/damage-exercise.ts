@@ -218,6 +218,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       await observe([1])
       await settle()
       await observe([9], 'running')
+      await store.totals.fold()
       await damage(sql)
       const { projects } = await store.totals.read(10)
       expect({ projects: projects.length, active: (await store.totals.active()).length }).toEqual(expected)

@@ -115,7 +115,7 @@ describe('the lock', () => {
   it('is free when it is released, and when opening fails', async () => {
     lockForServing(file).release()
     writeFileSync(file, 'no database at all, and longer than the header that SQLite looks for in its files')
-    expect(() => openSqlite(file, options)).toThrow(/cannot be opened/)
+    expect(() => openSqlite(file, options)).toThrow(/is damaged: file is not a database/)
     rmSync(file)
     await openSqlite(file, options).close()
   })

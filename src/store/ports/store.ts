@@ -15,6 +15,7 @@ import type { Repositories } from './repository.ts'
 import type { Reads } from './reads.ts'
 import type { Runs } from './runs.ts'
 import type { Scope } from './scope.ts'
+import type { StoreError } from '../../lib/fault.ts'
 import type { Tables } from './tables.ts'
 import type { TestMemory } from './test-memory.ts'
 import type { Totals } from './totals.ts'
@@ -30,6 +31,8 @@ export interface StoreOptions {
   /** Bytes of test results of one project; `testMemoryBytes` if it is missing. */
   readonly testMemory?: number | undefined
   readonly log?: Log | undefined
+  /** SQLite: the file is damaged. Whoever serves it ends; the statement that met the damage throws the same fault. */
+  readonly onDamage?: ((fault: StoreError) => void) | undefined
 }
 
 export interface Store {

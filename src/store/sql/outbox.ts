@@ -1,7 +1,6 @@
 // The SQL of the outbox that both databases share: settling, queues and dead letters.
 import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
 import { signals } from '../ports/runs.ts'
-import { maxPutOff } from './too-far-ahead.ts'
 import { everything, textWithin, type Scope } from '../ports/scope.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { readings } from './reading.ts'
@@ -9,6 +8,9 @@ import { plainText } from './plain-text.ts'
 import { deleteUnused } from './messages.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import type { DeadLetter, DeadLetters, ExportQueueState, Outbox, OutboxEntry, Settlement } from '../ports/outbox.ts'
+
+/** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
+const maxPutOff = 600_000
 
 /** `countQueues`: as `selectQueues` returns them. */
 export function deadLetters(

@@ -1,20 +1,17 @@
-// Repairs times that were stored while a clock was ahead: otherwise work would wait for hours or years, even after restarts.
+// Repairs times that were stored while a clock was ahead: otherwise work would wait for hours or years, even after restarts. For both databases.
 //
-// Two rules: a row that is due later than the longest wait of its kind is due now, and a time in the future becomes now. For both
-// databases.
+// Two rules, one statement for each line of the tables below: what is due later than the longest wait of its kind, or was put off at a time that is still
+// to come, is due now; and any other time in the future becomes now. What only expires later because of such a time (keys of deliveries) stays.
 import type { Statements } from './statements.ts'
-
-/** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
-export const maxPutOff = 600_000
 
 const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** Longer than any lease, ms. */
-const maxLease = 2 * hour
-/** Longer than any pause of the enrichment queue: an hour, a week for silent runs; ms. */
-const maxUnasked = { usual: 2 * hour, silent: 8 * day }
+/** Longer than any lease, and any pause but those of silent runs, ms. */
+const usual = 2 * hour
+/** Silent runs, and what is asked about them, are looked at once a week; ms. */
+const ofSilent = 8 * day
 /** Permanent leases end so far ahead that no wrong clock can have set them. */
 export const forGood = 50 * 365 * day
 
@@ -22,40 +19,57 @@ export const forGood = 50 * 365 * day
 const now = 'CAST(?1 AS bigint)'
 /** Another replica may have committed a moment after this transaction read the clock: its rows are not from the future. */
 const future = `${now} + ${second}`
-const endOfToday = `(${now} / ${day} + 1) * ${day}`
 
-/** The queue comes first: its last condition needs the `changed_at` of runs, which a later statement changes. */
-const broughtBack: readonly string[] = [
-  `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
-   WHERE due_at > ${now} + ${maxUnasked.silent} OR due_at > ${now} + ${maxUnasked.usual} AND (leased = 1 OR priority <> 'silent')
-      OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${future})`,
-  `UPDATE job_reads SET due_at = ${now}, leased = 0
-   WHERE due_at > ${now} AND (pending_since > ${future} OR due_at > ${now} + ${maxUnasked.usual})`,
-  `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${future}`,
-  `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${future}`,
-  `UPDATE outbox SET due_at = ${now}
-   WHERE state = 'pending' AND lease IS NULL AND due_at > ${now} AND (pending_since > ${future} OR due_at > ${now} + ${maxPutOff})`,
-  `UPDATE outbox SET due_at = ${now}, lease = NULL
-   WHERE state = 'pending' AND lease IS NOT NULL AND due_at > ${now} + ${maxLease}`,
-  `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${future}`,
-  `DELETE FROM leases WHERE until > ${now} + ${maxLease} AND until < ${now} + ${forGood}`,
-  `UPDATE delivery_keys SET seen_at = ${endOfToday}
-   WHERE seen_at > ${endOfToday} AND key NOT IN (SELECT key FROM delivery_keys WHERE seen_at = ${endOfToday})`,
-  `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${future}`,
-  `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${future}`,
-  `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${future}`,
-  `UPDATE deployments SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.silent}`,
-  `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.usual}`,
-  `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${maxLease}`,
-  `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${future}`,
-  `UPDATE flaky_jobs SET found_at = ${now} WHERE found_at > ${future}`,
+interface Wait {
+  readonly table: string
+  readonly due?: string
+  /** The longest wait, ms. */
+  readonly max?: number
+  /** Since when it waits: a column, after conditions for relying on it. */
+  readonly since?: string
+  readonly only?: string
+}
+
+const waits: readonly Wait[] = [
+  { table: 'enrichment_queue', max: usual, only: "priority <> 'silent' OR leased = 1" },
+  { table: 'enrichment_queue', max: ofSilent },
+  { table: 'job_reads', max: usual, since: 'pending_since' },
+  { table: 'runs', since: 'changed_at' },
+  // What is leased is being sent, however late it was stored.
+  { table: 'outbox', max: usual, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },
+  { table: 'deployments', max: ofSilent },
+  { table: 'changes', max: usual },
+  { table: 'incidents', max: usual },
+  { table: 'leases', due: 'until', max: usual, only: `until < ${now} + ${forGood}` },
+]
+
+/** After the waits, which are judged by some of them. */
+const times: readonly (readonly [table: string, column: string])[] = [
+  ['runs', 'changed_at'],
+  ['outbox', 'settled_at'],
+  ['tombstones', 'pruned_at'],
+  ['quarantined_deliveries', 'received_at'],
+  ['test_reports', 'reported_at'],
+  ['flaky_tests', 'found_at'],
+  ['flaky_jobs', 'found_at'],
+]
+
+function broughtBack({ table, due = 'due_at', max, since, only = 'TRUE' }: Wait): string {
+  const tooLong = max === undefined ? 'FALSE' : `${due} > ${now} + ${max}`
+  const fromThen = since === undefined ? 'FALSE' : `${since} > ${future}`
+  return `UPDATE ${table} SET ${due} = ${now} WHERE ${due} > ${now} AND (${only}) AND (${tooLong} OR ${fromThen}) RETURNING 1`
+}
+
+const repairs: readonly string[] = [
+  ...waits.map(broughtBack),
+  ...times.map(([table, column]) => `UPDATE ${table} SET ${column} = ${now} WHERE ${column} > ${future} RETURNING 1`),
 ]
 
 /** Returns the number of repaired rows. */
 export async function bringBack(sql: Statements): Promise<number> {
   return sql.transaction(function* (within) {
     let rows = 0
-    for (const repair of broughtBack) rows += (yield [`${repair} RETURNING 1`, [within.now]]).length
+    for (const repair of repairs) rows += (yield [repair, [within.now]]).length
     return rows
   })
 }

@@ -2,6 +2,7 @@
 import { chmodSync, closeSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { damageFault } from './faults.ts'
 import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
@@ -24,7 +25,10 @@ export function backupSqlite(file: string, target: string): void {
   } catch (error) {
     rmSync(target, { force: true })
     if (error instanceof StoreError) throw error
-    throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'Check that the disk has room for another copy.')
+    throw (
+      damageFault(file, error) ??
+      new StoreError(`The backup failed: ${reasonOf(error)}.`, 'Check that the disk has room for another copy.')
+    )
   } finally {
     if (unfinished !== undefined) rmSync(unfinished, { force: true, recursive: true })
   }

@@ -1,10 +1,11 @@
 // A connection to an SQLite file: pragmas, statements, transactions.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { makeFolder, makePrivateFile } from './private-place.ts'
 import { alwaysInPlace, filesInPlace, type FilesInPlace } from './in-place.ts'
 import { openFault, schemaFault } from './faults.ts'
+import { watchForDamage, type Statement } from './damage.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { Log } from '../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
@@ -14,11 +15,11 @@ import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
 
-type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
+type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log' | 'onDamage'>
 
 export interface Database extends Transactions, FilesInPlace, Encoder {
   /** A prepared statement, cached by its text. */
-  readonly prepare: (sql: string) => StatementSync
+  readonly prepare: (sql: string) => Statement
   readonly now: () => number
   readonly wasAhead: () => number
   /** Monotonic ms, for state in memory. */
@@ -65,6 +66,7 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
   })
   const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
   return databaseOf(
+    file,
     ready,
     busyTimeout.daemon,
     surroundings,
@@ -76,7 +78,7 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
 export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = connect(file, () => existing(file))
   const ready = setUp(file, connection, ofConnection, () => refuseUnknownSchema(connection))
-  return databaseOf(ready, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
+  return databaseOf(file, ready, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
 }
 
 /** True if the file exists and has this version's schema or a newer one. Throws StoreError with a remedy. */
@@ -133,27 +135,28 @@ export function preparedOnce(sql: string): string {
   return sql.replace(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0')
 }
 
-function prepared(connection: DatabaseSync, sql: string): StatementSync {
-  try {
-    return connection.prepare(preparedOnce(sql))
-  } catch (error) {
-    throw schemaFault(error) ?? error
-  }
-}
-
 function databaseOf(
+  file: string,
   connection: DatabaseSync,
   timeoutMs: number,
-  { now, elapsed = now, log }: Surroundings,
+  { now, elapsed = now, log, onDamage }: Surroundings,
   files: FilesInPlace,
 ): Database {
   setBusyTimeout(connection, timeoutMs)
   const clock = followedClock()
-  const statements = new Map<string, StatementSync>()
-  const prepare = (sql: string): StatementSync => {
+  const { watched, watchedStatement } = watchForDamage(file, onDamage)
+  const statements = new Map<string, Statement>()
+  const prepared = (sql: string): Statement => {
+    try {
+      return watchedStatement(watched(() => connection.prepare(preparedOnce(sql))))
+    } catch (error) {
+      throw schemaFault(error) ?? error
+    }
+  }
+  const prepare = (sql: string): Statement => {
     let statement = statements.get(sql)
     if (statement === undefined) {
-      statement = prepared(connection, sql)
+      statement = prepared(sql)
       statements.set(sql, statement)
     }
     return statement
@@ -172,7 +175,7 @@ function databaseOf(
     try {
       // Without waiting: while another connection reads, the WAL cannot be truncated.
       setBusyTimeout(connection, 0)
-      const row = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+      const row = prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
       if (row?.busy !== 0) {
         scrubAgain()
         return
@@ -202,13 +205,13 @@ function databaseOf(
       const kept = Math.floor((all - before) * keptFree)
       if (before <= kept) return 0
       files.proveInPlace()
-      connection.exec(`PRAGMA incremental_vacuum(${Math.min(pages, before - kept)})`)
+      watched(() => connection.exec(`PRAGMA incremental_vacuum(${Math.min(pages, before - kept)})`))
       const left = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       // The file shrinks at a checkpoint. A passive one does not wait for readers.
-      if (left <= kept) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      if (left <= kept) prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
       return page * (before - left)
     },
-    ...createTransactions(connection, timeoutMs),
+    ...createTransactions(connection, prepare, timeoutMs),
     ...files,
     ...createEncoder(),
     scrub,

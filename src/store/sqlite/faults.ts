@@ -15,7 +15,7 @@ const ofTheData: readonly number[] = [18, 19, 20, 25]
 const busy = 5
 const full = 13
 /** SQLITE_CORRUPT, SQLITE_NOTADB */
-export const damagedCodes: readonly number[] = [11, 26]
+const damaged: readonly number[] = [11, 26]
 
 /** The upper bits are the extended error code. */
 function codeOf(error: unknown): number | undefined {
@@ -25,6 +25,16 @@ function codeOf(error: unknown): number | undefined {
 /** Another process writes, and did not finish within the time-out. */
 export function isBusy(error: unknown): boolean {
   return codeOf(error) === busy
+}
+
+/** Undefined if the error has another cause than a damaged file. */
+export function damageFault(file: string, error: unknown): StoreError | undefined {
+  if (!damaged.includes(codeOf(error) ?? 0)) return undefined
+  return new StoreError(
+    `The store ${file} is damaged: ${reasonOf(error)}.`,
+    'Restore a backup; or move the file away, with its -wal and -shm, and let `pipespan backfill --since` read again what the platform still knows.',
+    { cause: error },
+  )
 }
 
 export function writeFault(error: SqliteError): Fault {
@@ -46,14 +56,11 @@ export function writeFault(error: SqliteError): Fault {
 
 export function openFault(file: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const schema = schemaFault(error)
-  if (schema !== undefined) return schema
+  const known = damageFault(file, error) ?? schemaFault(error)
+  if (known !== undefined) return known
   const remedies: Readonly<Record<number, string>> = {
     [busy]: 'Another process has locked the file: wait until it is done, or stop it.',
     [full]: 'Free disk space, or move the store to a larger disk.',
-    ...Object.fromEntries(
-      damagedCodes.map(code => [code, 'Restore a backup, or use another file (PIPESPAN_STORE_URL).']),
-    ),
   }
   const remedy =
     remedies[codeOf(error) ?? 0] ?? 'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.'

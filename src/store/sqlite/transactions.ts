@@ -1,6 +1,7 @@
 // Transactions of an SQLite connection, and callbacks after each commit.
 import type { DatabaseSync } from 'node:sqlite'
 import { isBusy, isSqliteError, writeFault } from './faults.ts'
+import type { Statement } from './damage.ts'
 
 export interface Transactions {
   /** Runs `work` in one transaction, which is on the disk when this returns. Not reentrant. */
@@ -13,12 +14,16 @@ export interface Transactions {
  * `busyTimeout`: how long one waits for another process to finish writing, ms. The thread does
  * nothing else meanwhile, so after a wait that timed out the next transactions fail at once, until one succeeds.
  */
-export function createTransactions(connection: DatabaseSync, busyTimeout: number): Transactions {
+export function createTransactions(
+  connection: DatabaseSync,
+  prepare: (sql: string) => Statement,
+  busyTimeout: number,
+): Transactions {
   /** The callbacks of the open transaction. */
   let thens: (() => void)[] | undefined
   let isLocked = false
-  const begin = connection.prepare('BEGIN IMMEDIATE')
-  const commit = connection.prepare('COMMIT')
+  const begin = prepare('BEGIN IMMEDIATE')
+  const commit = prepare('COMMIT')
 
   function beginUnlessLocked(): void {
     const wasLocked = isLocked
