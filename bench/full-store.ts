@@ -106,9 +106,7 @@ function multiply(file: string, times: number): void {
     ).run()
   }
   // Figures over time: every hour of some days and every day has its own; those of the copies are there already.
-  db.exec(`
-    CREATE TEMP TABLE real_trends AS SELECT * FROM trends;
-    UPDATE trends_reached SET chunk_id = (SELECT max(id) FROM chunks)`)
+  db.exec('CREATE TEMP TABLE real_trends AS SELECT * FROM trends')
   const trends = (tablesOf(db).find(({ name }) => name === 'trends')?.columns ?? []).join(', ')
   const earlier = db.prepare(
     `INSERT OR IGNORE INTO trends (${trends})

@@ -192,7 +192,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
         take: async (limit, leaseMs, closed) => lanes.take(closed, async which => queue.take(limit, leaseMs, which)),
       },
     ],
-    nameOf: ({ chunkId, jobId, what }) => `${chunkId} ${jobId} ${what}`,
+    nameOf: ({ run, attempt, number, jobId, what }) => `${run} ${attempt} ${number} ${jobId} ${what}`,
     work: readOne,
     onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'a job log or report could not be read'),
     extend: async (reads, leaseMs) => queue.extend(reads, leaseMs),

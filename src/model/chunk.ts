@@ -1,14 +1,11 @@
-// A chunk: as much of an attempt's snapshot as fits into one request. It never changes, whatever becomes of the run. It is stored as JSON with
-// the version of its shape, so that an upgraded daemon can send what an older one stored.
+// A chunk: as much of an attempt's snapshot as fits into one request. What is sent is encoded when it is taken and never changes; what pages show of it is
+// rebuilt from its run (`run-chunks.ts`).
 import type { Millis } from './instant.ts'
 import { durationsByStage, type StageDurations } from './durations.ts'
 import type { JobInside } from './inside.ts'
 import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
 import type { TraceContext } from './run.ts'
-
-/** Version of the shape below. A change that an older reader would misread gets a new number and a reader for the old one. */
-export const snapshotVersion = 1
 
 /** One job's span as it will be sent. */
 export interface JobSnapshot extends JobView {
@@ -64,7 +61,6 @@ export interface PipelineSnapshot {
 }
 
 export interface Chunk {
-  readonly version: typeof snapshotVersion
   readonly key: RunKey
   readonly project: ProjectFacts
   /** From 1. */

@@ -14,14 +14,34 @@ import { onePerson, oneRunner } from './recurring.ts'
 import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
-/** The job as its last snapshot has it. When the same job id runs again (a manual job that is played again), the difference shows it. */
-export interface SnapshotMark {
+/** What a span had that the job itself does not say, or may say differently by now: `run-chunks.ts` rebuilds the span from both. */
+export interface SpanMark {
   readonly attempt: number
-  /** How many spans of this job are in snapshots. */
-  readonly spans: number
+  /** The number of its chunk; undefined if it is forgotten. */
+  readonly chunk?: number | undefined
   readonly status: string
   readonly startedAt?: Millis | undefined
   readonly finishedAt?: Millis | undefined
+  readonly retried?: true | undefined
+  readonly critical?: true | undefined
+  readonly slack?: Millis | undefined
+  readonly rate?: string | undefined
+  readonly cost?: number | undefined
+  readonly deploymentId?: number | undefined
+  readonly salt?: string | undefined
+}
+
+/** The job as its last snapshot has it. When the same job id runs again (a manual job that is played again), the difference shows it. */
+export interface SnapshotMark extends SpanMark {
+  /** How many spans of this job are in snapshots. */
+  readonly spans: number
+  /** The spans before the last one, in order. */
+  readonly earlier?: readonly SpanMark[] | undefined
+}
+
+/** Of all its spans, in order. */
+export function spansOf({ earlier = [], spans: _, ...last }: SnapshotMark): readonly SpanMark[] {
+  return [...earlier, last]
 }
 
 /** A job's facts as they are merged. The runner's tags are a field of their own, as REST reports the runner without them. */
@@ -112,6 +132,20 @@ export function viewJob(job: Job): JobView {
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !runsAgain) ? finishedAt : undefined
   if (facts.failureReason !== undefined && !hasFailed(facts.status)) view.failureReason = undefined
   return view as unknown as JobView
+}
+
+/** The view of a span that was exported. What belongs to one run of the job is forgotten when it runs again. */
+export function viewSpan(job: Job, span: SpanMark): JobView {
+  const { status, startedAt, finishedAt } = span
+  const { record, times } = job
+  const view = viewJob({
+    ...job,
+    record: { ...record, facts: { ...record.facts, status } },
+    times: { createdAt: times.createdAt, startedAt, finishedAt },
+  })
+  const isLast = span.attempt === job.snapshot?.attempt && span.chunk === job.snapshot.chunk
+  if (isLast && !hasMoved(job)) return view
+  return { ...view, ...Object.fromEntries(ofOneRun.map(field => [field, undefined])) }
 }
 
 /** True when a job has run since its snapshot: it needs another span. */

@@ -3,6 +3,7 @@ import { observedJob, mergeJob, type Job } from './job.ts'
 import { isFromRest, observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { either, knownOf, mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
+import type { PipelineSnapshot } from './chunk.ts'
 import type { MergeRequest, Observation, ObservedPipeline, ProjectFacts, RunKey } from './observation.ts'
 
 /** The stored facts of an attempt after its snapshot: enough to distinguish new work from old, and to link to it. */
@@ -18,6 +19,17 @@ export interface Attempt {
   readonly chunks: number
   /** The source of its ids, for every later export of this attempt and its supplements. */
   readonly trace: TraceContext
+  /** Undefined if it was not to be exported, or if it is forgotten (`tombstone.ts`). */
+  readonly exported?: ExportedAttempt | undefined
+}
+
+/** What an attempt's chunks have besides their jobs. */
+export interface ExportedAttempt {
+  /** As chunk 1 has it. */
+  readonly pipeline: PipelineSnapshot
+  /** The number of its first chunks. Later ones are supplements and insides of jobs. */
+  readonly chunks: number
+  readonly at: Millis
 }
 
 /**

@@ -3,7 +3,7 @@ import { computeSeconds, durationsByStage } from './durations.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, jobsOf, newestByName } from './attempt.ts'
 import { defaultChunkBytes } from './chunk-size.ts'
-import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
+import type { JobSnapshot, Chunk, PipelineSnapshot } from './chunk.ts'
 import { knownOf, newestSecondOf } from './versioned.ts'
 import { isTerminal, hasFailed } from './status.ts'
 import { priceOf, type RateOf } from './price.ts'
@@ -11,7 +11,7 @@ import { earliest, type Millis } from './instant.ts'
 import { lastAttempt, type Attempt, type Run, type TraceContext } from './run.ts'
 import { pipelineVerdict } from './verdict.ts'
 import { verdictSentence } from './verdict-sentence.ts'
-import { viewJob, type Job, type JobView } from './job.ts'
+import { spansOf, viewJob, type Job, type JobView } from './job.ts'
 
 export interface Snapshot {
   readonly run: Run
@@ -72,8 +72,9 @@ export function snapshotAttempt(
     incomplete,
     chunks: chunks.length,
     trace,
+    exported: { pipeline: first, chunks: chunks.length, at: now },
   }
-  const marked = jobs.map(job => mark(job, attempt))
+  const marked = marks(jobs, chunks)
   return { run: withJobs({ ...run, attempts: [...run.attempts, taking] }, marked), chunks, jobs: marked }
 }
 
@@ -90,11 +91,11 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
     }
     const taken = jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish, options)
     const groups = splitIntoChunks(taken, options)
-    groups.forEach((group, index) => {
-      const number = attempt.chunks + index + 1
-      chunks.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, group))
-    })
-    for (const job of own) marked.push(mark(job, attempt.attempt))
+    const added = groups.map((group, index) =>
+      chunkOf(run, attempt.attempt, attempt.chunks + index + 1, 'supplement', attempt.trace, pipeline, group),
+    )
+    chunks.push(...added)
+    marked.push(...marks(own, added))
     return { ...attempt, chunks: attempt.chunks + groups.length }
   })
   return { run: withJobs({ ...run, attempts }, marked), chunks, jobs: marked }
@@ -203,22 +204,44 @@ function withSlack(jobs: JobSnapshot[]): JobSnapshot[] {
 }
 
 /** `2` for the first span of a job in attempt 2, `2.3` if it is the job's third span and the one before is in attempt 2, too. */
-function saltOf(job: Job, attempt: number): string {
-  const { snapshot } = job
-  return snapshot === undefined || snapshot.attempt < attempt ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
+function saltOf({ snapshot }: Job, attempt: number): string {
+  const isFirst = snapshot === undefined || spansOf(snapshot).every(span => span.attempt < attempt)
+  return isFirst ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
 }
 
-function mark(job: Job, attempt: number): Job {
+/** The jobs with marks of their spans in these chunks. */
+function marks(jobs: readonly Job[], chunks: readonly Chunk[]): Job[] {
+  const spans = new Map(chunks.flatMap(chunk => chunk.jobs.map(job => [job.id, { chunk, job }] as const)))
+  return jobs.map(job => {
+    const span = spans.get(job.id)
+    return span === undefined ? job : marked(job, span.chunk, span.job)
+  })
+}
+
+function marked(
+  job: Job,
+  { attempt, number }: Chunk,
+  { retried, critical, slack, rate, cost, salt }: JobSnapshot,
+): Job {
   const { startedAt, finishedAt } = job.times
+  const { snapshot } = job
   return {
     ...job,
     snapshot: knownOf({
-      attempt: Math.max(attempt, job.snapshot?.attempt ?? 0),
-      spans: (job.snapshot?.spans ?? 0) + 1,
-      status: job.record.facts.status,
-      ...{ startedAt, finishedAt },
+      ...{ attempt, chunk: number, spans: (snapshot?.spans ?? 0) + 1, status: job.record.facts.status },
+      ...{ startedAt, finishedAt, critical, slack, rate, cost, salt },
+      retried: retried || undefined,
+      earlier: snapshot === undefined ? undefined : spansOf(snapshot),
     }),
   }
+}
+
+/** The run as if its last attempt were not to be exported. */
+export function unexported(run: Run): Run {
+  const last = lastAttempt(run)
+  if (last === undefined) return run
+  const { exported: _, ...rest } = last
+  return { ...run, attempts: [...run.attempts.slice(0, -1), rest] }
 }
 
 function chunkOf(
@@ -231,7 +254,6 @@ function chunkOf(
   jobs: readonly JobSnapshot[],
 ): Chunk {
   return {
-    version: snapshotVersion,
     key: run.key,
     project: run.project.facts,
     attempt,

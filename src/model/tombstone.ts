@@ -33,7 +33,9 @@ export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombs
   return {
     key,
     projectId: project.facts.id,
-    attempts: [...attempts.slice(0, -1), { ...last, finish, newestSecond: newest }],
+    attempts: [...attempts.slice(0, -1), { ...last, finish, newestSecond: newest }].map(
+      ({ exported: _, ...one }) => one,
+    ),
     jobs: [...jobs.values()].map(rememberedJob),
   }
 }

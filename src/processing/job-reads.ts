@@ -58,10 +58,11 @@ export function lateJobReadsBy(rules: JobReadRules): LateJobReads | undefined {
   if (wishesOf === undefined) return undefined
   return (before, after, path, instance) => {
     const { snapshot } = after
-    if (snapshot === undefined || hasMoved(after) || !rules.project(path ?? '', instance)) return []
+    if (snapshot?.chunk === undefined || hasMoved(after) || !rules.project(path ?? '', instance)) return []
     const wishes = wishesOf(viewJob(after))
     const known = new Set(wishes.length === 0 ? [] : wishesOf(viewJob(before)).map(({ what }) => what))
-    return wishes.filter(({ what }) => !known.has(what)).map(wish => ({ ...wish, attempt: snapshot.attempt }))
+    const { attempt, chunk } = snapshot
+    return wishes.filter(({ what }) => !known.has(what)).map(wish => ({ ...wish, attempt, number: chunk }))
   }
 }
 

@@ -15,6 +15,7 @@ import type { Reported } from '../store/ports/counted.ts'
 import type { RoutedCondition } from '../model/condition.ts'
 import type { Run, RunHead, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
+import { unexported } from '../model/snapshot.ts'
 
 export interface SnapshotterOptions {
   readonly rules: SettleRules
@@ -146,6 +147,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     if (next.why === 'blocked' || next.why === 'stale') did.push(next.why)
     if (!isWanted(run, selection)) {
       did.push('excluded')
+      if (next.why !== 'supplement') run = unexported(run)
       continue
     }
     const { chunks } = next.snapshot
@@ -154,7 +156,8 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     const queues = routed(to, subject)
     if (queues.length > 0) {
       pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues, reads: reads?.(chunk) })))
-    } else if (to.length > 0 && options.takesTotals?.(subject) !== true) {
+    } else if (next.why !== 'supplement') run = unexported(run)
+    if (queues.length === 0 && to.length > 0 && options.takesTotals?.(subject) !== true) {
       did.push('unrouted')
       options.onUnrouted?.(subject.path ?? '')
     }

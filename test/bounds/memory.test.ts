@@ -23,9 +23,6 @@ function multiply(file: string, runs: number): void {
     BEGIN;
     CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${runs}) SELECT i FROM c;
     CREATE TEMP TABLE r AS SELECT * FROM runs LIMIT 1;
-    CREATE TEMP TABLE j AS SELECT * FROM jobs;
-    CREATE TEMP TABLE p AS SELECT * FROM chunks LIMIT 1;
-    CREATE TEMP TABLE e AS SELECT * FROM outbox LIMIT 1;
     CREATE TEMP TABLE l AS SELECT * FROM listed_runs LIMIT 1;
   `)
   const copy = (table: string, from: string, change: Readonly<Record<string, string>>): void => {
@@ -37,9 +34,6 @@ function multiply(file: string, runs: number): void {
     database.exec(`INSERT INTO ${table} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM n, ${from} t`)
   }
   copy('runs', 'r', { id: 'n.i + 1000', pipeline_id: 'n.i + 1000000' })
-  copy('jobs', 'j', { run_id: 'n.i + 1000' })
-  copy('chunks', 'p', { id: 'n.i + 1000', run_id: 'n.i + 1000', content: `'{}'` })
-  copy('outbox', 'e', { id: 'n.i + 1000', chunk_id: 'n.i + 1000' })
   copy('listed_runs', 'l', {
     ...{ run_id: 'n.i + 1000', pipeline_id: 'n.i + 1000000', created_at: 't.created_at - n.i * 2000' },
     ...{ finished_at: 't.finished_at - n.i * 2000', text: `t.text || n.i` },

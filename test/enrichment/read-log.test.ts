@@ -27,7 +27,17 @@ const chunk = {
   ...{ kind: 'attempt', trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 }, jobs: [job] },
   pipeline: { facts: { status: 'failed' }, start: t0, end: t0 + minute, incomplete: false, failures: [], jobCount: 1 },
 } satisfies Chunk
-const asked: JobRead = { chunkId: 1, jobId: 1, what: 'log', tries: 1, pendingSince: t0, takenAt: t0, chunk }
+const asked: JobRead = {
+  run: 1,
+  attempt: 1,
+  number: 1,
+  jobId: 1,
+  what: 'log',
+  tries: 1,
+  pendingSince: t0,
+  takenAt: t0,
+  chunk,
+}
 
 type Options = Partial<LogReadingOptions & ReadLogOptions>
 

@@ -69,7 +69,7 @@ describe('a copy of a store', () => {
       tables: {
         ...to.tables,
         write: async (table, rows) => {
-          if (table.name === 'chunks' && written++ > 0) throw new Error('cut off')
+          if (table.name === 'runs' && written++ > 0) throw new Error('cut off')
           await to.tables.write(table, rows)
         },
       },
@@ -82,7 +82,7 @@ describe('a copy of a store', () => {
       tables: {
         ...to.tables,
         write: async (table, rows) => {
-          if (table.name === 'chunks') chunks += rows.length
+          if (table.name === 'runs') chunks += rows.length
           await to.tables.write(table, rows)
         },
       },

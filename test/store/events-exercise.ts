@@ -6,8 +6,6 @@ import type { Bench } from './benches.ts'
 import { day, hour, minute, second } from '../flow/world.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { keyMemory } from '../../src/store/ports/delivery-keys.ts'
-import { failed, observe, takeSnapshot } from './exported-run.ts'
-import { hour as oneHour } from '../../src/store/ports/trends.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const
@@ -111,23 +109,8 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
 
     it('are ignored by the figures of pipelines', async () => {
       await take(event('on'), event('off'))
-      while ((await store.views.trends.readAhead(1)) === 'more');
       while ((await store.views.trends.takeIn(10)) > 0);
       expect(await store.runs.count()).toMatchObject({ runs: 0 })
-    })
-
-    it('do not block the count of a run that gets their number after they were pruned', async () => {
-      await take(event('on'))
-      expect(await exported()).toHaveLength(1)
-      const { trends } = store.views
-      expect(await trends.readAhead(10)).toBe('all')
-      here.move(keyMemory + day)
-      expect(await store.pruning.events(here.now() - keyMemory, 10)).toBe(1)
-      await observe(store, failed())
-      await takeSnapshot(store)
-      expect(await trends.readAhead(10)).toBe('all')
-      while ((await trends.takeIn(10)) > 0);
-      expect(await trends.series({}, { step: oneHour, since: 0, until: here.now() + day })).toMatchObject([{ runs: 1 }])
     })
 
     it('are pruned after the retention; what is pending of them is sent', async () => {

@@ -17,8 +17,6 @@ import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { columnsOf } from '../../src/store/postgres/statements.ts'
 import { forRows } from '../../src/store/sql/steps.ts'
-import { manyRuns } from './many-runs.ts'
-import { day } from '../../src/store/ports/trends.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { runs } from '../full.ts'
@@ -62,34 +60,6 @@ it('the size of a PostgreSQL store includes all its tables', async () => {
     await client.end()
     await expect.poll(async () => store.pruning.fullness()).toBeGreaterThan(before + 15)
   } finally {
-    await store.close()
-  }
-})
-
-it('the figures on PostgreSQL include rows that are committed after a row with a greater number', async () => {
-  const url = await server.newDatabase()
-  let now = t0
-  const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
-  const pool = new pg.Pool({ connectionString: url })
-  const other = await pool.connect()
-  try {
-    await manyRuns({ store, runs: 1, until: t0 })
-    const copy = `INSERT INTO chunks (run_id, attempt, number, content, snapshot_at)
-                  SELECT run_id, attempt + $1, number, content, snapshot_at FROM chunks WHERE attempt = 1`
-    await other.query('BEGIN')
-    await other.query(copy, [1])
-    await pool.query(copy, [2])
-    now += 100_000
-    const { trends } = store.views
-    await trends.takeIn(10)
-    await other.query('COMMIT')
-    while ((await trends.takeIn(10)) === 0);
-    while ((await trends.takeIn(10)) > 0);
-    const counted = await trends.series({}, { step: day, since: 0, until: t0 + day })
-    expect(counted.reduce((sum, { runs }) => sum + runs, 0)).toBe(3)
-  } finally {
-    other.release()
-    await pool.end()
     await store.close()
   }
 })

@@ -14,17 +14,14 @@ export interface TrendLoopOptions {
   readonly log: Log
 }
 
-/** Chunks that one step reads ahead, some milliseconds; and the same number in the transaction that writes, if nothing is read ahead. */
-const chunks = { ahead: 50, written: 400 }
-/** When there is nothing new to read, and between two steps while there is, ms. */
-const pause = { idle: 250, busy: 5 }
-/** Between two writes, ms, unless much was read since the last one. */
-const writeEvery = 5_000
+/** Chunks of one transaction: some milliseconds. */
+const chunks = 50
+/** When all chunks are counted, and between two transactions until then, ms. The longer it is, the more chunks share their rows. */
+const pause = { idle: 5_000, busy: 5 }
 /** Between two deletions of old figures, ms. */
 const pruneEvery = 3_600_000
 
 export function createTrendLoop({ trends, counts, keep, clock, log }: TrendLoopOptions): Loop {
-  let wroteAt = -Infinity
   let prunedAt = -Infinity
 
   async function prune(): Promise<void> {
@@ -42,13 +39,9 @@ export function createTrendLoop({ trends, counts, keep, clock, log }: TrendLoopO
         await prune()
         return pruneEvery
       }
-      const found = await trends.readAhead(chunks.ahead)
-      if (found === 'more') return pause.busy
-      if (found === 'all' && elapsed(clock) - wroteAt < writeEvery) return pause.idle
-      if ((await trends.takeIn(chunks.written)) === chunks.written) return pause.busy
-      wroteAt = elapsed(clock)
+      if ((await trends.takeIn(chunks)) >= chunks) return pause.busy
       await prune()
-      return found === 'all' ? pause.idle : pause.busy
+      return pause.idle
     },
   })
 }

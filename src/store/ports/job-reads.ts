@@ -15,14 +15,16 @@ export interface JobReadWish {
   readonly what: JobReadable
 }
 
-/** To be read about a job of an earlier chunk, that of this attempt. */
+/** To be read about a job of an earlier chunk. */
 export interface LateJobRead extends JobReadWish {
   readonly attempt: number
+  /** Of the chunk with the job's span. */
+  readonly number: number
 }
 
-export interface JobReadKey extends JobReadWish {
-  /** The chunk with the job's span: one for each job and attempt. */
-  readonly chunkId: number
+export interface JobReadKey extends LateJobRead {
+  /** The id of the run's row. */
+  readonly run: number
 }
 
 export interface JobRead extends JobReadKey {

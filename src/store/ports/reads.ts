@@ -18,7 +18,7 @@ export const shownDocuments = [
 type ShownDocument = (typeof shownDocuments)[number]
 
 export interface ReadViews extends Omit<Views, 'trends'> {
-  readonly trends: Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'>
+  readonly trends: Omit<TrendViews, 'takeIn' | 'prune'>
 }
 
 export interface Reads {

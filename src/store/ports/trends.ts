@@ -146,12 +146,7 @@ export interface TrendViews extends TrendReads {
   ): Promise<readonly { readonly name: string; readonly project: string }[]>
   /** Computes figures from the stored runs, a limited number of them, the newest first. */
   retained(query: RetainedQuery): Promise<RetainedFigures>
-  /**
-   * Reads at most `limit` new chunks, and adds them up in memory for `takeIn` to write. `more`: there may be more to read; `all`: there are no
-   * more; `enough`: so much is in memory that it should be written. PostgreSQL never reads ahead: always `all`.
-   */
-  readAhead(limit: number): Promise<'more' | 'all' | 'enough'>
-  /** Writes the sums that were read ahead, and adds at most `limit` further chunks; returns the number of the latter. */
+  /** Counts about `limit` chunks that are not counted yet; returns how many. */
   takeIn(limit: number): Promise<number>
   /** Deletes daily figures older than `keep`, ms, and hourly ones after `hoursStoredFor`; returns how many. */
   prune(keep: number): Promise<number>

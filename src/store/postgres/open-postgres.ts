@@ -6,7 +6,6 @@ import { postgresOutbox } from './outbox.ts'
 import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
-import { postgresTrendTaking } from './trend-taking.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
@@ -22,7 +21,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const maintenance = db.withPatience(maintenancePatience)
   const pruning = postgresStatements(maintenance)
   const sql = postgresStatements(db)
-  const shared = operations(sql, options, postgresTrendTaking(maintenance))
+  const shared = operations(sql, options)
   const outbox = postgresOutbox(db)
   return {
     ...shared,

@@ -8,7 +8,6 @@ const sampled = 50
 const latest: Readonly<Record<string, string>> = {
   quarantined_deliveries: 'id',
   runs: 'id',
-  jobs: 'run_id',
   chunks: 'id',
   outbox: 'id',
   deployments: 'id',

@@ -1,6 +1,5 @@
 // Bare rows on PostgreSQL, for copying a store.
 import { momentary, type Cell, type Cells, type Table, type Tables } from '../ports/tables.ts'
-import { takeInSql } from '../read-models/trends-sql.ts'
 import { cell, number, record, text, type Row } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
@@ -55,8 +54,6 @@ export function postgresTables(db: Database): Tables {
           `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), greatest(max(${column}), 1), max(${column}) IS NOT NULL) FROM ${name}`,
         )
       }
-      // Ids continue after the greatest, and trends count chunks by their ids.
-      await db.query(takeInSql.moveBack)
     },
   }
 }

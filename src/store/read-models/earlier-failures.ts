@@ -1,5 +1,4 @@
-// The failed jobs in earlier chunks of a run: trends need them to recognise flaky jobs. Chunks are read in the order of their
-// ids, each once, however many a run has, and none stays in memory.
+// The failed jobs in earlier chunks of a run: trends need them to recognise flaky jobs. Chunks of one run are added in their order.
 import { hasFailed } from '../../model/status.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -9,18 +8,8 @@ export type Failures = ReadonlyMap<string, number>
 const none: Failures = new Map()
 
 export class EarlierFailures {
-  #run: number | undefined
-  #byAttempt = new Map<number, Map<string, number>>()
+  readonly #byAttempt = new Map<number, Map<string, number>>()
 
-  /** True if the chunks before this one must be added first. */
-  isMissing(run: number, chunk: Chunk): boolean {
-    if (this.#run === run) return false
-    this.#run = run
-    this.#byAttempt = new Map()
-    return chunk.attempt > 1 || chunk.number > 1
-  }
-
-  /** A chunk of the run that `isMissing` was last called with. */
   add({ attempt, jobs }: Pick<Chunk, 'attempt' | 'jobs'>): void {
     for (const { id, name, status } of jobs) {
       if (name === undefined || !hasFailed(status)) continue

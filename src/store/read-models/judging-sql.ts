@@ -2,7 +2,9 @@
 import { branchClasses } from '../../model/branch-class.ts'
 import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
 import { judgedSectionsOn } from './section-figures-sql.ts'
-import { json, number, record, text, word, type Row } from '../sql/columns.ts'
+import { json, number, record, text, word } from '../sql/columns.ts'
+import { chunksOf } from '../../model/run-chunks.ts'
+import { loadRuns } from '../sql/run-reads.ts'
 import { places } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk } from '../sql/stored-json.ts'
@@ -39,18 +41,15 @@ const row = record({
 
 export function judgingOn(reading: Reading): Judging {
   const { ask, byRow, damaged } = reading
-  const chunksOf = (rows: readonly Row[]): Chunk[] =>
-    rows.flatMap(
-      ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
-    )
   const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
     if (jobs.length === 0) return []
-    return chunksOf(
-      await byRow(
-        `SELECT id, content FROM chunks WHERE run_id IN (${places(runs)}) AND inside IN (${places(jobs, runs.length)})
-           AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
-        [...runs, ...jobs],
-      ),
+    const rows = await byRow(
+      `SELECT id, content FROM chunks WHERE run_id IN (${places(runs)}) AND inside IN (${places(jobs, runs.length)})
+         AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
+      [...runs, ...jobs],
+    )
+    return rows.flatMap(
+      ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
     )
   }
   return {
@@ -95,11 +94,8 @@ export function judgingOn(reading: Reading): Judging {
       const ids = runs.map(number('run_id'))
       for (let first = 0; first < ids.length; first += atOnce.runs) {
         const some = ids.slice(first, first + atOnce.runs)
-        const rows = await byRow(
-          `SELECT id, content FROM chunks WHERE run_id IN (${places(some)}) AND inside IS NULL ORDER BY run_id, id`,
-          some,
-        )
-        const chunks = chunksOf(rows)
+        const loaded = await loadRuns(byRow, damaged, some)
+        const chunks = [...loaded.values()].flatMap(({ run }) => chunksOf(run))
         yield sectionsOf.size === 0 ? chunks : [...chunks, ...(await sectionsIn(some, jobsNamed(chunks, sectionsOf)))]
         await breathe()
       }

@@ -24,11 +24,13 @@ export function latestOn({ all, damaged }: Statements): Latest {
     versions: async ids => {
       if (ids.length === 0) return new Map()
       const rows = await all(
-        `SELECT id, changed_at, (SELECT count(*) FROM chunks c WHERE c.run_id = r.id) AS chunks
+        `SELECT id, changed_at, due_at, attempts, (SELECT count(*) FROM chunks c WHERE c.run_id = r.id) AS chunks
          FROM runs r WHERE id IN (${places(ids)})`,
         ids,
       )
-      return new Map(rows.map(row => [idOf(row), `${changedAt(row)} ${chunks(row)}`]))
+      return new Map(
+        rows.map(row => [idOf(row), `${changedAt(row)} ${String(row.due_at)} ${attempts(row)} ${chunks(row)}`]),
+      )
     },
     runs: async ids => loadRuns(all, damaged, ids),
     testTotals: async (id, limit) =>
@@ -48,6 +50,7 @@ export function latestOn({ all, damaged }: Statements): Latest {
 
 const idOf = number('id')
 const changedAt = number('changed_at')
+const attempts = number('attempts')
 const chunks = number('chunks')
 
 const listedRun: (row: Row) => ListedRun = record({

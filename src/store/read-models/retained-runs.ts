@@ -1,20 +1,22 @@
 // Reads the snapshots of stored runs, the newest first and a limited number of them, for figures that are not kept by day: by exact branch
 // or runner. One text for both databases.
 import { EarlierFailures, type Failures } from './earlier-failures.ts'
-import { number, record, text, type Row } from '../sql/columns.ts'
+import { number, record, text } from '../sql/columns.ts'
 import { isInScope } from '../ports/project-scope.ts'
-import { places, type Value } from '../sql/statements.ts'
+import { chunksOf } from '../../model/run-chunks.ts'
+import { loadRuns } from '../sql/run-reads.ts'
+import type { Value } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'
 import type { Chunk } from '../../model/chunk.ts'
+import type { Run } from '../../model/run.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RetainedQuery } from '../ports/trends.ts'
 
-/** UTF-16 units of the chunks that are read for one answer: a quarter of a second. */
-const maxText = 24 * 1024 * 1024
+/** Jobs of the runs that are read for one answer: some tenths of a second. */
+const maxJobs = 40_000
 /** How much is read before the event loop continues: some milliseconds. Runs may be large, so the first reads are small. */
-const atOnce = { first: 20, runs: 100, text: 512 * 1024 }
+const atOnce = { first: 20, runs: 100, jobs: 1_000 }
 
 /** `since` and `until` are about their creation. */
 export interface RetainedRuns extends Pick<
@@ -40,8 +42,6 @@ export interface ReadRuns {
 }
 
 const listed = record({ id: number('run_id'), createdAt: number('created_at'), project: text('project') })
-const stored = record({ id: number('id'), run: number('run_id'), content: text('content') })
-const runOf = number('run_id')
 
 export async function readRetained(
   { ask, byRow, damaged }: Reading,
@@ -55,17 +55,16 @@ export async function readRetained(
   const walked = newest.slice(0, most)
   const runs = walked.filter(({ project }) => isInScope(project, group))
   let read = 0
-  let characters = 0
-  while (read < runs.length && characters < maxText) {
-    const fitting = read === 0 ? atOnce.first : Math.floor((atOnce.text * read) / Math.max(1, characters))
+  let jobs = 0
+  while (read < runs.length && jobs < maxJobs) {
+    const fitting = read === 0 ? atOnce.first : Math.floor((atOnce.jobs * read) / Math.max(1, jobs))
     const ids = runs.slice(read, read + Math.min(atOnce.runs, Math.max(1, fitting))).map(({ id }) => id)
-    const rows = await byRow(
-      `SELECT id, run_id, content FROM chunks WHERE run_id IN (${places(ids)}) AND inside IS NULL ORDER BY run_id, id`,
-      ids,
-    )
+    const loaded = await loadRuns(byRow, damaged, ids)
     read += ids.length
-    characters += rows.reduce((sum, row) => sum + String(row.content).length, 0)
-    for (const [, its] of Map.groupBy(rows, runOf)) countRun(its, count, damaged)
+    for (const { run } of loaded.values()) {
+      jobs += run.jobs.size
+      countRun(run, count)
+    }
     await breathe()
   }
   if (read < runs.length) return { runs: read, backTo: runs[read - 1]?.createdAt }
@@ -95,14 +94,9 @@ function walk(
   ]
 }
 
-/** The chunks of one run. */
-function countRun(rows: readonly Row[], count: CountChunk, damaged: DamagedRows): void {
+function countRun(run: Run, count: CountChunk): void {
   const failures = new EarlierFailures()
-  for (const row of rows) {
-    const { id, run } = stored(row)
-    const chunk = damaged.orNothing({ chunk: id }, 'it is not among the figures', () => storedChunk(row.content))
-    if (chunk === undefined) continue
-    failures.isMissing(run, chunk)
+  for (const chunk of chunksOf(run)) {
     failures.add(chunk)
     count(chunk, failures.upTo(chunk.attempt))
   }

@@ -29,7 +29,7 @@ const orders: Readonly<Record<TrendOrder, string>> = {
 /** Of one statement. */
 const subjectsAtOnce = 200
 
-export function trendsOn(reading: Reading): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+export function trendsOn(reading: Reading): Omit<TrendViews, 'takeIn' | 'prune'> {
   const { ask, damaged, scope } = reading
   const rowsAt = async (sql: ScopedSql, values: readonly Value[]): Promise<StoredTrendRow[]> =>
     storedRows(await ask(sql, values), damaged)

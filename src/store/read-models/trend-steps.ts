@@ -1,19 +1,11 @@
-// Updates figures over time, as steps of a transaction: reads new chunks into sums, and adds these to the stored figures.
+// Updates figures over time, as steps of a transaction: adds up chunks that are not yet counted, and adds the sums to the stored figures.
+//
+// A row is written with each chunk, in its transaction, and deleted in the one that writes the sums: so each counts exactly once, whatever ends between.
 import { addCosts, costValues, pruneCosts } from './costs-sql.ts'
-import {
-  counted,
-  countedChunk,
-  knownTrends,
-  rowKey,
-  rowsInMemory,
-  rowValues,
-  selectContents,
-  takeInSql,
-  writeTrends,
-} from './trends-sql.ts'
+import { chunksOf } from '../../model/run-chunks.ts'
 import { cut } from '../sql/cut.ts'
 import { day, hour, hoursStoredFor } from '../ports/trends.ts'
-import { each, type Steps, type Within } from '../sql/steps.ts'
+import { each, forRows, type Steps, type Within } from '../sql/steps.ts'
 import { EarlierFailures } from './earlier-failures.ts'
 import {
   knownSections,
@@ -23,84 +15,102 @@ import {
   sectionValues,
   writeSections,
 } from './section-figures-sql.ts'
-import { number, optional, record, type Row } from '../sql/columns.ts'
-import type { PipelineNames } from './pipeline-names.ts'
+import { knownTrends, rowKey, rowsInMemory, rowValues, writeTrends } from './trends-sql.ts'
+import { number, record } from '../sql/columns.ts'
+import { readPages } from '../sql/job-pages.ts'
+import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import { storedRun } from '../sql/run-rows.ts'
 import { TrendSums } from './trend-sums.ts'
-import type { DamagedRows } from '../sql/stored-json.ts'
-import type { Chunk } from '../../model/chunk.ts'
+import type { StoredRun } from '../ports/runs.ts'
+import type { PipelineNames } from './pipeline-names.ts'
 
-/** The sums that are not yet written: of the chunks after `from` up to `last`. */
-export interface Ahead {
-  readonly from: number
-  last: number
-  readonly sums: TrendSums
-  readonly failures: EarlierFailures
-}
+/** Its rows are a run, an attempt and the number of a chunk that is to be counted. */
+export const insertUncounted = forRows(
+  ['bigint', 'int', 'int'],
+  ({ rows }) => `INSERT INTO uncounted_chunks (run_id, attempt, number) ${rows}`,
+)
 
-export function aheadOf(from: number, names: PipelineNames): Ahead {
-  return { from, last: from, sums: new TrendSums(names), failures: new EarlierFailures() }
-}
+/** Replicas count past each other. */
+const selectUncounted = (skipLocked: string): string =>
+  `SELECT run_id, attempt, number FROM uncounted_chunks ORDER BY run_id, attempt, number LIMIT ?1 ${skipLocked}`
 
-/** A chunk that is still in memory; undefined: it is read. */
-type Recall = (id: number) => Chunk | undefined
+const deleteUncounted = forRows(
+  ['bigint', 'int', 'int'],
+  ({ among }) => `DELETE FROM uncounted_chunks WHERE ${among('run_id', 'attempt', 'number')}`,
+)
 
-/** Chunks read at once: those of large pipelines take hundreds of kilobytes each. */
-const chunksAtOnce = 8
+const selectInsides = forRows(
+  ['bigint', 'int', 'int'],
+  ({ among }) => `SELECT id, content FROM chunks WHERE ${among('run_id', 'attempt', 'number')}`,
+)
 
-/** Reads chunks up to `until`, at most `limit`, at least one if there is one; returns how many. `recall`: returns chunks that are still in memory. */
-export function* readAhead(
-  ahead: Ahead,
-  { until, limit, recall }: { readonly until: number; readonly limit: number; readonly recall?: Recall },
-  damaged: DamagedRows,
-): Steps<number> {
-  const { sums, failures } = ahead
+const placeOf = record({ run: number('run_id'), attempt: number('attempt'), number: number('number') })
+
+/**
+ * Adds at most `limit` chunks to the stored figures, at least one if there is one; returns how many. A damaged run or inside is skipped, because it would be
+ * found again for ever.
+ */
+export function* takeUncounted(limit: number, names: PipelineNames, within: Within): Steps<number> {
+  const found = (yield [selectUncounted(within.isShared ? 'FOR UPDATE SKIP LOCKED' : ''), [limit]]).map(placeOf)
+  const sums = new TrendSums(names)
   let count = 0
-  while (count < limit) {
-    const wanted = Math.min(limit - count, chunksAtOnce)
-    const rows = (yield [takeInSql.ids, [ahead.last, until, wanted]]).map(chunkOfRun)
-    const recalled = new Map(rows.map(({ id, run }) => [id, run === undefined ? undefined : recall?.(id)]))
-    const unread = rows.filter(({ id, run }) => run !== undefined && recalled.get(id) === undefined)
-    const contents = contentsOf(
-      yield each(
-        selectContents,
-        unread.map(({ id }) => [id]),
-      ),
+  for (const [id, places] of Map.groupBy(found, ({ run }) => run)) {
+    if (count > 0 && sums.size >= rowsInMemory) break
+    const done = yield* addRun(sums, id, places, within)
+    yield each(
+      deleteUncounted,
+      done.map(({ run, attempt, number }) => [run, attempt, number]),
     )
-    for (const { id, run, inside } of rows) {
-      if (count > 0 && sums.size >= rowsInMemory) return count
-      count += 1
-      ahead.last = id
-      const chunk = recalled.get(id) ?? (contents.has(id) ? countedChunk(damaged, id, contents.get(id)) : undefined)
-      if (run === undefined || chunk === undefined) continue
-      if (inside !== undefined) {
-        counted(damaged, id, () => sums.sections.add(chunk))
-        continue
-      }
-      if (failures.isMissing(run, chunk)) {
-        for (const before of (yield [takeInSql.earlier, [run, id]]).map(idOf)) {
-          const content = contentsOf(yield each(selectContents, [[before]])).get(before)
-          const earlier = countedChunk(damaged, before, content)
-          if (earlier !== undefined) failures.add(earlier)
-        }
-      }
-      counted(damaged, id, () => {
-        failures.add(chunk)
-        sums.add(chunk, failures.upTo(chunk.attempt))
-      })
-    }
-    if (rows.length < wanted) return count
+    count += done.length
   }
+  if (count > 0) yield* writeSums(sums, within.damaged)
   return count
 }
 
-function contentsOf(rows: readonly Row[]): Map<number, unknown> {
-  return new Map(rows.map(row => [idOf(row), row.content]))
+type Place = ReturnType<typeof placeOf>
+
+/** Adds these chunks of a run, or as many as the memory is for; returns those. */
+function* addRun(sums: TrendSums, id: number, places: readonly Place[], { damaged }: Within): Steps<readonly Place[]> {
+  const run = (yield* readRun(id, damaged))?.run
+  const left = new Map(places.map(place => [nameOf(place), place]))
+  const done: Place[] = []
+  const failures = new EarlierFailures()
+  for (const chunk of run === undefined ? [] : chunksOf(run)) {
+    failures.add(chunk)
+    const place = left.get(nameOf(chunk))
+    if (place === undefined) continue
+    if (done.length > 0 && sums.size >= rowsInMemory) return done
+    sums.add(chunk, failures.upTo(chunk.attempt))
+    left.delete(nameOf(chunk))
+    done.push(place)
+  }
+  // What is left was read inside of jobs.
+  const insides = yield each(
+    selectInsides,
+    [...left.values()].map(place => [id, place.attempt, place.number]),
+  )
+  for (const { id: inside, content } of insides)
+    damaged.orNothing({ inside }, 'it is not among the figures over time', () => {
+      sums.sections.add(storedChunk(content))
+    })
+  return places
+}
+
+function* readRun(id: number, damaged: DamagedRows): Steps<StoredRun | undefined> {
+  const [row] = yield ['SELECT * FROM runs WHERE id = ?1', [id]]
+  if (row === undefined) return undefined
+  const pages = yield* readPages([{ row, jobs: 'all' }])
+  return storedRun(damaged, row, pages.get(id) ?? [])
+}
+
+function nameOf({ attempt, number }: Pick<Place, 'attempt' | 'number'>): string {
+  return `${attempt} ${number}`
 }
 
 /** Rows that one statement reads or writes. */
 const rowsAtOnce = 1_000
 
-export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<void> {
+function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {
   for (const some of cut(sums.additions(), () => 1, rowsAtOnce)) {
     const known = yield each(
       knownTrends,
@@ -125,8 +135,6 @@ export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<
     writeSections,
     days.flatMap((one, at) => sectionValues(one, sections.get(at) ?? [], damaged)),
   )
-  yield [takeInSql.reached, []]
-  yield ['UPDATE trends_reached SET chunk_id = ?1 WHERE id = 1', [last]]
 }
 
 /** Returns how many rows were deleted. `keep`: how long daily rows are stored, ms. */
@@ -141,6 +149,4 @@ export function* pruneFigures(keep: number, { now }: Within): Steps<number> {
   return gone
 }
 
-const idOf = number('id')
 const nth = number('nth')
-const chunkOfRun = record({ id: idOf, run: optional(number, 'run_id'), inside: optional(number, 'inside') })

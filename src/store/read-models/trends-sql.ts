@@ -2,8 +2,7 @@
 import { figuresOf } from './trend-reads.ts'
 import { plus, type Addition } from './trend-sums.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
-import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
-import type { Chunk } from '../../model/chunk.ts'
+import type { DamagedRows } from '../sql/stored-json.ts'
 import type { Row } from '../sql/columns.ts'
 
 /**
@@ -13,26 +12,6 @@ import type { Row } from '../sql/columns.ts'
  * each job of a pipeline of 40,000 may be another row.
  */
 export const rowsInMemory = 4_000
-
-export const takeInSql = {
-  /** Locks out other replicas where there are any. */
-  reached: `INSERT INTO trends_reached VALUES (1, 0)
-            ON CONFLICT (id) DO UPDATE SET chunk_id = trends_reached.chunk_id RETURNING chunk_id`,
-  /** Chunks after the last, up to the one before which no other can still appear. */
-  ids: 'SELECT id, run_id, inside FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
-  earlier: 'SELECT id FROM chunks WHERE run_id = ?1 AND id < ?2 AND inside IS NULL ORDER BY id',
-  /** Numbers may be reused: after the newest chunks were pruned, or in a copy of a store. */
-  moveBack: `UPDATE trends_reached SET chunk_id = (SELECT coalesce(max(id), 0) FROM chunks)
-             WHERE chunk_id > (SELECT coalesce(max(id), 0) FROM chunks)`,
-} as const
-
-const selectContent = 'SELECT id, content FROM chunks WHERE'
-/** Without what was read inside of jobs, unless it has sections: it may be large. */
-export const selectContents = forRows(
-  ['bigint'],
-  ({ among }) => `${selectContent} ${among('id')} AND (inside IS NULL OR content LIKE '%,"sections":[%')`,
-  `${selectContent} id = ?1 AND (inside IS NULL OR instr(content, ',"sections":[') > 0)`,
-)
 
 const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
 const key = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
@@ -54,16 +33,6 @@ export const writeTrends = forRows(
     project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
     total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`,
 )
-
-/** A chunk whose figures are counted; undefined if it is damaged. */
-export function countedChunk(damaged: DamagedRows, id: number, content: unknown): Chunk | undefined {
-  return counted(damaged, id, () => storedChunk(content))
-}
-
-/** Runs a step that a damaged chunk may make fail. Such a chunk is skipped, because later chunks would wait for it for ever. */
-export function counted<T>(damaged: DamagedRows, id: number, work: () => T): T | undefined {
-  return damaged.orNothing({ chunk: id }, 'it is not among the figures over time', work)
-}
 
 export function rowKey({ step, row }: Addition): StepValue[] {
   const { projectId, job, bucket, instance, branch, source, pipelineName } = row

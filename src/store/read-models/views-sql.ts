@@ -7,7 +7,7 @@ import { places, type Value } from '../sql/statements.ts'
 import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'
-import type { Chunk } from '../../model/chunk.ts'
+import { chunksOf } from '../../model/run-chunks.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
 import { textWithin } from '../ports/scope.ts'
@@ -175,24 +175,19 @@ export function viewsOn({
     },
     chunks: async key => {
       const rows = await ask(
-        `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND {visible r} AND c.inside IS NULL ORDER BY c.attempt, c.number`,
+        'SELECT r.id AS run_id FROM runs r WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND {visible r}',
         [key.instance, key.pipelineId],
       )
-      return rows.flatMap(
-        row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content)) ?? [],
-      )
+      return (await load(idsOf(rows))).flatMap(({ run }) => chunksOf(run))
     },
     chunksOf: async keys => {
       if (keys.length === 0) return new Map()
       const rows = await ask(
-        `SELECT c.id, c.run_id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
-         WHERE r.id IN (${places(keys)}) AND {visible r} AND c.inside IS NULL`,
+        `SELECT r.id AS run_id FROM runs r WHERE r.id IN (${places(keys)}) AND {visible r}`,
         keys.map(({ id }) => id),
       )
-      const read = (row: Row): Chunk[] =>
-        damaged.orNothing({ chunk: row.id }, 'it is not searched', () => [storedChunk(row.content)]) ?? []
-      return new Map([...Map.groupBy(rows, runId)].map(([id, its]) => [id, its.flatMap(read)]))
+      const runs = await loadRuns(byRow, damaged, idsOf(rows))
+      return new Map([...runs].map(([id, { run }]) => [id, chunksOf(run)]))
     },
     sections: async (key, limit, jobId) => insides(key, '"sections":[', { limit, jobId, order: 'ASC' }),
     tests: async (key, limit, jobId) => (await insides(key, '"tests":{', { limit, jobId, order: 'DESC' })).toReversed(),

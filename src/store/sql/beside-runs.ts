@@ -9,19 +9,18 @@ import { namesOfDeployment, nameOfJob, writeDeployments } from './deployments.ts
 import { writeEvent } from './events.ts'
 import { ownerOfReport, writeOwners, type SeenOwner } from './owners.ts'
 import type { Reports, RunChange } from '../ports/runs.ts'
-import type { WrittenEvent } from './waiting-events.ts'
 
 export type BesideRuns = Required<
   Pick<{ [Key in keyof RunChange]-?: NonNullable<RunChange[Key]> }, 'deployments' | 'changes' | 'totals' | 'conditions'>
 >
 
-/** After everything that locks rows of runs. Returns the events that were written. */
+/** After everything that locks rows of runs. */
 export function* writeBeside(
   reports: Reports | undefined,
   { deployments, changes, totals, conditions }: BesideRuns,
   owners: readonly SeenOwner[],
   within: Within,
-): Steps<WrittenEvent[]> {
+): Steps<void> {
   const { events = [], incidents = [] } = reports ?? {}
   const names = [
     ...events.map(({ event }) => event.object),
@@ -31,17 +30,15 @@ export function* writeBeside(
     ...incidents.map(({ report }) => nameOf(incidentTable, report)),
   ]
   yield* lockNames(names, within)
-  const written: WrittenEvent[] = []
-  for (const event of events) written.push(...(yield* writeEvent(event, within)))
-  written.push(...(yield* writeDeployments(deployments, within)))
+  for (const event of events) yield* writeEvent(event, within)
+  yield* writeDeployments(deployments, within)
   yield* writeReported(changeTable, changes, within)
   yield* writeReported(incidentTable, incidents, within)
   yield* addTotals(totals, within)
-  written.push(...(yield* writeConditions(conditions, within)))
+  yield* writeConditions(conditions, within)
   yield writeOwners([
     ...owners,
     ...events.map(({ chunk: { key, project, group, at } }) => ({ instance: key.instance, project, group, at })),
     ...[...deployments, ...changes, ...incidents].map(({ report }) => ownerOfReport(report)),
   ])
-  return written
 }

@@ -14,20 +14,19 @@ import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
 import { selectValue, valueOf, writeValue } from './key-value.ts'
 import { storedDocument } from './stored-json.ts'
 import { writeEvent } from './events.ts'
-import type { WrittenEvent } from './waiting-events.ts'
 
-/** After all else that locks: what locks conditions locks nothing later. Returns the messages. */
-export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<WrittenEvent[]> {
-  if (reports.length === 0) return []
+/** After all else that locks: what locks conditions locks nothing later. */
+export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<void> {
+  if (reports.length === 0) return
   // Several pipelines of a branch may settle in one transaction, in any order.
   const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
   const byName = Map.groupBy(inOrder, ({ condition }) => `${conditionDocument} ${subjectDigest(condition)}`)
   yield* lockNames([...byName.keys()], within)
-  return (yield* concurrently([...byName].map(([name, own]) => writeCondition(name, own, within)))).flat()
+  yield* concurrently([...byName].map(([name, own]) => writeCondition(name, own, within)))
 }
 
 /** All reports of one condition, the oldest first. */
-function* writeCondition(name: string, reports: readonly RoutedCondition[], within: Within): Steps<WrittenEvent[]> {
+function* writeCondition(name: string, reports: readonly RoutedCondition[], within: Within): Steps<void> {
   const { now, damaged } = within
   const [row] = yield [selectValue, [name]]
   const stored =
@@ -40,14 +39,12 @@ function* writeCondition(name: string, reports: readonly RoutedCondition[], with
     if (next?.message !== undefined) messages.push(next.message)
     known = next?.known ?? known
   }
-  if (known === undefined || known === stored) return []
+  if (known === undefined || known === stored) return
   yield [writeValue, [name, JSON.stringify({ ...known, changedAt: now } satisfies StoredCondition)]]
-  const written: WrittenEvent[] = []
   for (const { chunk, to } of messages) {
     const key = messageKey(known.subject, String(chunk.event.attributes[messageAttributes.id]))
     const queues = to.map(destination => ({ destination, signal: 'notifications' as const }))
     const event = { event: { object: key, key, content: '' }, chunk, to: queues }
-    written.push(...(yield* writeEvent(event, within)))
+    yield* writeEvent(event, within)
   }
-  return written
 }

@@ -2,7 +2,7 @@
 import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
 import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
-import { joinWaiting, type WrittenEvent } from './waiting-events.ts'
+import { joinWaiting } from './waiting-events.ts'
 import { json, number, optional, record, text, type Column, type Row } from './columns.ts'
 import { leasedQueue } from './leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'
@@ -15,6 +15,7 @@ import type { DeploymentFigures, Neighbours } from '../../model/deployment-figur
 import type { Deployments, DueDeployment } from '../ports/deployments.ts'
 import type { Reported } from '../ports/counted.ts'
 import type { RunChange } from '../ports/runs.ts'
+import type { Run } from '../../model/run.ts'
 
 /** The platform's limit for the name of an environment. */
 const maxName = 255
@@ -84,15 +85,13 @@ function name(given: string | undefined): string | null {
   return given === undefined ? null : plainText(given).slice(0, maxName)
 }
 
-/** Events that wait for the span of a job get it here; returns them. */
-export function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<WrittenEvent[]> {
+/** Events that wait for the span of a job get it here. */
+export function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<void> {
   yield* writeReported(deploymentTable, reported, within)
-  const joined: WrittenEvent[] = []
   for (const { report } of reported) {
     const { job, instance } = report
-    if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, within)))
+    if (job !== undefined) yield* joinWaiting(instance, job.span, within)
   }
-  return joined
 }
 
 /** Serialises all writers of a job's deployment and of the events that wait for it. */
@@ -124,7 +123,23 @@ export function* withDeploymentIds(change: RunChange, reported: readonly Reporte
     })
     return { ...one, chunk: { ...one.chunk, jobs: known } }
   })
-  return { ...change, pending }
+  const run = change.pending === undefined ? change.run : withIds(change.run, change.pending, ids)
+  return { ...change, run, pending }
+}
+
+/** The marks of the spans that are pending. */
+function withIds(
+  run: Run,
+  pending: NonNullable<RunChange['pending']>,
+  ids: ReadonlyMap<number | undefined, number | undefined>,
+): Run {
+  const jobs = new Map(run.jobs)
+  for (const { id } of pending.flatMap(({ chunk }) => chunk.jobs)) {
+    const [job, deploymentId] = [jobs.get(id), ids.get(id)]
+    if (job?.snapshot !== undefined && deploymentId !== undefined)
+      jobs.set(id, { ...job, snapshot: { ...job.snapshot, deploymentId } })
+  }
+  return { ...run, jobs }
 }
 
 const selectIds = forRows(

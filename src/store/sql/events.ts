@@ -5,37 +5,36 @@ import { shownAs } from '../../model/shown-event.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import { groupPathOf } from './owners.ts'
-import { jobSpanOf, type WrittenEvent } from './waiting-events.ts'
+import { jobSpanOf } from './waiting-events.ts'
 import { writeMessages } from './messages.ts'
 import type { Steps, Within } from './steps.ts'
 
 /** Events without a key of their own are told apart by the order in which they are taken in, under a lock on their object. */
-export function* writeEvent(received: ReceivedEvent, within: Within): Steps<readonly WrittenEvent[]> {
+export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
-  if (event.key === undefined) return yield* writeState(received, within)
+  if (event.key === undefined) {
+    yield* writeState(received, within)
+    return
+  }
   const known = yield ['SELECT 1 AS known FROM events WHERE key = ?1', [event.key]]
-  return known.length > 0 ? [] : [yield* insert(chunk, event.key, received, within)]
+  if (known.length === 0) yield* insert(chunk, event.key, received, within)
 }
 
 /** An object has one row: the state that was reported last, with its event. */
-function* writeState(
-  received: ReceivedEvent,
-  within: Within,
-): Steps<readonly WrittenEvent[]> {
+function* writeState(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   const { object, content } = event
   const [before] = (yield [selectState, [object]]).map(state)
   const own: ReportedState = { content, receivedAt: chunk.observedAt }
   if (isAgain(before, own)) {
     yield ['UPDATE event_states SET received_at = ?1 WHERE object = ?2', [own.receivedAt, object]]
-    return []
+    return
   }
   const happenedAt = timeAfter(before?.happenedAt, chunk.at)
   const number = (before?.number ?? 0) + 1
   const key = `${object} ${number} ${own.receivedAt}`
-  const written = yield* insert({ ...chunk, at: happenedAt }, key, received, within)
-  yield [upsertState, [object, number, content, own.receivedAt, written.id]]
-  return [written]
+  const id = yield* insert({ ...chunk, at: happenedAt }, key, received, within)
+  yield [upsertState, [object, number, content, own.receivedAt, id]]
 }
 
 function* insert(
@@ -43,16 +42,15 @@ function* insert(
   key: string,
   { to, waits }: Pick<ReceivedEvent, 'to' | 'waits'>,
   within: Within,
-): Steps<WrittenEvent> {
+): Steps<number> {
   const { now, damaged } = within
   const { instance } = received.key
   const job = waits && (yield* jobSpanOf(instance, waits.jobId, damaged))
   const chunk = job === undefined ? received : { ...received, job }
   const dueAt = now + (job === undefined ? (waits?.ms ?? 0) : 0)
-  const content = JSON.stringify(chunk)
   const [row] = yield [
     'INSERT INTO chunks (attempt, number, content, snapshot_at) VALUES (1, 1, ?1, ?2) RETURNING id',
-    [content, now],
+    [JSON.stringify(chunk), now],
   ]
   const id = number('id')(row ?? {})
   const { event, project, at } = chunk
@@ -66,7 +64,7 @@ function* insert(
     ],
   ]
   yield* writeMessages([{ chunk, to, key, dueAt }], within)
-  return { id, chunk, size: content.length }
+  return id
 }
 
 const selectState = `

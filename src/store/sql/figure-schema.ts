@@ -1,7 +1,7 @@
 // The tables of trends, by hour and day, and of costs, by day, of both databases.
 import type { Dialect } from './dialect.ts'
 
-export function figureSchema({ ownId, byKey }: Dialect): string {
+export function figureSchema({ byKey }: Dialect): string {
   return `
   -- The figures of one hour or day: of a job, of a project's pipelines (job ''), or of all pipelines (project 0); by class of branch, and
   -- those of pipelines also by source and name (both '' for jobs, as there are many).
@@ -67,10 +67,12 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
   ) ${byKey};
   CREATE INDEX costs_of_projects ON costs (bucket, project_id) WHERE job = '';
 
-  -- The last chunk that was counted.
-  CREATE TABLE trends_reached (
-    id       ${ownId},
-    chunk_id bigint NOT NULL
-  );
+  -- Chunks of runs that are not among the figures yet (trend-steps.ts).
+  CREATE TABLE uncounted_chunks (
+    run_id  bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt integer NOT NULL,
+    number  integer NOT NULL,
+    PRIMARY KEY (run_id, attempt, number)
+  ) ${byKey};
   `
 }

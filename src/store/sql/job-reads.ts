@@ -1,9 +1,10 @@
 // The SQL of the queue of job reads, for both databases.
 import { leasedQueue } from './leased-queue.ts'
-import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
+import { jobReadables, type JobRead, type JobReadKey, type JobReads } from '../ports/job-reads.ts'
 import { number, optional, record, word, type Row } from './columns.ts'
 import { thoseIn } from './territory-sql.ts'
-import { storedChunk } from './stored-json.ts'
+import { chunksOf } from '../../model/run-chunks.ts'
+import { loadRuns } from './run-reads.ts'
 import { forRows, type StepValue } from './steps.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Statements } from './statements.ts'
@@ -15,20 +16,17 @@ export function jobReads(sql: Statements): JobReads {
   }
   return {
     take: async (limit, leaseMs, which) => {
-      const { rows, now } = await queue.take(limit, leaseMs, before => thoseIn(sql, runOfChunk, which, before))
+      const { rows, now } = await queue.take(limit, leaseMs, before => thoseIn(sql, 'run_id', which, before))
       const reads: JobRead[] = []
-      for (const row of rows.toSorted((a, b) => idOf(a) - idOf(b))) {
-        const key = keyOf(row)
-        const read = sql.damaged.orNothing(
-          { chunk: key.chunkId },
-          'nothing is read about the inside of its jobs',
-          () => ({
-            ...{ ...key, ...factsOf(row), takenAt: now },
-            chunk: storedChunk(row.content),
-          }),
-        )
-        if (read === undefined) await forget(key)
-        else reads.push(read)
+      const keys = rows.toSorted((a, b) => idOf(a) - idOf(b)).map(row => ({ ...keyOf(row), ...factsOf(row) }))
+      const runs = await loadRuns(sql.all, sql.damaged, [...new Set(keys.map(({ run }) => run))])
+      const chunks = new Map([...runs].map(([id, { run }]) => [id, chunksOf(run)]))
+      for (const key of keys) {
+        const chunk = chunks
+          .get(key.run)
+          ?.find(({ attempt, number }) => attempt === key.attempt && number === key.number)
+        if (chunk === undefined) await forget(key)
+        else reads.push({ ...key, takenAt: now, chunk })
       }
       return reads
     },
@@ -48,12 +46,16 @@ export function jobReads(sql: Statements): JobReads {
   }
 }
 
-const returning = `id, chunk_id, job_id, what, tries, pending_since,
-  (SELECT content FROM chunks WHERE chunks.id = chunk_id) AS content`
-const runOfChunk = '(SELECT run_id FROM chunks WHERE chunks.id = chunk_id)'
-const isKey = 'chunk_id = ?1 AND job_id = ?2 AND what = ?3'
+const returning = 'id, run_id, attempt, number, job_id, what, tries, pending_since'
+const isKey = 'run_id = ?1 AND attempt = ?2 AND number = ?3 AND job_id = ?4 AND what = ?5'
 const idOf = number('id')
-const keyOf = record({ chunkId: number('chunk_id'), jobId: number('job_id'), what: word('what', jobReadables) })
+const keyOf: (row: Row) => JobReadKey = record({
+  run: number('run_id'),
+  attempt: number('attempt'),
+  number: number('number'),
+  jobId: number('job_id'),
+  what: word('what', jobReadables),
+})
 const factsOf: (row: Row) => Pick<JobRead, 'tries' | 'pendingSince'> = record({
   tries: number('tries'),
   pendingSince: number('pending_since'),
@@ -63,16 +65,23 @@ const counts = record({ due: number('due'), later: number('later'), oldest: opti
 /** Its values are `readValues`. */
 export const removeJobRead = `DELETE FROM job_reads WHERE ${isKey}`
 
-export function readValues({ chunkId, jobId, what }: JobReadKey): [number, number, string] {
-  return [chunkId, jobId, what]
+export function readValues({
+  run,
+  attempt,
+  number,
+  jobId,
+  what,
+}: JobReadKey): [number, number, number, number, string] {
+  return [run, attempt, number, jobId, what]
 }
 
-/** Its rows are `wishValues`, and twice the time. An existing entry stays. */
+/** Its rows are `wishValues`. An existing entry stays. */
 export const insertJobReads = forRows(
-  ['bigint', 'bigint', 'text', 'bigint', 'bigint'],
-  ({ rows }) => `INSERT INTO job_reads (chunk_id, job_id, what, pending_since, due_at) ${rows} ON CONFLICT DO NOTHING`,
+  ['bigint', 'int', 'int', 'bigint', 'text', 'bigint', 'bigint'],
+  ({ rows }) =>
+    `INSERT INTO job_reads (run_id, attempt, number, job_id, what, pending_since, due_at) ${rows} ON CONFLICT DO NOTHING`,
 )
 
-export function wishValues(chunkId: number, { jobId, what }: JobReadWish, now: Millis): StepValue[] {
-  return [chunkId, jobId, what, now, now]
+export function wishValues(key: JobReadKey, now: Millis): StepValue[] {
+  return [...readValues(key), now, now]
 }

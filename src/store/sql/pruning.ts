@@ -8,11 +8,12 @@ import { number, record, type Row } from './columns.ts'
 import { remember } from '../../model/tombstone.ts'
 import { storedRun } from './run-rows.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { Run } from '../../model/run.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
 
 /** Rows of `events` and `event_states` are deleted with their chunk. Messages of them stay until they are sent. */
-export const pruneEvents = `
+const pruneEvents = `
   DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)`
 
 export function pruneStatements(
@@ -73,23 +74,15 @@ export function* pruneRuns(
     lockAtRest,
     seen.map(({ id }) => [id, before]),
   )
-  // After locking, as a separate statement, so that it sees what others have just committed.
-  const busy = new Set(
-    (yield each(
-      selectBusy,
-      locked.map(row => [idOf(row), before, now]),
-    )).map(number('run_id')),
-  )
-  const rows = locked.filter(row => !busy.has(idOf(row)))
   let pruned = 0
   let remembered = 0
   // One run at a time is in memory, unless statements are round trips.
-  for (const slice of cut(rows, jobCount, isShared ? maxJobsAtOnce : 0)) {
+  for (const slice of cut(locked, jobCount, isShared ? maxJobsAtOnce : 0)) {
     const pages = yield* readPages(slice.map(row => ({ row, jobs: 'all' })))
     // Without its run, a tombstone would not know what was sent: a damaged run is not pruned.
     const runs = slice.flatMap(row => {
       const run = storedRun(damaged, row, pages.get(idOf(row)) ?? [])?.run
-      return run === undefined ? [] : [{ id: idOf(row), tombstone: remember(run) }]
+      return run === undefined || isRecent(run, before, now) ? [] : [{ id: idOf(row), tombstone: remember(run) }]
     })
     const tombstones = runs.flatMap(({ tombstone }) => tombstone ?? [])
     yield each(
@@ -116,13 +109,11 @@ const lockAtRest = forRows(
   SELECT runs.* FROM runs JOIN (WITH w (id, before) AS (${rows}) SELECT * FROM w) AS w ON w.id = runs.id
   WHERE due_at IS NULL AND changed_at < w.before ORDER BY runs.id ${forUpdate && `${forUpdate} OF runs SKIP LOCKED`}`,
 )
-/** Runs of which a snapshot was taken since `since`, so that pages still show them. What is pending of a run does not need it. */
-const selectBusy = forRows(
-  ['bigint', 'bigint', 'bigint'],
-  ({ rows }) => `
-  WITH w (id, since, until) AS (${rows})
-  SELECT DISTINCT c.run_id FROM w JOIN chunks c ON c.run_id = w.id WHERE c.snapshot_at BETWEEN w.since AND w.until`,
-)
+/** A snapshot was taken of it since then, so that pages still show it. What is pending of a run does not need it. A time to come is of a clock that was ahead. */
+function isRecent({ attempts }: Run, since: Millis, now: Millis): boolean {
+  return attempts.some(({ exported }) => exported !== undefined && exported.at >= since && exported.at <= now)
+}
+
 const deleteRuns = forRows(['bigint'], ({ among }) => `DELETE FROM runs WHERE ${among('id')}`)
 const idOf = number('id')
 const runCursor: (row: Row) => RunCursor = record({ changedAt: number('changed_at'), id: idOf })

@@ -1,13 +1,12 @@
 // Writes runs, chunks and messages, as steps of a transaction: one statement for each kind of row of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import { chunkText } from './chunk-text.ts'
+import { insertUncounted } from '../read-models/trend-steps.ts'
 import { insertJobReads, wishValues } from './job-reads.ts'
 import { keyOf, nameOf, runDocument } from './run-rows.ts'
-import { number, record, type Row } from './columns.ts'
+import { number, type Row } from './columns.ts'
 import { placeJobs, writePages, type Placed } from './job-pages.ts'
 import { writeMessages } from './messages.ts'
 import { plainText } from './plain-text.ts'
-import type { Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
@@ -22,13 +21,6 @@ export interface Written {
 }
 
 /** A written chunk. `size`: length of its text. `takes`: how often it will be read: once, for the figures over time. */
-export interface WrittenChunk {
-  readonly id: number
-  readonly chunk: Chunk
-  readonly size: number
-  readonly takes: number
-}
-
 /** The jobs that are new or have changed. */
 export function changedJobs({ before, after }: Pick<Written, 'before' | 'after'>): Job[] {
   return [...after.run.jobs.values()].filter(job => before?.run.jobs.get(job.id) !== job)
@@ -102,44 +94,40 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   return ids
 }
 
-/** Chunks with their messages, and the entries of the queue of job reads. `run`: the id of its row. */
+/** The messages of chunks, the insides of jobs, and the entries of the queues of job reads and of figures. `run`: the id of its row. */
 export function* writeChunks(
   chunks: readonly (PendingChunk & { readonly run: number })[],
   within: Within,
-): Steps<WrittenChunk[]> {
+): Steps<void> {
   const { now } = within
-  const pending = chunks.map(one => ({ ...one, content: chunkText(one.chunk) }))
-  const rows = yield each(
-    insertChunks,
-    pending.map(({ run, chunk, content }) => [
-      ...[run, chunk.attempt, chunk.number, chunk.inside?.job.id ?? null, now, content],
-    ]),
+  yield each(
+    insertInsides,
+    chunks.flatMap(({ run, chunk }) =>
+      chunk.inside === undefined
+        ? []
+        : [[run, chunk.attempt, chunk.number, chunk.inside.job.id, now, JSON.stringify(chunk)]],
+    ),
   )
-  const idByPlace = new Map(rows.map(row => [nameOfPlace(placeOf(row)), idOf(row)]))
-  const written = pending.map(({ run, chunk, content, to, reads = [] }) => {
-    const id = idByPlace.get(nameOfPlace({ run, attempt: chunk.attempt, number: chunk.number })) ?? 0
-    return { id, chunk, size: content.length, takes: 1, to, reads }
-  })
   yield* writeMessages(
-    written.map(({ chunk, to }) => ({ chunk, to, dueAt: now })),
+    chunks.map(({ chunk, to }) => ({ chunk, to, dueAt: now })),
     within,
   )
   yield each(
     insertJobReads,
-    written.flatMap(({ id, reads }) => reads.map(wish => wishValues(id, wish, now))),
+    chunks.flatMap(({ run, chunk: { attempt, number }, reads = [] }) =>
+      reads.map(wish => wishValues({ ...wish, run, attempt, number }, now)),
+    ),
   )
-  return written.map(({ id, chunk, size, takes }) => ({ id, chunk, size, takes }))
+  yield each(
+    insertUncounted,
+    chunks.flatMap(({ run, chunk }) =>
+      chunk.inside === undefined || chunk.inside.sections !== undefined ? [[run, chunk.attempt, chunk.number]] : [],
+    ),
+  )
 }
 
-const insertChunks = forRows(
+const insertInsides = forRows(
   ['bigint', 'int', 'int', 'bigint', 'bigint', 'json'],
-  ({ rows }) => `
-  INSERT INTO chunks (run_id, attempt, number, inside, snapshot_at, content) ${rows}
-  RETURNING id, run_id, attempt, number`,
+  ({ rows }) => `INSERT INTO chunks (run_id, attempt, number, inside, snapshot_at, content) ${rows}`,
 )
 const idOf = number('id')
-const placeOf = record({ run: number('run_id'), attempt: number('attempt'), number: number('number') })
-
-function nameOfPlace({ run, attempt, number: chunk }: ReturnType<typeof placeOf>): string {
-  return `${run} ${attempt} ${chunk}`
-}

@@ -2,8 +2,7 @@
 //
 // All runs of the transaction are locked at once, in the order of their keys, so that replicas cannot wait for each other in a circle. Then each run
 // goes through all its decisions, one after the other, and is written once.
-import { addLateReads } from './late-reads.ts'
-import { changedJobs, writeChunks, writeRuns, type Written, type WrittenChunk } from './run-writes.ts'
+import { changedJobs, writeChunks, writeRuns, type Written } from './run-writes.ts'
 import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
 import { cut } from './cut.ts'
 import { damagedRun, keyOf, nameOf, storedRun } from './run-rows.ts'
@@ -12,22 +11,16 @@ import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
 import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
 import { number, type Row } from './columns.ts'
 import { ownerOfRun, type SeenOwner } from './owners.ts'
-import { readValues, removeJobRead } from './job-reads.ts'
+import { insertJobReads, readValues, removeJobRead, wishValues } from './job-reads.ts'
 import { revivedRun, takeTombstones } from './tombstone-text.ts'
 import { withDeploymentIds } from './deployments.ts'
 import { writeBeside, type BesideRuns } from './beside-runs.ts'
 import type { Reports, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { WrittenEvent } from './waiting-events.ts'
 
-/** What the only process of a store has in memory beside its rows. */
-export interface RunMemory {
-  /** Within the transaction. */
-  readonly wrote: (chunks: readonly (WrittenChunk | WrittenEvent)[]) => void
-  /** A row was changed. */
-  readonly changed: (id: number) => void
-}
+/** For the only process of a store, which has leases in memory: a row was changed. */
+export type OnChanged = (id: number) => void
 
 type Writable = { [Key in keyof BesideRuns]: BesideRuns[Key][number][] }
 
@@ -40,7 +33,7 @@ interface Last {
 export function* changeRuns(
   work: readonly RunWork[],
   reports: Reports | undefined,
-  memory: RunMemory | undefined,
+  changed: OnChanged | undefined,
   within: Within,
 ): Steps<void> {
   const { deployments = [], changes = [], conditions = [] } = reports ?? {}
@@ -65,9 +58,8 @@ export function* changeRuns(
   // What is in memory is a run at a time where nobody waits for round trips.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
-    yield* changeSlice(slice, { beside, owners }, memory, within)
-  const events = yield* writeBeside(reports, beside, owners, within)
-  memory?.wrote(events)
+    yield* changeSlice(slice, { beside, owners }, changed, within)
+  yield* writeBeside(reports, beside, owners, within)
 }
 
 /** By the names of their keys. Pruned runs that are observed again continue from their tombstones. */
@@ -109,7 +101,7 @@ interface WorkOnRun {
 function* changeSlice(
   slice: readonly WorkOnRun[],
   { beside, owners }: Last,
-  memory: RunMemory | undefined,
+  changed: OnChanged | undefined,
   within: Within,
 ): Steps<void> {
   const { now, damaged } = within
@@ -123,7 +115,7 @@ function* changeSlice(
     if (row !== undefined && before === undefined) throw damagedRun(keyOf(row))
     const { after, changes } = yield* decideAll(works, before, beside, now)
     if (after === undefined || after === before) continue
-    if (row !== undefined && changes.length > 0) memory?.changed(idOf(row))
+    if (row !== undefined && changes.length > 0) changed?.(idOf(row))
     written.push({ row, pages: own, before, after, changes })
   }
   const ids = yield* writeRuns(written)
@@ -139,9 +131,11 @@ function* changeSlice(
       owners.push(ownerOfRun(after.run))
   const changes = all.flatMap(({ id, changes: its }) => its.map(change => ({ id, change })))
   const chunks = changes.flatMap(({ id, change }) => (change.pending ?? []).map(one => ({ ...one, run: id })))
-  const wrote = yield* writeChunks(chunks, within)
-  memory?.wrote(wrote)
-  for (const { id, change } of changes) yield* addLateReads(id, change.lateReads ?? [], now, damaged)
+  yield* writeChunks(chunks, within)
+  yield each(
+    insertJobReads,
+    changes.flatMap(({ id, change }) => (change.lateReads ?? []).map(read => wishValues({ ...read, run: id }, now))),
+  )
   yield writeTriggers(
     all.flatMap(one => changedJobs(one).map(job => ({ runId: one.id, instance: one.after.run.key.instance, job }))),
   )

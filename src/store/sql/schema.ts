@@ -76,7 +76,7 @@ export function schemaOf(dialect: Dialect): string {
     PRIMARY KEY (run_id, first_job)
   );
 
-  -- Chunks of snapshots: each fits one request, and never changes. \`inside\`: the job whose inside it has. Without
+  -- What was read about the inside of jobs: each chunk fits one request, and never changes. \`inside\`: the job. Without
   -- a run it is an event.
   CREATE TABLE chunks (
     id          ${id},
@@ -186,18 +186,20 @@ export function schemaOf(dialect: Dialect): string {
   );
   CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
 
-  -- What is still to be read about the inside of jobs. An entry is written with the chunk of the job's span, and deleted with the chunk of
-  -- what was read.
+  -- What is still to be read about the inside of jobs. An entry is written with the job's span, which is in this chunk of its attempt, and deleted with
+  -- the chunk of what was read.
   CREATE TABLE job_reads (
     id            ${id},
-    chunk_id      bigint  NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
+    run_id        bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt       integer NOT NULL,
+    number        integer NOT NULL,
     job_id        bigint  NOT NULL,
     what          text    NOT NULL,
     pending_since bigint  NOT NULL,
     due_at        bigint  NOT NULL,
     tries         integer NOT NULL DEFAULT 0,
     leased        integer NOT NULL DEFAULT 0,
-    UNIQUE (chunk_id, job_id, what)
+    UNIQUE (run_id, attempt, number, job_id, what)
   );
   CREATE INDEX job_reads_due ON job_reads (due_at, id);
 

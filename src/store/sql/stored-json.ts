@@ -1,6 +1,5 @@
 // Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
 import type { z } from 'zod'
-import { jobsOfText } from './chunk-text.ts'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -82,14 +81,10 @@ export function storedAny(text: unknown): AnyChunk {
   return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
-/** A chunk of a snapshot; only its essential fields are checked. Throws DataError. */
+/** What was read about the inside of a job; only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
-  const jobs = jobsOfText(chunk?.jobs)
-  const { key, project, trace, pipeline, attempt } = chunk ?? {}
-  const hasNumbers = typeof project?.id === 'number' && typeof attempt === 'number'
-  const isWhole = [key, trace, pipeline?.facts].every(isObject) && hasNumbers
-  return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as Chunk) : storedJson('')
+  return isObject(chunk?.inside) && isObject(chunk?.pipeline) ? (chunk as Chunk) : storedJson('')
 }
 
 function isObject(value: unknown): boolean {

@@ -6,16 +6,8 @@ import type { EventChunk } from '../../model/event.ts'
 import type { JobSpan } from '../../model/deployment.ts'
 import type { Steps, Within } from './steps.ts'
 
-export interface WrittenEvent {
-  readonly id: number
-  readonly chunk: EventChunk
-  /** Length of its JSON. */
-  readonly size: number
-}
-
 /** Adds the job to events that wait for it, and makes them due. */
-export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<WrittenEvent[]> {
-  const joined: WrittenEvent[] = []
+export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<void> {
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {
     const id = number('chunk_id')(row)
     yield ['UPDATE events SET waits_for = NULL WHERE chunk_id = ?1', [id]]
@@ -24,12 +16,9 @@ export function* joinWaiting(instance: string, job: JobSpan, within: Within): St
     )
     if (known === undefined) continue
     const chunk = { ...known, job }
-    const content = JSON.stringify(chunk)
-    yield ['UPDATE chunks SET content = ?1 WHERE id = ?2', [content, id]]
+    yield ['UPDATE chunks SET content = ?1 WHERE id = ?2', [JSON.stringify(chunk), id]]
     yield* releaseMessages(chunk, keyOf(row), within)
-    joined.push({ id, chunk, size: content.length })
   }
-  return joined
 }
 
 const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id

@@ -3,7 +3,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
-import { createRecentChunks } from './recent-chunks.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { giveBackLeases } from './leases.ts'
 import { lockForServing } from './serve-lock.ts'
@@ -13,8 +12,6 @@ import { sqlitePruning } from './pruning.ts'
 import { sqliteStatements } from './statements.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
-import { sqliteTrendTaking } from './trend-taking.ts'
-import { takeInSql } from '../read-models/trends-sql.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
 import { storeFile } from './store-file.ts'
@@ -87,11 +84,7 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
       await store.proveWritable()
     },
     reclaim: async () => {
-      db.transaction(() => {
-        giveBackLeases(db)
-        // A copied file may number its chunks from the beginning again.
-        db.prepare(takeInSql.moveBack).run()
-      })
+      db.transaction(() => giveBackLeases(db))
     },
     close: async () => db.close(),
   }
@@ -99,20 +92,18 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
 
 /** The part of the store that is the same for its server and for commands. `sending`: the file of the note of leased exports. */
 function rooms(db: Database, options: StoreOptions, sending?: string) {
-  const recent = createRecentChunks(db.elapsed)
-  const trends = sqliteTrendTaking(db, recent)
   const sql = sqliteStatements(db)
-  const shared = operations(sql, options, trends)
+  const shared = operations(sql, options)
   const outbox = sqliteOutbox(db, sending)
   return {
     ...shared,
     // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
     groupsAtOnce: 1,
-    runs: sqliteRuns(db, recent),
+    runs: sqliteRuns(db),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories),
-    pruning: sqlitePruning(db, recent, trends, () => db.size() / options.maxSize),
+    pruning: sqlitePruning(db, () => db.size() / options.maxSize),
     tables: sqliteTables(db),
     clockWasAhead: async () => db.wasAhead(),
     isFull: async () => db.size() >= options.maxSize,

@@ -1,8 +1,7 @@
-// Runs on SQLite: one process serves the file, so leases and recent chunks are in its memory.
-import { changeRuns, type RunMemory } from '../sql/runs.ts'
+// Runs on SQLite: one process serves the file, so leases are in its memory.
+import { changeRuns, type OnChanged } from '../sql/runs.ts'
 import { createLeases } from './leases.ts'
 import { keyOf } from '../sql/run-rows.ts'
-import { maxText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
 import { number, record } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { execute, sqliteStatements, withinOf } from './statements.ts'
@@ -11,25 +10,18 @@ import type { Database } from './database.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 import type { Runs } from '../ports/runs.ts'
 
-export function sqliteRuns(db: Database, recent: RecentChunks): Runs {
+export function sqliteRuns(db: Database): Runs {
   const leased = createLeases()
-  /** Runs the steps in a transaction; what they wrote is in memory once it is on the disk. */
-  function inTransaction<T>(steps: (memory: RunMemory, within: Within) => Steps<T>): T {
+  /** Runs the steps in a transaction; the leases of what they changed end with it. */
+  function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     return db.transaction(() => {
       const changed: number[] = []
-      const written: RecentChunk[] = []
-      const memory: RunMemory = {
-        wrote: chunks => {
-          written.push(...chunks)
-          // No more than the cache can take, so that a large transaction does not fill the memory.
-          written.splice(0, written.length - newestWorth(maxText, written))
-        },
-        changed: id => changed.push(id),
-      }
-      const result = execute(db, steps(memory, withinOf(db)))
+      const result = execute(
+        db,
+        steps(id => changed.push(id), withinOf(db)),
+      )
       db.afterCommit(() => {
         for (const id of changed) leased.forget(id)
-        recent.remember(written)
       })
       return result
     })
@@ -38,9 +30,10 @@ export function sqliteRuns(db: Database, recent: RecentChunks): Runs {
     takeIn: async taking => {
       // What would be lost with the process must not be acknowledged.
       db.proveInPlace()
-      return inTransaction((memory, within) => takeIn(taking, memory, within))
+      return inTransaction((onChanged, within) => takeIn(taking, onChanged, within))
     },
-    transact: async (work, reports) => inTransaction((memory, within) => changeRuns(work, reports, memory, within)),
+    transact: async (work, reports) =>
+      inTransaction((onChanged, within) => changeRuns(work, reports, onChanged, within)),
     // Leases are in memory: storing them would rewrite the row of the run.
     takeDue: async (limit, leaseMs) => {
       const at = db.elapsed()

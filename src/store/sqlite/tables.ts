@@ -1,6 +1,5 @@
 // Bare rows on SQLite, for copying a store.
 import { momentary, type Cells, type Table, type Tables } from '../ports/tables.ts'
-import { takeInSql } from '../read-models/trends-sql.ts'
 import { cell, number, text, type Row } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
@@ -37,10 +36,8 @@ export function sqliteTables(db: Database): Tables {
       const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${values})`)
       db.transaction(() => rows.forEach(row => insert.run(...row)))
     },
-    // New ids follow the greatest one automatically; trends count chunks by their ids.
-    finish: async () => {
-      db.transaction(() => db.prepare(takeInSql.moveBack).run())
-    },
+    // New ids follow the greatest one by themselves.
+    finish: async () => undefined,
   }
 }
 
