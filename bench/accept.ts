@@ -1,4 +1,4 @@
-// Durable webhooks accepted per second, against a bare node:http server that only collects the body.
+// Webhooks taken in per second, each in its run on the disk before it is answered, against a bare node:http server that only collects the body.
 import { answeredPerSecond } from './load.ts'
 import { finishes } from './hooks.ts'
 import { startDaemon, startServer } from './processes.ts'
@@ -8,12 +8,13 @@ export const accept: Question = {
   id: 'accept',
   name: 'durable webhooks accepted per second',
   against: 'bare node:http that only collects the body',
-  asked: { atLeast: 0.15, aim: 0.3 },
+  // 1,500 and 2,500 a second on the machine of the recorded figures.
+  asked: { atLeast: 0.065, aim: 0.11 },
   unit: 'requests/s',
   times: { full: 9, quick: 2 },
   terms: () =>
     'Finished pipelines of 20 jobs (24.6 KB), 32 connections; committed with full sync before the answer; default ' +
-    'settings, traces exported to a local receiver; what was accepted is worked off meanwhile, as far as it gets.',
+    'settings, traces exported to a local receiver.',
   rounds: async function* (quick) {
     await using bare = await startServer('bare-server.ts')
     await using sink = await startServer('sink.ts')
