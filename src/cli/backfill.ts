@@ -20,6 +20,8 @@ import { ownPipelines } from '../discovery/poll-own-pipelines.ts'
 import { pollScopeOf } from '../discovery/poll-scope.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
+import { encodeFor, telemetryOf } from '../app/export.ts'
+import { notificationDestinations } from '../app/notifications.ts'
 import { openStore } from '../store/open-store.ts'
 import { startDaemon } from '../app/daemon.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -46,6 +48,7 @@ export async function backfillCommand(
   try {
     if (!command.deliver) {
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
+      store.outbox.encodeWith(encodeFor(telemetryOf(config), notificationDestinations(config)))
       try {
         const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)
         if (command.json) printJson(terminal, json)
