@@ -2,11 +2,10 @@
 import { createHash } from 'node:crypto'
 import { connectPlatform, type Platform } from './platform.ts'
 import { isWithin, territoriesOf, type Territory } from '../model/territory.ts'
-import { normalizeInstance } from '../model/instance.ts'
+import { normalizeInstance, type ByInstance } from '../model/instance.ts'
 import { defaultPlatform, platformViews, viewedPlatform, type PlatformView } from '../config/platforms.ts'
 import type { ProfileName } from './profile.ts'
 import type { PlatformOf } from '../lib/chooser.ts'
-import type { ByInstance } from '../model/by-instance.ts'
 import type { Config } from '../config/options.ts'
 
 export interface Connection extends Platform, PlatformView<ProfileName> {

@@ -1,6 +1,6 @@
 // One line of text for each job with what was read inside it: its sections or test suites with their durations. These spans arrive
 // after the job's own span.
-import { durationText } from '../model/duration-text.ts'
+import { durationText } from '../model/instant.ts'
 import type { ReceivedSpan } from './received.ts'
 
 /** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Countable, Counted, Decide, Decided } from '../store/ports/counted.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
-import { ofInstance, type ByInstance } from '../model/by-instance.ts'
+import { ofInstance, type ByInstance } from '../model/instance.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 

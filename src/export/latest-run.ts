@@ -1,5 +1,5 @@
 // The newest run of a ref as the metrics of gcpe show it. Pure.
-import { branchClassOf } from '../model/branch-class.ts'
+import { branchClassOf } from '../model/pipeline.ts'
 import { groupNameOf } from '../model/job-name.ts'
 import { hasSucceeded, isTerminal } from '../model/status.ts'
 import { later } from '../model/instant.ts'

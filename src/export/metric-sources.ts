@@ -1,6 +1,6 @@
 // What exported and scraped metrics of pipelines are read from; among it the last readings of gauges, and the known changes of each project.
 import { isGood, type GaugeReading } from '../store/ports/gauge-documents.ts'
-import { ofInstance, type ByInstance } from '../model/by-instance.ts'
+import { ofInstance, type ByInstance } from '../model/instance.ts'
 import type { Changes } from '../store/ports/changes.ts'
 import type { KnownChanges } from '../telemetry/metrics/change-gauges.ts'
 import type { Repositories } from '../store/ports/repository.ts'

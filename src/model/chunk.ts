@@ -1,7 +1,7 @@
 // A chunk: as much of an attempt's snapshot as fits into one request. What is sent is encoded when it is taken and never changes; what pages show of it is
 // rebuilt from its run (`run-chunks.ts`).
 import type { Millis } from './instant.ts'
-import { durationsByStage, type StageDurations } from './durations.ts'
+import { durationsByStage, type StageDurations } from './runner-time.ts'
 import type { JobInside } from './inside.ts'
 import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'

@@ -1,4 +1,5 @@
-// Which platform a pipeline belongs to: the normalised base URL that is half of every run's key and part of its ids.
+// Which platform a pipeline belongs to: the normalised base URL that is half of every run's key and part of its ids; and settings that may differ
+// between platforms.
 
 /**
  * Normalises an instance's base URL: `HTTPS://CI.example.com:443/ci/` is `https://ci.example.com/ci`. Undefined for what is no
@@ -37,4 +38,15 @@ export function instanceOfPayload(payload: {
 function isConfirmed(instance: string, project: string, path: string | undefined): boolean {
   if (!project.startsWith(`${instance}/`)) return false
   return path === undefined || !project.endsWith(`/${path}`) || project === `${instance}/${path}`
+}
+
+/** The same for all platforms, or by their instance. */
+export type ByInstance<T extends object | string> = T | ((instance: string) => T)
+
+export function ofInstance<T extends object | string>(setting: ByInstance<T>, instance: string): T {
+  return isFunction(setting) ? setting(instance) : setting
+}
+
+function isFunction<T extends object | string>(setting: ByInstance<T>): setting is (instance: string) => T {
+  return typeof setting === 'function'
 }

@@ -1,4 +1,4 @@
-// Points in time as the model has them.
+// Points in time and durations as the model has them, and how durations are written: on the pages, in sentences, in a terminal.
 
 /** Unix time in milliseconds, or a duration in milliseconds. */
 export type Millis = number
@@ -30,4 +30,35 @@ export function earliest(times: Iterable<Millis | undefined>): Millis | undefine
   let found: Millis | undefined
   for (const time of times) if (time !== undefined && (found === undefined || time < found)) found = time
   return found
+}
+
+/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. Each unit is chosen after rounding: 999.6 ms is a second. */
+export function durationText(ms: number): string {
+  const whole = Math.max(0, Math.round(ms))
+  if (whole < 1_000) return `${whole} ms`
+  const tenths = Math.round(ms / 100)
+  if (tenths < 100) return `${(tenths / 10).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${twoDigits(seconds % 60)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} m`
+  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
+}
+
+/**
+ * The same to the second, and below a minute to the tenth: for figures that add up to a smaller one. `1 h 05 m 12 s`, `45.3 s`.
+ */
+export function exactDurationText(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  const tenths = Math.round(ms / 100)
+  if (seconds >= 3_600) {
+    const minutes = Math.floor(seconds / 60)
+    return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} m ${twoDigits(seconds % 60)} s`
+  }
+  return tenths >= 100 && tenths < 600 && tenths % 10 !== 0 ? `${(tenths / 10).toFixed(1)} s` : durationText(ms)
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0')
 }

@@ -1,4 +1,4 @@
-// One job of a run: how observations of it are merged, and the view of the result.
+// One job of a run: how observations of it are merged, and the view of the result. Equal runners and people are one object.
 import {
   newestSecondOf,
   knownOf,
@@ -10,9 +10,47 @@ import {
   type Versioned,
 } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
-import { onePerson, oneRunner } from './recurring.ts'
 import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
-import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
+import type { ObservedJob, JobFacts, JobTimes, Observation, Runner, Person } from './observation.ts'
+
+/** Beyond this limit all are forgotten and collected again. */
+const maxRecurring = 512
+
+/** The runner itself, or one that equals it in every field. */
+const oneRunner = recurring<Runner>()
+/** The same for a person. */
+const onePerson = recurring<Person>()
+
+type Fields = Readonly<Record<string, unknown>>
+
+function recurring<T extends { readonly id?: number | undefined }>(): (one: T) => T {
+  const known = new Map<number, T>()
+  return one => {
+    if (one.id === undefined) return one
+    const before = known.get(one.id)
+    if (before !== undefined && areSame(before, one)) return before
+    if (known.size >= maxRecurring) known.clear()
+    known.set(one.id, one)
+    return one
+  }
+}
+
+/** The same fields with the same values or lists of values. */
+function areSame(a: Fields, b: Fields): boolean {
+  for (const field in b) if (!(field in a)) return false
+  for (const field in a) {
+    if (!(field in b)) return false
+    const value = a[field]
+    if (value !== b[field] && !areSameLists(value, b[field])) return false
+  }
+  return true
+}
+
+function areSameLists(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
+  for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false
+  return true
+}
 
 /** What a span had that the job itself does not say, or may say differently by now: `run-chunks.ts` rebuilds the span from both. */
 export interface SpanMark {

@@ -1,4 +1,5 @@
-// A pipeline's own fields: which observation of them is the newest, and which source owns the fields that sources spell differently.
+// A pipeline's own fields: which observation of them is the newest, which source owns the fields that sources spell differently, and the kind of ref
+// that it ran for.
 import { knownOf, mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
@@ -105,4 +106,19 @@ export function observedProject(observation: Observation): Versioned<ProjectFact
   // A pipeline's payload has the full name of the project, a job's may have "Owner / project".
   const hasPipeline = observation.pipeline === undefined ? 0 : 1
   return versioned(versionOf(hasPipeline, newestSecond(observation)), observation.project)
+}
+
+export const branchClasses = ['default', 'merge_request', 'tag', 'other'] as const
+export type BranchClass = (typeof branchClasses)[number]
+
+/** `other`: any other branch, and every branch of a project whose default branch is unknown. */
+export function branchClassOf(
+  { ref = '', source, tag, mergeRequest }: Pick<PipelineFacts, 'ref' | 'source' | 'tag' | 'mergeRequest'>,
+  { defaultBranch }: Pick<ProjectFacts, 'defaultBranch'>,
+): BranchClass {
+  if (source === 'merge_request_event' || mergeRequest !== undefined || ref.startsWith('refs/merge-requests/')) {
+    return 'merge_request'
+  }
+  if (tag === true) return 'tag'
+  return ref !== '' && ref === defaultBranch ? 'default' : 'other'
 }

@@ -1,9 +1,10 @@
-// Decides when a run is settled and its snapshot is taken. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
+// Decides when a run is settled and its snapshot is taken, and whether a newer pipeline of its ref superseded it. Pure:
+// `plan(run, rules, clock) → what to do now, or when to look again`.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
 import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
-import { isBlocked } from './status.ts'
+import { isBlocked, wasCanceled } from './status.ts'
 import type { Millis } from './instant.ts'
-import type { Run, TraceContext } from './run.ts'
+import type { Run, TraceContext, RunHead } from './run.ts'
 
 /** All in milliseconds. */
 export interface SettleRules extends SnapshotOptions {
@@ -78,4 +79,26 @@ function planAttempt(
     why: blocked ? 'blocked' : 'stale',
     snapshot: snapshotAttempt(run, jobs, trace, true, clock.now, rules),
   }
+}
+
+/** True if it must be determined: a canceled job awaits its snapshot. */
+export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
+  if (pipeline?.record.facts.ref === undefined) return false
+  for (const { record, snapshot } of jobs.values()) {
+    if (wasCanceled(record.facts.status) && snapshot === undefined) return true
+  }
+  return false
+}
+
+/**
+ * `newer`: pipelines of its project with greater ids. One of the same ref must have existed when this one ended. Child pipelines have their
+ * parent's ref and do not count.
+ */
+export function isSuperseded({ pipeline }: RunHead, newer: readonly RunHead[]): boolean {
+  const end = pipeline?.times.finishedAt ?? Infinity
+  return newer.some(({ pipeline: other }) => {
+    const { ref, source } = other?.record.facts ?? {}
+    const isOfRef = ref !== undefined && ref === pipeline?.record.facts.ref
+    return isOfRef && source !== 'parent_pipeline' && (other?.times.createdAt ?? Infinity) <= end
+  })
 }

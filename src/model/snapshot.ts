@@ -1,12 +1,11 @@
 // Takes a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
-import { computeSeconds, durationsByStage } from './durations.ts'
+import { computeSeconds, durationsByStage, priceOf, type RateOf } from './runner-time.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, jobsOf, newestByName } from './attempt.ts'
 import { defaultChunkBytes } from './chunk-size.ts'
 import type { JobSnapshot, Chunk, PipelineSnapshot } from './chunk.ts'
 import { knownOf, newestSecondOf } from './versioned.ts'
 import { isTerminal, hasFailed } from './status.ts'
-import { priceOf, type RateOf } from './price.ts'
 import { earliest, type Millis } from './instant.ts'
 import { lastAttempt, type Attempt, type Run, type TraceContext } from './run.ts'
 import { pipelineVerdict } from './verdict.ts'

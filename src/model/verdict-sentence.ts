@@ -1,5 +1,5 @@
 // Writes a verdict as a sentence: "1 m 57 s slower than usual: 57 s waiting for a retry of integration tests, 35 s in its failed attempt".
-import { durationText, exactDurationText } from './duration-text.ts'
+import { durationText, exactDurationText } from './instant.ts'
 import type { FailedTests, Failure, Verdict } from './verdict.ts'
 import type { VerdictPart } from './verdict-parts.ts'
 

@@ -1,5 +1,5 @@
 // What people may be notified about, as conditions: the table of titles, sentences and details. Pure.
-import { branchClassOf } from '../model/branch-class.ts'
+import { branchClassOf } from '../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../model/chunk.ts'
 import { hasFailed, hasSucceeded } from '../model/status.ts'
 import type { Condition } from '../model/condition.ts'

@@ -2,7 +2,7 @@
 //
 // Titles and texts come from projects, so they may try to mention people or to set links. Slack's control characters are escaped. Mattermost, mail
 // programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space takes those apart.
-import { durationText } from '../model/duration-text.ts'
+import { durationText } from '../model/instant.ts'
 import { isEvent, type AnyChunk, type EventChunk, type EventValue } from '../model/event.ts'
 import { messageAttributes } from '../model/condition.ts'
 import { plainLine } from '../lib/plain-text.ts'

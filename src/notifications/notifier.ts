@@ -1,5 +1,5 @@
 // Decides which rules of notifications take a report of a condition. Pure.
-import { ofInstance, type ByInstance } from '../model/by-instance.ts'
+import { ofInstance, type ByInstance } from '../model/instance.ts'
 import { subjectOf, type Route } from '../model/route.ts'
 import type { Condition, ConditionKind, RoutedCondition } from '../model/condition.ts'
 import type { Millis } from '../model/instant.ts'

@@ -1,7 +1,7 @@
 // What webhook events report that are about no run: the events themselves, and deployments, changes, incidents and conditions. Pure.
 import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
-import { ofInstance, type ByInstance } from '../model/by-instance.ts'
+import { ofInstance, type ByInstance } from '../model/instance.ts'
 import { routed, subjectOf, type Route } from '../model/route.ts'
 import type { Millis } from '../model/instant.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'

@@ -1,7 +1,7 @@
 // The configured prices: a job has the rate of the first rule that matches it.
 import { projectGlobs, type PlatformOf } from '../lib/chooser.ts'
 import type { JobView } from '../model/job.ts'
-import type { Rate, RateOf } from '../model/price.ts'
+import type { Rate, RateOf } from '../model/runner-time.ts'
 
 export interface PriceRule extends Rate {
   readonly match: {

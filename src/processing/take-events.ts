@@ -1,5 +1,5 @@
 // Writes events that no delivery reported, such as those from the platform's API, each once.
-import { ofInstance } from '../model/by-instance.ts'
+import { ofInstance } from '../model/instance.ts'
 import { routed, subjectOf } from '../model/route.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import type { EventRules } from './event-reports.ts'

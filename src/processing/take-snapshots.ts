@@ -1,11 +1,10 @@
 // Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. Called by the settle loop, and by the intake
 // for runs that are due as soon as they are merged.
-import { ofInstance, type ByInstance } from '../model/by-instance.ts'
+import { ofInstance, type ByInstance } from '../model/instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
-import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
+import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../model/settle.ts'
 import { deploymentsOfChunk, type Deployment } from '../model/deployment.ts'
 import { routed, subjectOf, type Route } from '../model/route.ts'
-import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'

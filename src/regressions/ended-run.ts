@@ -1,6 +1,6 @@
 // A finished run, of a pipeline, of one of its jobs or of a section of a job, with what is needed to judge it and to find a cause. Pure.
 import { hasFailed, hasSucceeded } from '../model/status.ts'
-import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
+import { branchClassOf, type BranchClass } from '../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../model/chunk.ts'
 import { sectionTimes } from '../model/section-times.ts'
 import { trendJob } from '../store/ports/trends.ts'

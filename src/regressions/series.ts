@@ -1,6 +1,6 @@
 // What is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are single ones, older
 // ones are daily figures. Pure.
-import type { BranchClass } from '../model/branch-class.ts'
+import type { BranchClass } from '../model/pipeline.ts'
 import type { Bins } from '../lib/log-bins.ts'
 import type { Millis } from '../model/instant.ts'
 

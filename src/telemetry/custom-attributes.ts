@@ -1,7 +1,7 @@
 // The attributes that the operator's rules set: which rules match a pipeline, an event or a job, and what they set. Rules are matched once for all
 // pipelines of a project, a class of refs and a source.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
-import { branchClasses, branchClassOf, type BranchClass } from '../model/branch-class.ts'
+import { branchClasses, branchClassOf, type BranchClass } from '../model/pipeline.ts'
 import { chooser, isChoice, projectChooser, type Choice, type PlatformOf } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'

@@ -1,5 +1,5 @@
 // Draws the state of a daemon as lines of text: what runs, waits and fails. Pure. `pipespan top` calls it every second.
-import { durationText } from '../model/duration-text.ts'
+import { durationText } from '../model/instant.ts'
 import { drawnLine, type Piece } from './painted-line.ts'
 import { keyOf, matches, type LivePipeline, type LiveState } from './live-state.ts'
 import { pipelineRows } from './pipeline-rows.ts'

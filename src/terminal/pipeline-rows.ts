@@ -1,5 +1,5 @@
 // The lists of `pipespan top`: a line for each pipeline, in columns that are aligned over all of them.
-import { durationText } from '../model/duration-text.ts'
+import { durationText } from '../model/instant.ts'
 import { groupNameOf } from '../model/job-name.ts'
 import { padded, plain, widthOf } from './fitted-text.ts'
 import { keyOf, type LivePipeline } from './live-state.ts'

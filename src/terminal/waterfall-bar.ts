@@ -1,5 +1,5 @@
 // Draws time in a line of text: bars on a common axis, and the axis.
-import { durationText } from '../model/duration-text.ts'
+import { durationText } from '../model/instant.ts'
 
 /** The common time range of all bars, Unix ms, and its width in columns. */
 export interface Axis {

@@ -7,7 +7,7 @@
 import { styleText } from 'node:util'
 import { axisText, barOf, pointOf, waitOf, type Axis, type Bar } from './waterfall-bar.ts'
 import { fitted, padded, plain, widthOf } from './fitted-text.ts'
-import { durationText } from '../model/duration-text.ts'
+import { durationText } from '../model/instant.ts'
 import { isWaiting, neverRan, queuedFor, statusOfSpan, type WaterfallSpan } from './waterfall-span.ts'
 
 export interface WaterfallOptions {

@@ -1,4 +1,4 @@
-import { branchClassOf } from '../../src/model/branch-class.ts'
+import { branchClassOf } from '../../src/model/pipeline.ts'
 import { describe, expect, it } from 'vitest'
 import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
 import { day, hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'

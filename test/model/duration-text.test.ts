@@ -1,7 +1,7 @@
 // How durations are written: no unit is ever full, and a longer duration never reads as a shorter one.
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
-import { durationText } from '../../src/model/duration-text.ts'
+import { durationText } from '../../src/model/instant.ts'
 
 /** ms. */
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -4,7 +4,7 @@ import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/pip
 import { day } from '../../src/store/ports/trends.ts'
 import { delta, longer } from '../../src/pages/layout/delta.ts'
 import { openingSpan } from '../../src/pages/layout/trend-spans.ts'
-import type { BranchClass } from '../../src/model/branch-class.ts'
+import type { BranchClass } from '../../src/model/pipeline.ts'
 import type { TrendViews } from '../../src/store/ports/trends.ts'
 
 type Row = Awaited<ReturnType<TrendViews['ofJobs']>>[number]

@@ -5,7 +5,7 @@ import { plan } from '../../src/model/settle.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
-import type { RateOf } from '../../src/model/price.ts'
+import type { RateOf } from '../../src/model/runner-time.ts'
 import type { PendingChunk, RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { foldedName } from '../../src/store/ports/pipeline-name.ts'
 import { maxNames, PipelineNames } from '../../src/store/read-models/pipeline-names.ts'
-import { branchClassOf } from '../../src/model/branch-class.ts'
+import { branchClassOf } from '../../src/model/pipeline.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
 const facts = { status: 'success', ref: 'feature/search', commit: { message: 'Cache the tree\n\nmore' } } as const

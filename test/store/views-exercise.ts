@@ -11,7 +11,7 @@ import { manyRuns } from './many-runs.ts'
 import { snapshotWork } from './exported-run.ts'
 import type { Bench } from './benches.ts'
 import type { JobFacts, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
-import type { RateOf } from '../../src/model/price.ts'
+import type { RateOf } from '../../src/model/runner-time.ts'
 import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 

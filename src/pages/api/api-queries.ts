@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { auditPlacePattern } from '../sources/audit.ts'
 import { bounds } from '../trends/regression-figures.ts'
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 import { runSorts } from '../pipelines/longest.ts'
 import { changeKeys, projectKeys } from '../changes/change-figures.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'

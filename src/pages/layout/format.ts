@@ -1,7 +1,6 @@
 // Formats times, durations, numbers and sizes for the pages. Times are written in UTC; in a browser with scripts `times.js` shows them in its zone.
-import { durationText } from '../../model/duration-text.ts'
+import { durationText, type Millis } from '../../model/instant.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { Millis } from '../../model/instant.ts'
 
 /** `2026-06-01 12:00:05`. */
 export function utc(at: Millis): string {

@@ -1,7 +1,7 @@
 // A run as plain data, for lists on the pages and in the JSON API.
 import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
-import { branchClasses, branchClassOf } from '../../model/branch-class.ts'
+import { branchClasses, branchClassOf } from '../../model/pipeline.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../../model/attempt.ts'
 import { earliest, latest } from '../../model/instant.ts'
 import { isFinished, isRunning, isTerminal, hasFailed } from '../../model/status.ts'

@@ -2,7 +2,7 @@
 // the duration of a run.
 import { runCardShape, type RunCard } from './run-card.ts'
 import { z } from 'zod'
-import { branchClasses, type BranchClass } from '../../model/branch-class.ts'
+import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import { number, roughly } from '../layout/format.ts'

@@ -1,6 +1,6 @@
 // Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
 import { z } from 'zod'
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { groupsOf, groupsShape } from '../layout/groups.ts'
 import { regressionShape, regressionsOf } from './regression-figures.ts'

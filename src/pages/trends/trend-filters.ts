@@ -1,5 +1,5 @@
 // The filters of trends: the form, and addresses that keep the filters.
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 import { isGroup } from '../../store/ports/project-scope.ts'
 import { asItIs, choice, sources } from '../layout/choice.ts'
 import { html, type Html } from '../layout/html.ts'

@@ -1,7 +1,6 @@
 // Runner time and costs of jobs by day: what one chunk adds, and the possible queries. Pure.
-import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
-import { computePurposeOf, type ComputePurpose } from '../../model/compute-purpose.ts'
-import { computeSeconds } from '../../model/durations.ts'
+import { branchClassOf, type BranchClass } from '../../model/pipeline.ts'
+import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../model/runner-time.ts'
 import { day, trendJob } from './trends.ts'
 import { plainText } from '../sql/plain-text.ts'
 import type { FiguresQuery } from './project-scope.ts'

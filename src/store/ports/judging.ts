@@ -1,5 +1,5 @@
 // The data in which regressions are found: the figures of one project, and its newest runs.
-import type { BranchClass } from '../../model/branch-class.ts'
+import type { BranchClass } from '../../model/pipeline.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { TrendFigures, TrendStep } from './trends.ts'

@@ -1,6 +1,6 @@
 // Regressions as they are stored: from when they are flagged until some months after.
 import { z } from 'zod'
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 
 const times = z.object({ pipelineId: z.number(), at: z.number() })
 

@@ -1,7 +1,7 @@
 // Trends, the figures of pipelines and jobs over time: what one chunk adds to them, and the possible queries. Pure.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import type { Bins } from '../../lib/log-bins.ts'
-import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
+import { branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { plainText } from '../sql/plain-text.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Failures } from '../read-models/earlier-failures.ts'

@@ -1,5 +1,5 @@
 // The SQL that reads the data in which regressions are found.
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
 import { judgedSectionsOn } from './section-figures-sql.ts'
 import { json, number, record, text, word } from '../sql/columns.ts'

@@ -1,5 +1,5 @@
 // The SQL of the figures of sections: adds those of new chunks to the stored ones, and reads them for regressions.
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 import { day } from '../ports/trends.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import { maxNames, type SectionsOfDay } from './section-sums.ts'

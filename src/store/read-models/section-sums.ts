@@ -1,6 +1,6 @@
 // Daily figures of the sections of jobs (durations and failures), added up in memory until they are written. Pure.
 import { binOf } from '../../lib/log-bins.ts'
-import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
+import { branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { day, trendJob } from '../ports/trends.ts'
 import { sectionTimes } from '../../model/section-times.ts'
 import type { Chunk } from '../../model/chunk.ts'

@@ -1,5 +1,5 @@
 // The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
-import { branchClasses } from '../../model/branch-class.ts'
+import { branchClasses } from '../../model/pipeline.ts'
 import { inScope } from '../sql/project-scope.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'

@@ -2,9 +2,8 @@
 // that are learnt late.
 import { hasFailed } from '../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import { computePurposeOf } from '../../model/compute-purpose.ts'
+import { computePurposeOf, computeSeconds } from '../../model/runner-time.ts'
 import { groupNameOf } from '../../model/job-name.ts'
-import { computeSeconds } from '../../model/durations.ts'
 import { errorTypeOf, outcomeOfJob } from './statuses.ts'
 import { meaningOf } from './failure-reasons.ts'
 import { tagSetOf } from '../../model/totals.ts'

@@ -1,6 +1,6 @@
 // The attributes of metric points: few, with few values, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import { branchClassOf } from '../../model/branch-class.ts'
+import { branchClassOf } from '../../model/pipeline.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'

@@ -1,5 +1,5 @@
 // The samples of a chunk: all points of all metrics, before they become delta points or parts of totals.
-import { branchClassOf } from '../../model/branch-class.ts'
+import { branchClassOf } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
