@@ -4,7 +4,7 @@ import { legacy } from '../../src/telemetry/legacy-names.ts'
 import { linkAttributes } from '../../src/telemetry/mapping/link.ts'
 import { logAttributes, logLineAttributes } from '../../src/telemetry/mapping/log.ts'
 import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
-import { defaultValueLengthLimit } from '../../src/telemetry/attribute-policy.ts'
+import { defaultValueLengthLimit } from '../../src/telemetry/attributes.ts'
 import { resourceAttributes } from '../../src/telemetry/mapping/resource.ts'
 import {
   familyMeaning,

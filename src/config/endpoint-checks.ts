@@ -1,7 +1,7 @@
 // Warnings about OTLP endpoints that can be used and are probably not what was meant: the path of a signal in a base URL, no path or another one in
 // the URL of a signal, the port of gRPC.
 import { describeSource, type Source } from './config-fault.ts'
-import { isGrpcPort, isOtlpGrpc } from '../lib/otlp-grpc.ts'
+import { isGrpcPort, isOtlpGrpc } from '../lib/wrong-service.ts'
 import { signals, type Signal } from './otlp-options.ts'
 import { withPath } from './destinations.ts'
 import type { Config } from './options.ts'

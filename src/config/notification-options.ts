@@ -3,10 +3,9 @@ import { projectChoice } from './choice-options.ts'
 import { destinationName, oneOf, text } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
 import { headers } from './pair-kinds.ts'
-import { keepOut } from '../lib/redaction.ts'
+import { keepOut, Secret } from '../lib/secret.ts'
 import { list, someOf } from './list-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
-import { Secret } from '../lib/secret.ts'
 import { wrong, type Kind } from './kind.ts'
 
 export const notificationSubjects = [

@@ -1,7 +1,7 @@
 // Extracts a backend's message from the body of its answer, as one short line: from a google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
-import { briefly } from '../lib/brief-text.ts'
-import { isBinary, isHtml } from '../lib/web-page.ts'
+import { briefly } from '../lib/text-redaction.ts'
+import { isBinary, isHtml } from '../lib/wrong-service.ts'
 
 /** Longer messages are cut. */
 const longest = 300

@@ -7,7 +7,7 @@ import { seconds, warning, type GcpePipeline, type GcpeTests } from '../telemetr
 import { viewJob, type JobView } from '../model/job.ts'
 import type { JobInside } from '../model/inside.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
-import type { FoldRef } from '../telemetry/metrics/refs.ts'
+import type { FoldRef } from '../telemetry/settings.ts'
 
 export interface LatestRun {
   readonly pipeline: GcpePipeline

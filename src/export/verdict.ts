@@ -8,8 +8,7 @@ import {
   ProtobufTraceSerializer,
 } from '@opentelemetry/otlp-transformer'
 import { isJson, shorten, messageOf } from './backend-message.ts'
-import { isGrpc, isOtlpGrpc, isRefusedByGrpc, useOtlpHttp } from '../lib/otlp-grpc.ts'
-import { isWebPage } from '../lib/web-page.ts'
+import { isGrpc, isOtlpGrpc, isRefusedByGrpc, useOtlpHttp, isWebPage } from '../lib/wrong-service.ts'
 import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'

@@ -1,5 +1,5 @@
 // The closed family of errors: each message says what is wrong, and ends with what to do about it.
-import { redact } from './redaction.ts'
+import { redact } from './secret.ts'
 
 /** Base of every error that this program raises on purpose. `message` is the whole sentence; `remedy` its last part. */
 export abstract class Fault extends Error {

@@ -1,7 +1,7 @@
 // An operator's regular expression, which is applied to foreign texts. It runs in RE2 (re2js), which never backtracks: the time is proportional to
 // the text's length for any pattern and text. Therefore RE2 has neither backreferences nor look-around.
 import { RE2JS } from 're2js'
-import type { TextRange } from './text-range.ts'
+import type { TextRange } from './plain-text.ts'
 
 /** Instructions of RE2: together with the length of a text, they bound how long it takes. */
 const maxSize = 200

@@ -1,6 +1,6 @@
 // How an error is logged: type, message, code and stack, redacted, and none of its other fields. Errors of libraries carry
 // requests, rows and headers.
-import { redact } from './redaction.ts'
+import { redact } from './secret.ts'
 
 /** For pino's `serializers`: what is logged as `err`. */
 export const logSerializers = { err: errorFacts }

@@ -1,9 +1,8 @@
 // Redacts values that follow a telling name: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and the value
 // beside such a name in a list of variables. The search is for names, and only the text around a name is examined, so the time is linear in the
 // text.
-import { removed } from './plain-text.ts'
+import { removed, type TextRange } from './plain-text.ts'
 import { isShown } from './secret-shapes.ts'
-import type { TextRange } from './text-range.ts'
 
 /** `pass`, `pwd` and the like are only names at the end of a longer one, or as a key: `DB_PASS=`, `"pass": "…"`, but neither `PASS: test 1` nor `PWD=/builds`. */
 const names =

@@ -1,4 +1,5 @@
-// Texts of others as a terminal shows them in the end: without sequences and characters that control a terminal or turn the direction of text.
+// Texts of others as a terminal shows them in the end: without sequences and characters that control a terminal or turn the direction of text; and
+// without ranges that are replaced, which may overlap and come in any order.
 
 /** CSI, OSC and other strings, two-character sequences; also one that is cut off by the end of the text. */
 const sequences =
@@ -39,4 +40,22 @@ export function plainJson(json: string): string {
   return json.replace(unseen, one =>
     Array.from({ length: one.length }, (_, at) => `\\u${one.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
   )
+}
+
+export interface TextRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** Replaces the ranges; those that overlap or touch, once. */
+export function withoutRanges(text: string, ranges: readonly TextRange[], replacement: string): string {
+  let result = ''
+  let at = 0
+  let isBegun = false
+  for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
+    if (!isBegun || from > at) result += text.slice(at, from) + replacement
+    at = Math.max(at, to)
+    isBegun = true
+  }
+  return result + text.slice(at)
 }

@@ -1,8 +1,10 @@
-// A value that must not be seen: it prints as [secret], and is read on purpose only. It registers with `redaction.ts`, which
-// removes it from the texts of servers that repeat it.
+// A value that must not be seen: it prints as [secret], and is read on purpose only. And its redaction: every text that
+// a server or a payload provides passes here before it is logged, shown or stored, and each secret that this process has ever held is removed from
+// it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
-import { keepOut } from './redaction.ts'
+import { decodingsOf, withoutSpace } from './decoded-views.ts'
+import { unfolded } from './unfolded-text.ts'
 
 export class Secret {
   readonly #value: string
@@ -39,4 +41,123 @@ export class Secret {
 
 function digest(value: string): Buffer {
   return hash('sha256', value, 'buffer')
+}
+
+/** Shorter values are no secrets, and may be part of many texts. */
+const minLength = 6
+/** The latest are remembered: six weeks of a token that is replaced every hour. */
+const maxSecrets = 1_000
+
+/** What is searched for, by the secret's value; the least recently used first. */
+const known = new Map<string, readonly string[]>()
+
+/** Replaces a text that contains an encoded secret: its exact place in the encoding is not computed. */
+const withheld = '(left out as a whole, because it contains an encoded [secret])'
+
+/** From now on `redact` removes this value. */
+export function keepOut(value: string): void {
+  const needles = known.get(value) ?? formsOf(value)
+  if (needles.length === 0) return
+  known.delete(value)
+  known.set(value, needles)
+  for (const oldest of known.keys()) {
+    if (known.size <= maxSecrets) return
+    known.delete(oldest)
+  }
+}
+
+/**
+ * The text with `[secret]` in place of every known secret and of those in `also`; another text if one is in it in an encoding. Only its first `longest`
+ * characters are read and returned: a text may have been written to keep the daemon busy.
+ */
+export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
+  if (text === '') return text
+  const isCut = text.length > longest
+  let clean = isCut ? text.slice(0, longest).replace(brokenEscape, '') : text
+  for (const secret of also)
+    if (secret !== '' && secret.length < minLength) clean = clean.replaceAll(secret, '[secret]')
+  const needles = [...known.values(), ...also.map(formsOf)].flat()
+  if (needles.length === 0) return clean
+  const shown = withoutPlain(clean, needles, isCut)
+  const isIn = (haystack: string): boolean =>
+    needles.some(needle => placesOf(needle, haystack, isCut).next().done === false)
+  // A colour or a character of no width may stand within a secret.
+  const unescaped = unfolded(shown)?.text
+  if (unescaped !== undefined && isIn(folded(Buffer.from(unescaped)))) return withheld
+  for (const decoding of decodingsOf(withoutSpace(Buffer.from(shown).toString('latin1'))))
+    if (isIn(decoding.toLowerCase())) return withheld
+  return shown
+}
+
+/** With `[secret]` in place of those that are there as they are, in any case and broken by white space or not. */
+function withoutPlain(text: string, needles: readonly string[], isCut: boolean): string {
+  const bytes = Buffer.from(text)
+  const kept = [...bytes.keys()].filter(at => (bytes[at] ?? 0) > 0x20)
+  const haystack = folded(bytes)
+  const hidden = new Uint8Array(bytes.length)
+  for (const needle of needles) {
+    for (const [from, to] of placesOf(needle, haystack, isCut)) hidden.fill(1, kept[from], (kept[to - 1] ?? 0) + 1)
+  }
+  return hidden.includes(1) ? withoutHidden(bytes, hidden) : text
+}
+
+/** An escape whose end was cut off. */
+const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
+
+/** Where the needle stands; in a text that was cut also where only its beginning stands, at the very end. */
+function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
+  for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
+    yield [at, at + needle.length]
+  if (!isCut) return
+  const beginning = needle.slice(0, minLength)
+  const from = Math.max(0, haystack.length - needle.length)
+  for (let at = haystack.indexOf(beginning, from); at !== -1; at = haystack.indexOf(beginning, at + 1)) {
+    if (needle.startsWith(haystack.slice(at))) yield [at, haystack.length]
+  }
+}
+
+function withoutHidden(bytes: Buffer, hidden: Uint8Array): string {
+  const parts: string[] = []
+  for (let at = 0; at < bytes.length;) {
+    const isHidden = hidden[at] === 1
+    const end = hidden.indexOf(isHidden ? 0 : 1, at)
+    const next = end === -1 ? bytes.length : end
+    parts.push(isHidden ? '[secret]' : bytes.toString('utf8', at, next))
+    at = next
+  }
+  return parts.join('')
+}
+
+/**
+ * The parts of a value that must not be seen. Of `https://user:password@host`: user and password, and the password alone. Of anything
+ * else: the value, what follows the scheme of an authorization header, both parts of basic authentication, the key of a signing token.
+ */
+function formsOf(value: string): string[] {
+  const parts = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? partsOfAddress(value) : partsOf(value)
+  return parts.map(part => folded(Buffer.from(part))).filter(form => form.length >= minLength)
+}
+
+function partsOfAddress(value: string): string[] {
+  const [, pair = '', password = ''] = /\/\/([^/?#:@]*:([^/?#]*))@/.exec(value) ?? []
+  return [pair, decoded(pair), password, decoded(password)]
+}
+
+function partsOf(value: string): (string | Buffer)[] {
+  const [, scheme = '', rest] = /^([a-z]+) +(\S.*)$/is.exec(value) ?? []
+  const pair = scheme.toLowerCase() === 'basic' ? Buffer.from(rest ?? '', 'base64').toString() : ''
+  const key = /^whsec_(.+)$/s.exec(value)?.[1] ?? ''
+  return [value, rest ?? '', pair, pair.slice(pair.indexOf(':') + 1), key, Buffer.from(key, 'base64')]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The bytes without white space and in lower case, a character for each: a server may repeat a secret in another case. */
+function folded(bytes: Buffer): string {
+  return withoutSpace(bytes.toString('latin1')).toLowerCase()
 }

@@ -1,13 +1,13 @@
 // Redacts texts of others before they are stored, exported or shown: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform
 // masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is
-// cut, because half a secret is not recognised.
+// cut, because half a secret is not recognised. What a server said becomes one short line so.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { boundedTokens, secretShapes, type SecretShape } from './secret-shapes.ts'
 import { namedSecretsIn } from './named-secrets.ts'
 import { unfolded, type UnfoldedText } from './unfolded-text.ts'
-import { removed, withControlsMarked } from './plain-text.ts'
-import { withoutRanges, type TextRange } from './text-range.ts'
+import { removed, withControlsMarked, withoutRanges, plainLine, type TextRange } from './plain-text.ts'
 import type { LinearPattern } from './linear-pattern.ts'
+import { redact } from './secret.ts'
 
 /** Redacts one text. */
 export type RedactText = (text: string) => string
@@ -143,4 +143,17 @@ export function createKeyWatch(): (text: string) => boolean {
     if (keyEnds.test(text)) left = 0
     return isWithin
   }
+}
+
+/** Characters of a text that are looked at, and characters of the line made from it that are searched in all encodings. */
+const [maxScanned, maxDecoded] = [65_536, 2_048]
+
+const redactText = createTextRedaction([])
+
+/** A foreign text as one line, redacted, at most `longest` characters of it; undefined when nothing is left. */
+export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
+  const line = text.slice(0, maxScanned).replace(/\s+/g, ' ')
+  const clean = plainLine(redactText(redact(line, also, maxDecoded)))
+  if (clean === '') return undefined
+  return clean.length > longest ? `${clean.slice(0, longest)}…` : clean
 }

@@ -1,8 +1,9 @@
 // Reads single JSON values. Each function answers undefined for null and for a value of the wrong type; for a flag null is false.
+// Readers of objects are made from tables: which field is which fact, and how its value is read.
 import { isKnownStatus } from '../model/status.ts'
-import { parseWireTime } from './wire-time.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
 import { withoutControls } from '../lib/plain-text.ts'
+import type { Millis } from '../model/instant.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
@@ -117,4 +118,100 @@ function cutTo(length: number, text: string): string {
 /** Whether a text has a character other than white space. The first comparison is a fast path: most texts begin with a letter. */
 function hasWords(text: string): boolean {
   return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
+}
+
+const spelling =
+  /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d))?$/i
+
+/** A time outside of these years is an error. Within them, nanoseconds fit into 64 bits. */
+const earliestYear = 1971
+const latestYear = 2261
+
+/** Answers undefined unless the value is a string with a possible date of the years 1971 to 2261. A time without a zone is UTC. */
+export function parseWireTime(text: unknown): Millis | undefined {
+  if (typeof text !== 'string') return undefined
+  return commonForm(text) ?? anyTime(text)
+}
+
+/** A fast path for `2016-08-12 15:23:28 UTC`, because each webhook has dozens of such times. It is ten times faster than the regular expression. */
+function commonForm(text: string): Millis | undefined {
+  if (text.length !== 23 || !text.endsWith(' UTC')) return undefined
+  if (text[4] !== '-' || text[7] !== '-' || text[10] !== ' ' || text[13] !== ':' || text[16] !== ':') return undefined
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const day = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  const seconds = twoDigits(text, 17)
+  // Accepts only days that every month has, and years within the limits. Everything else, also NaN, is left to `anyTime`.
+  if (!(year > earliestYear && year < latestYear && month >= 1 && month <= 12 && day >= 1 && day <= 28))
+    return undefined
+  if (!(hour <= 23 && minute <= 59 && seconds <= 59)) return undefined
+  return Date.UTC(year, month - 1, day, hour, minute, seconds)
+}
+
+/** The number that two digits form; NaN if one of the characters is not a digit. */
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 0x30
+  const ones = text.charCodeAt(at + 1) - 0x30
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : NaN
+}
+
+function anyTime(text: string): Millis | undefined {
+  const match = spelling.exec(text.trim())
+  if (match === null) return undefined
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, seconds = 0] = match.slice(1, 7).map(Number)
+  const [fraction = '', , sign, offsetHours = '0', offsetMinutes = '0'] = match.slice(7)
+  const millis = Number(fraction.slice(0, 3).padEnd(3, '0'))
+  const local = Date.UTC(year, month - 1, day, hour, minute, seconds, millis)
+  const date = new Date(local)
+  // `Date` turns a date that does not exist into another one.
+  const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  if (!exists || hour > 23 || minute > 59 || seconds > 59) return undefined
+  if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000
+  const time = sign === '-' ? local + offset : local - offset
+  const utcYear = new Date(time).getUTCFullYear()
+  return utcYear < earliestYear || utcYear > latestYear ? undefined : time
+}
+
+/** One row for each fact: the name of the wire field, and the reader of its value. */
+export type Fields<T> = { readonly [K in keyof T]?: readonly [field: string, read: Read<NonNullable<T[K]>>] }
+
+/** The facts that an object has. All required facts of `T` must be in the table. */
+export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject) => Partial<T> {
+  const rows = (Object.entries(fields) as [keyof T, readonly [string, Read<T[keyof T]>]][]).map(
+    ([name, [field, read]]) => ({ name, field, read }),
+  )
+  return from => {
+    const facts: Partial<T> = {}
+    for (const { name, field, read } of rows) {
+      const given = from[field]
+      if (given === undefined) continue
+      const value = read(given)
+      if (value !== undefined) facts[name] = value
+    }
+    return facts
+  }
+}
+
+/** Reads an object; undefined if one of the `needed` facts is missing. */
+export function record<T extends object>(needed: readonly (keyof T)[], fields: Fields<T>): Read<T> {
+  const read = fieldsOf(fields)
+  return value => {
+    const from = readObject(value)
+    if (from === undefined) return undefined
+    const facts = read(from)
+    return needed.every(name => facts[name] !== undefined) ? (facts as T) : undefined
+  }
+}
+
+/** Reads an object; undefined if it has none of the facts. */
+export function anyOf<T extends object>(fields: Fields<T>): Read<T> {
+  const read = record<T>([], fields)
+  return value => {
+    const facts = read(value)
+    for (const _ in facts) return facts
+    return undefined
+  }
 }

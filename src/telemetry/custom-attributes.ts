@@ -7,7 +7,7 @@ import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'
 import { remember } from '../lib/bounded-map.ts'
 import type { PipelineFacts, ProjectFacts } from '../model/observation.ts'
-import type { AttributePolicy } from './attribute-policy.ts'
+import type { AttributePolicy } from './attributes.ts'
 
 /** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }

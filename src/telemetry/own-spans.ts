@@ -1,15 +1,13 @@
 // Turns spans that a job made itself into spans of the pipeline's trace, below the job's span.
-import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
+import { attributesOf, namedAttributes, cut, defaultValueLengthLimit, type AttributeStyle } from './attributes.ts'
 import { jobSpanId } from './otlp/ids.ts'
-import { cut, defaultValueLengthLimit } from './attribute-policy.ts'
 import { Double, type AttributeValue } from './otlp/attribute-value.ts'
-import { flagsOf } from './span-words.ts'
+import { flagsOf, type Span } from './otlp/messages.ts'
 import { isInstant, isTimed } from './span-time.ts'
 import { ownSpanAttributes } from './mapping/inside-job.ts'
 import type { AttributeSet } from './otlp/attribute.ts'
 import type { InsideContext } from './inside-context.ts'
 import type { OwnAttributes, OwnSpan, OwnValue } from '../model/own-span.ts'
-import type { Span } from './otlp/messages.ts'
 
 /** Attributes that Pipespan itself sets: a span with one of these could pass for a span of another pipeline. */
 const reservedPrefixes = ['cicd.', 'vcs.', 'platform.', 'pipeline.', 'job.']

@@ -1,11 +1,14 @@
-// The resource of a project: the attributes of the table, then the configured ones.
+// The resource of a project: the attributes of the table, then the configured ones. And the instrumentation scopes: of pipelines, of job logs and
+// reports, of spans that a job made itself, and of events.
 import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { AttributeSet } from './otlp/attribute.ts'
 import type { AnyChunk } from '../model/event.ts'
-import type { Resource } from './otlp/messages.ts'
+import type { Resource, Scope } from './otlp/messages.ts'
+import { version } from '../lib/version.ts'
+import type { Chunk } from '../model/chunk.ts'
 
 /** Names that configured attributes must not use, in addition to those of the table and the vendor. */
 const contractNames = /^(?:vcs\.|service\.version$)/
@@ -44,3 +47,20 @@ function ownAttributes(
 }
 
 const tableNames = new Set(resourceAttributes.flatMap(({ keys }) => keys as readonly string[]))
+
+export const scope: Scope = { name: 'pipespan', version }
+
+/** For job logs and reports. */
+const jobScope: Scope = { name: 'pipespan.job', version }
+
+/** For spans that a job made itself: whatever they are called, they are not ours. */
+const ownScope: Scope = { name: 'pipespan.job.own', version }
+
+/** For events that are about no pipeline. */
+export const eventScope: Scope = { name: 'pipespan.events', version }
+
+/** The scope of a chunk's spans and log records; metrics are always in `scope`. */
+export function scopeOf({ kind, inside }: Pick<Chunk, 'kind' | 'inside'>): Scope {
+  if (inside?.ownSpans !== undefined) return ownScope
+  return kind === 'job' ? jobScope : scope
+}

@@ -1,6 +1,11 @@
 // The settings of telemetry, prepared once from the configuration and used for all pipelines.
-import type { PlatformOf } from '../lib/chooser.ts'
-import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
+import { globs, type PlatformOf } from '../lib/chooser.ts'
+import {
+  attributePolicy,
+  type AttributePolicy,
+  type AttributePolicyOptions,
+  type AttributeStyle,
+} from './attributes.ts'
 import {
   customAttributes,
   projectPoints,
@@ -9,12 +14,11 @@ import {
   type ProjectPoints,
 } from './custom-attributes.ts'
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
-import { defaultBounds } from './metrics/buckets.ts'
+import { defaultBounds } from '../model/totals.ts'
 import { isProduction, type IsProduction } from '../model/deployment.ts'
-import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
-import type { AttributeStyle } from './attributes.ts'
 import type { GaugeHead } from './mapping/metrics.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
+import type { PipelineFacts, ProjectFacts } from '../model/observation.ts'
 
 /** A platform's names in telemetry. */
 export interface TelemetryProfile {
@@ -135,3 +139,42 @@ export function styleOf(chunk: Profiled, settings: TelemetrySettings): Attribute
 }
 
 const stylesOf = new WeakMap<TelemetrySettings, Map<string, AttributeStyle>>()
+
+/** The refs that keep their names. `branches`: all except those of merge requests; `all`: these too; `default`: the default branch; or globs. */
+export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
+
+/** Replaces all refs of merge requests. No real ref contains a `*` (git-check-ref-format). */
+export const mergeRequestRefs = 'refs/merge-requests/*'
+/** Replaces other refs that are folded. */
+export const otherRefs = '*'
+
+export type FoldRef = (chunk: {
+  readonly pipeline: { readonly facts: Pick<PipelineFacts, 'ref' | 'source' | 'tag'> }
+  readonly project: ProjectFacts
+}) => string
+
+function refFolder(refs: MetricRefs): FoldRef {
+  const isKept = keeperOf(refs)
+  return ({ pipeline, project }) => {
+    const { ref = '', source } = pipeline.facts
+    if (refs === 'all') return ref
+    if (source === 'merge_request_event' || ref.startsWith('refs/merge-requests/')) return mergeRequestRefs
+    return isKept(ref, pipeline.facts.tag === true ? undefined : project.defaultBranch) ? ref : otherRefs
+  }
+}
+
+/** The branches of a change, folded; the source branch as merge request refs are. */
+export function changeRefs(
+  { head = '', base = '' }: { readonly head?: string | undefined; readonly base?: string | undefined },
+  project: ProjectFacts,
+  foldRef: FoldRef,
+): { head: string; base: string } {
+  const fold = (ref: string, source: string): string => foldRef({ pipeline: { facts: { ref, source } }, project })
+  return { head: fold(head, 'merge_request_event'), base: fold(base, 'push') }
+}
+
+function keeperOf(refs: MetricRefs): (ref: string, defaultBranch: string | undefined) => boolean {
+  if (refs === 'branches' || refs === 'all') return () => true
+  if (refs === 'default') return (ref, defaultBranch) => ref === defaultBranch
+  return globs(refs)
+}

@@ -1,6 +1,6 @@
 // A span as pages show it, with plain numbers.
 import { plainAttributes } from './otlp/attribute.ts'
-import { spanKinds, statusCodes } from './span-words.ts'
+import { spanKinds, statusCodes } from './otlp/messages.ts'
 import { toSpans } from './traces.ts'
 import type { Attributes } from '@opentelemetry/api'
 import type { Chunk } from '../model/chunk.ts'

@@ -1,7 +1,6 @@
 // Turns a pipeline into a trace: one span for the pipeline and one for each job and bridge.
 import type { SpanContext } from '@opentelemetry/api'
-import { attributesOf, type AttributeStyle } from './attributes.ts'
-import { cut, defaultValueLengthLimit } from './attribute-policy.ts'
+import { attributesOf, cut, defaultValueLengthLimit, type AttributeStyle } from './attributes.ts'
 import { carriesPipeline, type Chunk } from '../model/chunk.ts'
 import { jobAttributes, jobSubjects, type JobSubject } from './mapping/job.ts'
 import {
@@ -19,14 +18,20 @@ import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes, pipelineOutcome, runAction } from './mapping/pipeline.ts'
 import type { Outcome } from './mapping/statuses.ts'
 import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
-import { resourceWith, signalResourceOf } from './resource.ts'
+import { resourceWith, signalResourceOf, scopeOf } from './resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
-import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
+import {
+  flagsOf,
+  spanKinds,
+  statusCodes,
+  type Link,
+  type ResourceSpans,
+  type Span,
+  type SpanStatus,
+} from './otlp/messages.ts'
 import { insideSpans } from './inside.ts'
-import { scopeOf } from './otlp/scope.ts'
 import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
-import type { Link, ResourceSpans, Span, SpanStatus } from './otlp/messages.ts'
 import type { Status } from '../model/status.ts'
 
 /** The spans of a chunk with their resource; undefined if it has none. */

@@ -1,9 +1,8 @@
 // Tests whether the OTLP endpoint accepts a token, by an empty export with that token.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../lib/secret.ts'
-import { isGrpc, isOtlpGrpc } from '../lib/otlp-grpc.ts'
+import { isGrpc, isOtlpGrpc, isWebPage } from '../lib/wrong-service.ts'
 import { isSendable, send } from './request.ts'
-import { isWebPage } from '../lib/web-page.ts'
 
 export interface ProofOptions {
   /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */

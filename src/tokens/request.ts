@@ -2,8 +2,8 @@
 import { request, type Dispatcher } from 'undici'
 import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import { strangerBy } from '../lib/stranger.ts'
-import { briefly } from '../lib/brief-text.ts'
-import { redact } from '../lib/redaction.ts'
+import { briefly } from '../lib/text-redaction.ts'
+import { redact } from '../lib/secret.ts'
 
 /** Maximum size of an answer, bytes. */
 const maxSize = 4 * 1024 * 1024

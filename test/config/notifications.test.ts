@@ -4,7 +4,7 @@ import { conditionKinds } from '../../src/model/condition.ts'
 import { describeConfig } from '../../src/config/describe.ts'
 import { good } from './given.ts'
 import { notificationSubjects } from '../../src/config/notification-options.ts'
-import { redact } from '../../src/lib/redaction.ts'
+import { redact } from '../../src/lib/secret.ts'
 
 const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'
 

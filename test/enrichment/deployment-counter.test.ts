@@ -11,7 +11,7 @@ import { createDeploymentCounter, type DeploymentCounter } from '../../src/enric
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { day, hour, instance, minute, t0 } from '../flow/world.ts'
 import { isFull } from '../full.ts'
-import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
+import { longBounds } from '../../src/model/totals.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { PlatformError, type Commit, type PlatformClient } from '../../src/platform/port.ts'

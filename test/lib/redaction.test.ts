@@ -1,9 +1,8 @@
 // Secrets are taken out of what others say, however they encoded them.
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { briefly } from '../../src/lib/brief-text.ts'
-import { redact } from '../../src/lib/redaction.ts'
-import { Secret } from '../../src/lib/secret.ts'
+import { briefly } from '../../src/lib/text-redaction.ts'
+import { redact, Secret } from '../../src/lib/secret.ts'
 import { runs } from '../full.ts'
 
 /** What a backend, a proxy or a framework may do to a text that it repeats. */

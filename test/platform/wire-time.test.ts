@@ -1,7 +1,7 @@
 // Tests every spelling of a time that the platform uses, and texts that are not a time.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseWireTime } from '../../src/platform/wire-time.ts'
+import { parseWireTime } from '../../src/platform/wire-read.ts'
 import { runs } from '../full.ts'
 
 const quarterPast = Date.UTC(2016, 7, 12, 15, 23, 28)

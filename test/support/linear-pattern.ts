@@ -1,6 +1,6 @@
 // A pattern as the configuration reads it.
 import { LinearPattern } from '../../src/lib/linear-pattern.ts'
-import { withoutRanges } from '../../src/lib/text-range.ts'
+import { withoutRanges } from '../../src/lib/plain-text.ts'
 
 export function linearPattern(source: string): LinearPattern {
   const read = LinearPattern.parse(source)

@@ -8,11 +8,10 @@ import { profiles } from '../../src/app/profile.ts'
 import { jobAttributes, jobSubjects } from '../../src/telemetry/mapping/job.ts'
 import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
 import { rowsIn, type RowVariant } from '../../src/telemetry/mapping/row.ts'
-import { cut } from '../../src/telemetry/attribute-policy.ts'
+import { cut, attributesOf, keyUnder } from '../../src/telemetry/attributes.ts'
 import { resourceAttributes } from '../../src/telemetry/mapping/resource.ts'
 import { resourceAttributesOf } from '../../src/telemetry/resource.ts'
 import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
-import { attributesOf, keyUnder } from '../../src/telemetry/attributes.ts'
 import {
   profileOf,
   styleOf,

@@ -2,7 +2,7 @@
 import { request } from 'undici'
 import { dispatcherFor } from '../../export/otlp-http.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { redact } from '../../lib/redaction.ts'
+import { redact } from '../../lib/secret.ts'
 import { reportOf, type Finding } from './finding.ts'
 import type { Destination } from '../../export/destination.ts'
 

@@ -1,7 +1,7 @@
 // The steps at the platform: a read-only service account, its token, and the hooks.
 import { chmod } from 'node:fs/promises'
 import { fileNames, pathIn, secretIn } from './files.ts'
-import { briefly } from '../../lib/brief-text.ts'
+import { briefly } from '../../lib/text-redaction.ts'
 import { hooksEnsure } from '../hooks.ts'
 import { Secret } from '../../lib/secret.ts'
 import { ensureServiceAccount, hookEventsOf, resourceIdOf } from '../platform.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'
-import { redact } from '../../lib/redaction.ts'
+import { redact } from '../../lib/secret.ts'
 
 const included = z.object({
   type: maybe(wireText),

@@ -1,7 +1,7 @@
 // Turns XML elements into suites and cases. It understands all dialects of JUnit: nested suites, several results in one case, reruns, failures of a
 // suite itself.
 import { readOrdinal, readSeconds } from './figures.ts'
-import { parseWireTime } from '../wire-time.ts'
+import { parseWireTime } from '../wire-read.ts'
 import { ReportFault } from './report-fault.ts'
 import { maxSecret } from '../../lib/text-redaction.ts'
 import type { Attributes, ElementSink } from './xml-elements.ts'

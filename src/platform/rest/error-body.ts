@@ -1,6 +1,6 @@
 // Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a
 // web page of a proxy.
-import { briefly } from '../../lib/brief-text.ts'
+import { briefly } from '../../lib/text-redaction.ts'
 import type { PlatformErrorFacts } from '../port.ts'
 
 /** Maximum number of bytes that are read of an error's body. */

@@ -1,5 +1,5 @@
 // Makes the errors of all requests, with their messages and remedies.
-import { redact } from '../../lib/redaction.ts'
+import { redact } from '../../lib/secret.ts'
 import type { ErrorBody } from './error-body.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
 

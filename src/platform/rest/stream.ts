@@ -6,7 +6,7 @@ import { errorOfConnection, errorOfSlow, errorOfStatus } from './error-messages.
 import { maxErrorBytes, parseErrorBody } from './error-body.ts'
 import { PlatformError } from '../port.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { redact } from '../../lib/redaction.ts'
+import { redact } from '../../lib/secret.ts'
 
 export interface Streamed {
   readonly status: number

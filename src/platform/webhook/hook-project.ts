@@ -1,8 +1,7 @@
 // The project and the instance of a delivery, as its fields name them.
-import { fieldsOf } from './wire-record.ts'
+import { fieldsOf, readText, readUrl } from '../wire-read.ts'
 import { instanceOfPayload, instanceOfProject } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { readText, readUrl } from '../wire-read.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 

@@ -9,10 +9,12 @@ import {
   readTexts,
   readTime,
   readObject,
+  anyOf,
+  fieldsOf,
+  record,
   type Read,
   type WireObject,
 } from '../wire-read.ts'
-import { anyOf, fieldsOf, record } from './wire-record.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
 /** The person; undefined without id and name. */

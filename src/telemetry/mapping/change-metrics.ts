@@ -1,5 +1,5 @@
 // The metrics of changes (merge requests): those counted once for each change, and those of the conventions.
-import { longBounds } from '../metrics/buckets.ts'
+import { longBounds } from '../../model/totals.ts'
 import {
   ATTR_VCS_CHANGE_STATE,
   ATTR_VCS_REF_BASE_NAME,

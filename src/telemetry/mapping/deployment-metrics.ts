@@ -1,6 +1,6 @@
 // The metrics of deployments: their values and attributes.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
-import { longBounds } from '../metrics/buckets.ts'
+import { longBounds } from '../../model/totals.ts'
 import { ATTR_DEPLOYMENT_STATUS } from './semconv.ts'
 import { textRow, type AttributeRow } from './row.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'

@@ -1,5 +1,5 @@
 // The metrics of incidents: their values and attributes.
-import { longBounds } from '../metrics/buckets.ts'
+import { longBounds } from '../../model/totals.ts'
 import { textRow, type AttributeRow } from './row.ts'
 import type { IncidentFigures } from '../../model/incident.ts'
 import type { FiguresRow } from './metrics.ts'

@@ -1,11 +1,10 @@
 // The conventions' current metrics of changes: how many are in which state, and how long open ones have been open.
 import { changeCountMetric, changeDurationMetric } from '../mapping/change-metrics.ts'
-import { changeRefs } from './refs.ts'
+import { changeRefs, styleOf, type TelemetrySettings } from '../settings.ts'
 import { changeStates, type ChangeState, type ChangeView } from '../../model/change.ts'
 import { pointAttributes, sorted } from './samples.ts'
 import { projectResource, type Owner } from './cumulative.ts'
 import { resourceMetrics, type MeasuredMetric, type Point } from './data.ts'
-import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 

@@ -20,8 +20,7 @@ import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { boundsOf, headOf, pointAttributes, sorted, type MeasuredRow } from './samples.ts'
-import { pointsOfStates } from './states.ts'
+import { boundsOf, headOf, pointAttributes, sorted, labelsOf, type MeasuredRow } from './samples.ts'
 import { activeJobsMetric, oldestWaitMetric } from '../mapping/active-metrics.ts'
 import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
 import { changeMetrics } from '../mapping/change-metrics.ts'
@@ -203,4 +202,23 @@ function shapeOfRow(row: MeasuredRow, settings: TelemetrySettings): string {
     case 'histogram':
       return shapeOf({ kind: 'histogram', bounds: boundsOf(row, settings), counts: [], sum: 0 })
   }
+}
+
+/** The points of a row with states; none if the configuration drops their attribute. Those of other rows are unchanged. */
+export function pointsOfStates(
+  { states }: MeasuredRow,
+  points: readonly Point[],
+  { policy }: Pick<TelemetrySettings, 'policy'>,
+): readonly Point[] {
+  if (states === undefined) return points
+  const named = states.values.map(state => labelsOf({ [states.attribute]: state }, { policy }))
+  return points.flatMap(point =>
+    named
+      .filter(attributes => Object.keys(attributes).length > 0)
+      .map((attributes, at) => ({
+        ...point,
+        attributes: { ...point.attributes, ...attributes },
+        value: point.value === at ? 1 : 0,
+      })),
+  )
 }

@@ -1,8 +1,7 @@
 // Metrics with their points, and their OTLP messages.
 import { attributesFrom } from '../otlp/attribute.ts'
-import { resourceWith } from '../resource.ts'
+import { resourceWith, scope } from '../resource.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
-import { scope } from '../otlp/scope.ts'
 import type { AttributeSet } from '../otlp/attribute.ts'
 import type { Exemplar } from '../../model/totals.ts'
 import type {

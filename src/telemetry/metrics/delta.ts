@@ -1,13 +1,12 @@
 // Delta metrics: points for each pipeline, deployment, change and incident, at its time.
 import type { AnyChunk } from '../../model/event.ts'
-import { overflowAttributes, underOtherNames } from '../../model/totals.ts'
+import { overflowAttributes, underOtherNames, bucketed } from '../../model/totals.ts'
 import { resourceAttributesOf } from '../resource.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
-import { bucketed } from './buckets.ts'
 import { resourceMetrics, sumOf, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, type Sample } from './samples.ts'
-import { pointsOfStates } from './states.ts'
+import { pointsOfStates } from './cumulative.ts'
 import type { SeriesCap } from './series-cap.ts'
 
 /** Undefined if a chunk has no metrics. A point covers the millisecond before the end, so that those of parallel pipelines do not overlap. */

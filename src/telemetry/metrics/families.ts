@@ -18,7 +18,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { FoundGauges } from './gauges.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectTotals } from '../../model/totals.ts'
-import { scope } from '../otlp/scope.ts'
+import { scope } from '../resource.ts'
 import type { TelemetrySettings } from '../settings.ts'
 
 /** The labels that are added to all series. */

@@ -1,7 +1,7 @@
 // The metrics of gcpe (`telemetry/mapping/gcpe.ts`), for `/metrics`. Each has at most so many series for each project.
 import { ValueType } from '@opentelemetry/api'
 import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
-import { scope } from '../otlp/scope.ts'
+import { scope } from '../resource.ts'
 import type { GcpeRow } from '../mapping/gcpe.ts'
 
 /** Subjects are added one by one, the most important of a project first; `scopes` answers all of them. */

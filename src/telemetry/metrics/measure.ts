@@ -1,8 +1,7 @@
 // Computes what a chunk adds to its project's totals.
 import type { AnyChunk } from '../../model/event.ts'
-import type { Amount, ProjectIncrements } from '../../model/totals.ts'
+import { bucketed, type Amount, type ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
-import { bucketed } from './buckets.ts'
 import { sumOf } from './data.ts'
 import { boundsOf, exemplarOf, limitedOf, samplesOf, type Sample, type Samples } from './samples.ts'
 

@@ -6,7 +6,7 @@ import type { Millis } from '../../model/instant.ts'
 import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
 import { plainAttributes } from '../otlp/attribute.ts'
 import { rowsIn, type AttributeRow } from '../mapping/row.ts'
-import { styleOf, type TelemetrySettings } from '../settings.ts'
+import { styleOf, changeRefs, type TelemetrySettings } from '../settings.ts'
 import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
 import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
@@ -22,7 +22,6 @@ import {
   type MetricRow,
 } from '../mapping/metrics.ts'
 import { changeMetrics } from '../mapping/change-metrics.ts'
-import { changeRefs } from './refs.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 

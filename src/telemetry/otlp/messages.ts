@@ -20,6 +20,7 @@ import {
   type ValueOf,
 } from './kinds.ts'
 import { attributes } from './attribute.ts'
+import { SpanKind, TraceFlags, type SpanContext } from '@opentelemetry/api'
 
 /** Only in JSON: the official JSON serializer repeats the schema URL within the resource, for which the protocol has no field. */
 const inJsonAlone: Kind<string | undefined> = { ...optional(string), write: () => undefined }
@@ -171,3 +172,14 @@ export type Metric = ValueOf<typeof metric>
 export type ResourceSpans = ValueOf<typeof resourceSpans>
 export type ResourceLogs = ValueOf<typeof resourceLogs>
 export type ResourceMetrics = ValueOf<typeof resourceMetrics>
+
+/** The protocol's kinds begin with "unspecified", which the API lacks. */
+export const spanKinds = { pipeline: SpanKind.SERVER + 1, job: SpanKind.INTERNAL + 1 } as const
+
+/** StatusCode of the protocol. */
+export const statusCodes = { unset: 0, ok: 1, error: 2 } as const
+
+/** Sampled (0x01), remoteness known (0x100), remote (0x200), of a span with this parent or link. */
+export function flagsOf(other: SpanContext | undefined): number {
+  return TraceFlags.SAMPLED | 0x100 | (other?.isRemote === true ? 0x200 : 0)
+}
