@@ -147,7 +147,8 @@ const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
 
 /** Joins points whose attributes are equal because some were dropped. Of gauges the first is kept. */
 export function joined(points: readonly Sample[]): readonly Sample[] {
-  if (points.length < 2) return points
+  // Mostly none are equal, and the texts of series are known already, whereas those of the groups have to be made.
+  if (new Set(points.map(({ series }) => series)).size === points.length) return points
   return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
     ([first, ...others]) => {
       if (first === undefined) return []
