@@ -6,7 +6,7 @@ import { jobSpanId, traceIdOf } from '../telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { validTraceparent } from '../model/traceparent.ts'
-import type { TraceContext } from '../model/run.ts'
+import type { TraceContext } from '../model/trace-context.ts'
 
 export interface TraceparentOptions {
   /** The value of the daemon's `PIPESPAN_TRACE_IDS`. */

@@ -5,7 +5,7 @@ import { durationsByStage, type StageDurations } from './runner-time.ts'
 import type { JobInside } from './inside.ts'
 import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
-import type { TraceContext } from './run.ts'
+import type { TraceContext } from './trace-context.ts'
 
 /** One job's span as it will be sent. */
 export interface JobSnapshot extends JobView {

@@ -5,7 +5,7 @@ import { isFinished, hasSucceeded } from './status.ts'
 import { canonical, either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
-import type { TraceContext } from './run.ts'
+import type { TraceContext } from './trace-context.ts'
 
 /** What the newest event reports. */
 export interface DeploymentEvent {

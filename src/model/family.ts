@@ -2,7 +2,8 @@
 // is not known, the pipeline gets a trace of its own and a link.
 import type { Job } from './job.ts'
 import type { SourcePipeline } from './observation.ts'
-import type { LinkedPipeline, ParentSpan, RunHead, TraceContext } from './run.ts'
+import type { RunHead } from './run.ts'
+import type { LinkedPipeline, ParentSpan, TraceContext } from './trace-context.ts'
 
 /** The stored facts of one ancestor. */
 export interface Ancestor {

@@ -4,7 +4,8 @@ import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplement
 import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
 import { isBlocked, wasCanceled } from './status.ts'
 import type { Millis } from './instant.ts'
-import type { Run, TraceContext, RunHead } from './run.ts'
+import type { Run, RunHead } from './run.ts'
+import type { TraceContext } from './trace-context.ts'
 
 /** All in milliseconds. */
 export interface SettleRules extends SnapshotOptions {

@@ -12,7 +12,8 @@ import type { PendingChunk, RunChange, RunTiming, RunWork, Signal, StoredRun } f
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { Reported } from '../store/ports/counted.ts'
 import type { RoutedCondition } from '../model/condition.ts'
-import type { Run, RunHead, TraceContext } from '../model/run.ts'
+import type { Run, RunHead } from '../model/run.ts'
+import type { TraceContext } from '../model/trace-context.ts'
 import type { Selection } from './selection.ts'
 import { unexported } from '../model/snapshot.ts'
 

@@ -141,7 +141,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     snapshotter,
     parse: delivery =>
       parseDelivery(delivery, { profile: profiles.generic, traceparent: false, wanted: options.wanted }),
-    redact: withoutVariables,
+    redact: body => withoutVariables(body),
     now: clock.now,
     log,
   })

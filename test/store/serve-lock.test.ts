@@ -60,7 +60,7 @@ describe('a store that is served', () => {
     const shared = openSqliteShared(file, options)
     expect(await shared.quarantine.count()).toBe(1)
     await shared.close()
-    await backupSqlite(file, path.join(folder, 'copy.db'))
+    backupSqlite(file, path.join(folder, 'copy.db'))
     rmSync(path.join(folder, 'copy.db'))
     expect(allFiles()).toEqual(before)
   })

@@ -14,7 +14,7 @@ import {
 } from '../../src/telemetry/otlp/ids.ts'
 import { instance } from './stories.ts'
 import { traceContext } from './arbitraries.ts'
-import type { TraceContext } from '../../src/model/run.ts'
+import type { TraceContext } from '../../src/model/trace-context.ts'
 
 function chunk(scheme: TraceContext['scheme'], root = 123, more: Partial<TraceContext> = {}, attempt = 1): Identified {
   const trace = { scheme, profile: 'generic', rootPipelineId: root, ...more }

@@ -7,7 +7,7 @@ import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry
 import { parseTraceParent } from '@opentelemetry/core'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { JobSpan, PipelineSpan } from '../../model/deployment.ts'
-import type { TraceContext } from '../../model/run.ts'
+import type { TraceContext } from '../../model/trace-context.ts'
 
 /** The fields of a chunk that determine its ids. */
 export type Identified = Pick<Chunk, 'key' | 'trace' | 'attempt'>

@@ -1,0 +1,29 @@
+// What the ids of a run's trace and spans are derived from.
+/**
+ * Everything that trace and span ids are derived from (`telemetry/otlp/ids.ts`), fixed with the snapshot of the first attempt.
+ */
+export interface TraceContext {
+  readonly scheme: 'instance' | 'platform'
+  readonly profile: string
+  /** The pipeline that the trace is named after: the run itself, or the root of its family. */
+  readonly rootPipelineId: number
+  /** Trace id and parent span from a TRACEPARENT variable, if these are allowed. */
+  readonly traceparent?: string | undefined
+  /** The bridge that triggered the pipeline. */
+  readonly parent?: ParentSpan | undefined
+  /** The pipeline that triggered this one, if it cannot be the parent: the span gets a link to it. */
+  readonly linked?: LinkedPipeline | undefined
+}
+
+/** An undefined `scheme` is that of the linking trace. */
+export interface LinkedPipeline {
+  readonly pipelineId: number
+  readonly rootPipelineId: number
+  readonly scheme?: TraceContext['scheme'] | undefined
+  readonly traceparent?: string | undefined
+}
+
+export interface ParentSpan {
+  readonly jobId: number
+  readonly kind: 'job' | 'bridge'
+}
