@@ -142,7 +142,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     parse: delivery =>
       parseDelivery(delivery, { profile: profiles.generic, traceparent: false, wanted: options.wanted }),
     redact: body => withoutVariables(body),
-    now: clock.now,
+    now: () => clock.now(),
     log,
   })
   const interval = options.poll?.interval ?? minute

@@ -21,7 +21,7 @@ import { readPages } from '../sql/job-pages.ts'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { storedRun } from '../sql/run-rows.ts'
 import { TrendSums } from './trend-sums.ts'
-import type { StoredRun } from '../ports/runs.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { PipelineNames } from './pipeline-names.ts'
 
 /** Its rows are a run, an attempt and the number of a chunk that is to be counted. */
@@ -70,12 +70,13 @@ export function* takeUncounted(limit: number, names: PipelineNames, within: With
 type Place = ReturnType<typeof placeOf>
 
 /** Adds these chunks of a run, or as many as the memory is for; returns those. */
-function* addRun(sums: TrendSums, id: number, places: readonly Place[], { damaged }: Within): Steps<readonly Place[]> {
-  const run = (yield* readRun(id, damaged))?.run
+function* addRun(sums: TrendSums, id: number, places: readonly Place[], within: Within): Steps<readonly Place[]> {
+  const { damaged } = within
+  const chunks = recentOnes(id, places, within) ?? (yield* readChunks(id, damaged))
   const left = new Map(places.map(place => [nameOf(place), place]))
   const done: Place[] = []
   const failures = new EarlierFailures()
-  for (const chunk of run === undefined ? [] : chunksOf(run)) {
+  for (const chunk of chunks) {
     failures.add(chunk)
     const place = left.get(nameOf(chunk))
     if (place === undefined) continue
@@ -96,11 +97,20 @@ function* addRun(sums: TrendSums, id: number, places: readonly Place[], { damage
   return places
 }
 
-function* readRun(id: number, damaged: DamagedRows): Steps<StoredRun | undefined> {
+/** All chunks of a run, if these are all that it has and they are still in memory. */
+function recentOnes(id: number, places: readonly Place[], { recentChunk }: Within): readonly Chunk[] | undefined {
+  if (recentChunk === undefined) return undefined
+  const found = places.flatMap(({ attempt, number }) => recentChunk(id, attempt, number) ?? [])
+  const areFirst = found.every(({ attempt, number }, at) => attempt === 1 && number === at + 1)
+  return areFirst && found.length === places.length ? found : undefined
+}
+
+function* readChunks(id: number, damaged: DamagedRows): Steps<readonly Chunk[]> {
   const [row] = yield ['SELECT * FROM runs WHERE id = ?1', [id]]
-  if (row === undefined) return undefined
+  if (row === undefined) return []
   const pages = yield* readPages([{ row, jobs: 'all' }])
-  return storedRun(damaged, row, pages.get(id) ?? [])
+  const stored = storedRun(damaged, row, pages.get(id) ?? [])
+  return stored === undefined ? [] : chunksOf(stored.run)
 }
 
 function nameOf({ attempt, number }: Pick<Place, 'attempt' | 'number'>): string {

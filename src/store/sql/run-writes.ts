@@ -118,6 +118,7 @@ export function* writeChunks(
       reads.map(wish => wishValues({ ...wish, run, attempt, number }, now)),
     ),
   )
+  for (const { run, chunk } of chunks) if (chunk.inside === undefined) within.onChunk?.(run, chunk)
   yield each(
     insertUncounted,
     chunks.flatMap(({ run, chunk }) =>

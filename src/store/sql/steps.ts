@@ -1,5 +1,6 @@
 // The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs it
 // synchronously, PostgreSQL asynchronously.
+import type { Chunk } from '../../model/chunk.ts'
 import type { Row } from './columns.ts'
 import type { Log } from '../../lib/log.ts'
 import type { DamagedRows } from './stored-json.ts'
@@ -37,6 +38,10 @@ export interface Within {
   readonly encode: EncodeMessages
   /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean
+  /** Called with each chunk of a run that is written. `run`: the id of its row. */
+  readonly onChunk?: ((run: number, chunk: Chunk) => void) | undefined
+  /** A chunk that was just written, as long as it is in memory. */
+  readonly recentChunk?: ((run: number, attempt: number, number: number) => Chunk | undefined) | undefined
 }
 
 /** `json`: long texts, or null. As elements of an array they would be escaped here and unescaped by the server, which is slow: they go as one list. */

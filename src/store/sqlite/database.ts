@@ -11,6 +11,7 @@ import type { Log } from '../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { createEncoder, type Encoder } from '../sql/encoder.ts'
+import { createRecentChunks, type RecentChunks } from './recent-chunks.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
@@ -25,6 +26,7 @@ export interface Database extends Transactions, FilesInPlace, Encoder {
   /** Monotonic ms, for state in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
+  readonly recent: RecentChunks
   readonly log: Log | undefined
   /** Bytes of all pages in use. */
   readonly size: () => number
@@ -214,6 +216,7 @@ function databaseOf(
     ...createTransactions(connection, prepare, timeoutMs),
     ...files,
     ...createEncoder(),
+    recent: createRecentChunks(),
     scrub,
     close: () => {
       if (!connection.isOpen) return

@@ -6,6 +6,7 @@ import { number, record } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { execute, sqliteStatements, withinOf } from './statements.ts'
 import { takeIn } from '../sql/take-in.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Database } from './database.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 import type { Runs } from '../ports/runs.ts'
@@ -16,12 +17,14 @@ export function sqliteRuns(db: Database): Runs {
   function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     return db.transaction(() => {
       const changed: number[] = []
+      const written: { readonly run: number; readonly chunk: Chunk }[] = []
       const result = execute(
         db,
-        steps(id => changed.push(id), withinOf(db)),
+        steps(id => changed.push(id), { ...withinOf(db), onChunk: (run, chunk) => written.push({ run, chunk }) }),
       )
       db.afterCommit(() => {
         for (const id of changed) leased.forget(id)
+        for (const { run, chunk } of written) db.recent.remember(run, chunk)
       })
       return result
     })

@@ -40,5 +40,12 @@ function rowsOf(db: Database, step: Step): readonly Row[] {
 
 /** Within a transaction. */
 export function withinOf(db: Database): Within {
-  return { now: db.now(), damaged: db.damaged, log: db.log, encode: db.encode, isShared: false }
+  return {
+    now: db.now(),
+    damaged: db.damaged,
+    log: db.log,
+    encode: db.encode,
+    isShared: false,
+    recentChunk: db.recent.take,
+  }
 }
