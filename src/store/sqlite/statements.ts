@@ -46,6 +46,6 @@ export function withinOf(db: Database): Within {
     log: db.log,
     encode: db.encode,
     isShared: false,
-    recentChunk: db.recent.take,
+    recentChunk: (...place) => db.recent.take(...place),
   }
 }
