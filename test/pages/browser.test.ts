@@ -263,7 +263,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.evaluate('window.unloaded = false; addEventListener("pagehide", () => { window.unloaded = true })')
     await house.deliver(deliveries.slice(12))
     await badge.filter({ hasText: /success|failed/ }).waitFor()
-    await page.locator('#exports summary', { hasText: 'delivered' }).waitFor()
+    await page.locator('#exports', { hasText: 'Nothing of it is pending.' }).waitFor()
     expect(await page.evaluate('window.unloaded')).toBe(false)
   })
 
