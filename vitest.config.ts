@@ -1,8 +1,7 @@
 // Tests run in a few forked processes, file after file.
-import path from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
-import { compiled, shippedModules } from './test/shipped.ts'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { compiled } from './test/shipped.ts'
 import { isFull } from './test/full.ts'
 
 /** Folders whose tests run whole daemons, kill them, or attack them. */
@@ -68,7 +67,6 @@ const slowest = [
   'discovery/audit',
   'platform/reports/junit',
   'pages/people-doors',
-  'store/damaged-deliveries',
   'store/scope',
   'config/reload',
   'pages/timeline',
@@ -78,7 +76,6 @@ const slowest = [
   'export/newest',
   'tokens/several-destinations',
   'deploy/addresses',
-  'store/accepted-deliveries',
   'pages/large-waterfall',
   'pages/behind',
   'deploy/alerts',
@@ -110,26 +107,10 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/**
- * Daemons within a test's own process begin the ingress thread that ships, with a third of the processor time of one that loads all of its sources.
- * The long form runs the sources.
- */
-const shippedThread: Plugin = {
-  name: 'shipped-ingress-thread',
-  transform: (code, id) =>
-    id.endsWith('/src/app/ingress-thread-handle.ts')
-      ? code.replace(
-          /new URL\(`\.\/ingress-thread[^)]*\)/,
-          JSON.stringify(path.join(shippedModules, 'ingress-thread.js')),
-        )
-      : undefined,
-}
-
 // Of the processes of tests and of all that they start.
 process.env.NODE_COMPILE_CACHE = compiled
 
 export default defineConfig({
-  plugins: isFull ? [] : [shippedThread],
   test: {
     include: part === 'slow' ? slow : ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(part === 'quick' ? slow : [])],

@@ -1,4 +1,4 @@
-// Resolves the path of a store. SQLite, the lock and accepted deliveries have files beside the store, named after it, so each store must be
+// Resolves the path of a store. SQLite, the lock and the note of what is being sent have files beside the store, named after it, so each store must be
 // opened under one name only, whatever links lead to it.
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -7,7 +7,7 @@ import { StoreError } from '../../lib/fault.ts'
 import { refuseSpecialFile } from './private-place.ts'
 
 /** What is created beside the store has at most so many characters more. */
-const longestEnding = '-deliveries'
+const longestEnding = '-sending'
 
 /** The path without symbolic links. Throws StoreError if no store can be there, or if the file has hard links or is a mount point itself. */
 export function storeFile(file: string): string {
