@@ -78,7 +78,7 @@ export const points: readonly Point[] = [
   commit('a delivery that cannot be decoded quarantined', ['insert quarantined_deliveries']),
   // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
-  commit('a run in a snapshot and in the outbox', ['insert chunks', 'insert outbox']),
+  commit('a run in a snapshot and in the outbox', ['insert uncounted_chunks', 'insert outbox']),
   {
     ...commit('exports leased', ['update outbox'], made => onlyIn('outbox')(made) && !made.values.has('dead')),
     engines: ['postgres'],
@@ -96,13 +96,13 @@ export const points: readonly Point[] = [
 /** On the way of what is read about the inside of jobs, in its order. */
 export const insidePoints: readonly Point[] = [
   commit('what is to be read inside of jobs put into its queue, with their snapshot', [
-    'insert chunks',
+    'insert uncounted_chunks',
     'insert job_reads',
   ]),
   commit(
     'what is to be read of jobs after all put into its queue, with their details',
     ['update runs', 'insert job_reads'],
-    ({ changes }) => !changes.has('insert chunks'),
+    ({ changes }) => !changes.has('insert uncounted_chunks'),
   ),
   commit('the inside of jobs taken to be read', ['update job_reads'], onlyIn('job_reads')),
   commit('a report of tests remembered', ['insert test_reports']),
