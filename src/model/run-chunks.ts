@@ -1,6 +1,6 @@
 // The chunks of a run's snapshots, as they were exported, rebuilt from the run: from its attempts, and from its jobs with the marks of their spans. Pure.
 //
-// A job tells what is known of it today, which may be more than its span had; times, status and everything derived are those of the span.
+// Facts of a job are those that are known today, which may be more than its span had; times, status and everything derived are those of the span.
 import { spansOf, viewSpan, type Job, type SpanMark } from './job.ts'
 import type { Attempt, Run } from './run.ts'
 import type { Chunk, JobSnapshot } from './chunk.ts'

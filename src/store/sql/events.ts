@@ -9,7 +9,7 @@ import { jobSpanOf } from './waiting-events.ts'
 import { writeMessages } from './messages.ts'
 import type { Steps, Within } from './steps.ts'
 
-/** Events without a key of their own are told apart by the order in which they are taken in, under a lock on their object. */
+/** Events without a key of their own are distinguished by the order in which they are taken in, under a lock on their object. */
 export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   if (event.key === undefined) {

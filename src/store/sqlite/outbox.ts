@@ -1,4 +1,4 @@
-// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. They end with the process, and a note tells the next one of them.
+// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. They end with the process; a small file lists them for the next one.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { countBacklog } from './backlog.ts'

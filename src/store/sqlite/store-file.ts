@@ -7,7 +7,7 @@ import { StoreError } from '../../lib/fault.ts'
 import { refuseSpecialFile } from './private-place.ts'
 
 /** What is created beside the store has at most so many characters more. */
-const longestEnding = '-sending'
+const maxEnding = '-sending'
 
 /** The path without symbolic links. Throws StoreError if no store can be there, or if the file has hard links or is a mount point itself. */
 export function storeFile(file: string): string {
@@ -33,7 +33,7 @@ function realFile(file: string): string {
   try {
     const real = withoutLinks(file)
     refuseFolder(real)
-    lstatSync(`${real}${longestEnding}`, { throwIfNoEntry: false })
+    lstatSync(`${real}${maxEnding}`, { throwIfNoEntry: false })
     return real
   } catch (error) {
     throw placeFault(file, error)
