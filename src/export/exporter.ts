@@ -65,8 +65,9 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // Some forty chunks of twenty jobs, which take fifteen times as much once they are unpacked: with a hundred, a request costs a pipeline no less.
-  leaseBytes: 96 * 1024,
+  // Some hundred chunks of twenty jobs, which take fifteen times as much once they are unpacked. A lease takes several turns of the event loop, in each
+  // of which a group may be taken in: with forty chunks, exports fell behind what was taken in under full load.
+  leaseBytes: 256 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },
 }

@@ -62,7 +62,12 @@ afterAll(async () => house.close())
 const ask = async (who: string, address: string, init: RequestInit = {}): Promise<Response> =>
   fetch(house.url + address, { redirect: 'manual', ...init, headers: { [header]: who, ...(init.headers as object) } })
 const text = async (who: string, address: string): Promise<string> => (await ask(who, address)).text()
-const json = async <T>(who: string, address: string): Promise<T> => JSON.parse(await text(who, `/api${address}`)) as T
+async function json<T>(who: string, address: string): Promise<T> {
+  const answer = await ask(who, `/api${address}`)
+  const body = await answer.text()
+  if (!answer.ok) throw new Error(`${address} answered ${answer.status}: ${body.slice(0, 300)}`)
+  return JSON.parse(body) as T
+}
 const letterOf = (pipelineId: number): number => letters.find(one => one.pipelineId === pipelineId)?.id ?? 0
 
 /** With the form token of a page, as a browser sends it. */

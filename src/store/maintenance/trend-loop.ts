@@ -14,10 +14,12 @@ export interface TrendLoopOptions {
   readonly log: Log
 }
 
-/** Chunks of one transaction: some milliseconds. */
+/** Chunks of one transaction whose runs are read: some milliseconds. */
 const chunks = 50
-/** When all chunks are counted, and between two transactions until then, ms. The longer it is, the more chunks share their rows. */
-const pause = { idle: 5_000, busy: 5 }
+/** How long the chunks of a project are gathered, ms: the longer, the more of them share their rows. */
+const gathering = 5_000
+/** When nothing is due, and between two transactions until then, ms. */
+const pause = { idle: 500, busy: 5 }
 /** Between two deletions of old figures, ms. */
 const pruneEvery = 3_600_000
 
@@ -39,7 +41,7 @@ export function createTrendLoop({ trends, counts, keep, clock, log }: TrendLoopO
         await prune()
         return pruneEvery
       }
-      if ((await trends.takeIn(chunks)) >= chunks) return pause.busy
+      if ((await trends.takeIn(chunks, gathering)) > 0) return pause.busy
       await prune()
       return pause.idle
     },

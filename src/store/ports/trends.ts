@@ -146,8 +146,11 @@ export interface TrendViews extends TrendReads {
   ): Promise<readonly { readonly name: string; readonly project: string }[]>
   /** Computes figures from the stored runs, a limited number of them, the newest first. */
   retained(query: RetainedQuery): Promise<RetainedFigures>
-  /** Counts about `limit` chunks that are not counted yet; returns how many. */
-  takeIn(limit: number): Promise<number>
+  /**
+   * Counts chunks that are not counted yet: those in memory of some projects, or else about `limit` whose runs are read. Returns how many. Those in
+   * memory for less than `age`, ms, may wait (default: 0).
+   */
+  takeIn(limit: number, age?: number): Promise<number>
   /** Deletes daily figures older than `keep`, ms, and hourly ones after `hoursStoredFor`; returns how many. */
   prune(keep: number): Promise<number>
 }

@@ -1,6 +1,8 @@
 // Updates figures over time, as steps of a transaction: adds up chunks that are not yet counted, and adds the sums to the stored figures.
 //
 // A row is written with each chunk, in its transaction, and deleted in the one that writes the sums: so each counts exactly once, whatever ends between.
+// Most chunks are added up in memory meanwhile (`gathered-figures.ts`). The runs of others are read: those of an earlier process, those of replicas, and
+// those of later attempts and of large pipelines.
 import { addCosts, costValues, pruneCosts } from './costs-sql.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { cut } from '../sql/cut.ts'
@@ -22,17 +24,27 @@ import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { storedRun } from '../sql/run-rows.ts'
 import { TrendSums } from './trend-sums.ts'
 import type { Chunk } from '../../model/chunk.ts'
+import type { Gathered } from './gathered-figures.ts'
 import type { PipelineNames } from './pipeline-names.ts'
 
-/** Its rows are a run, an attempt and the number of a chunk that is to be counted. */
+/** Its rows are a run, an attempt and the number of a chunk that is to be counted, its project, and the memory that counts it. */
 export const insertUncounted = forRows(
-  ['bigint', 'int', 'int'],
-  ({ rows }) => `INSERT INTO uncounted_chunks (run_id, attempt, number) ${rows}`,
+  ['bigint', 'int', 'int', 'bigint', 'bigint'],
+  ({ rows }) => `INSERT INTO uncounted_chunks (run_id, attempt, number, project_id, kept_by) ${rows}`,
 )
 
-/** Replicas count past each other. */
-const selectUncounted = (skipLocked: string): string =>
-  `SELECT run_id, attempt, number FROM uncounted_chunks ORDER BY run_id, attempt, number LIMIT ?1 ${skipLocked}`
+/** Replicas count past each other. Pipelines of one project share their rows. */
+const selectUncounted = (skipLocked: string): string => `
+  SELECT run_id, attempt, number FROM uncounted_chunks WHERE kept_by < ?1 OR kept_by > ?1
+  ORDER BY project_id, run_id, attempt, number LIMIT ?2 ${skipLocked}`
+
+/** One, if there is any that is not in this memory. */
+export const selectSomeUncounted = 'SELECT 1 AS some FROM uncounted_chunks WHERE kept_by < ?1 OR kept_by > ?1 LIMIT 1'
+
+const deleteGathered = forRows(
+  ['bigint', 'bigint'],
+  ({ among }) => `DELETE FROM uncounted_chunks WHERE ${among('kept_by', 'project_id')} RETURNING project_id`,
+)
 
 const deleteUncounted = forRows(
   ['bigint', 'int', 'int'],
@@ -47,11 +59,11 @@ const selectInsides = forRows(
 const placeOf = record({ run: number('run_id'), attempt: number('attempt'), number: number('number') })
 
 /**
- * Adds at most `limit` chunks to the stored figures, at least one if there is one; returns how many. A damaged run or inside is skipped, because it would be
- * found again for ever.
+ * Adds at most `limit` chunks that are in no memory to the stored figures, at least one if there is one; returns how many. A damaged run or inside is
+ * skipped, because it would be found again for ever. `mark`: of this process's memory.
  */
-export function* takeUncounted(limit: number, names: PipelineNames, within: Within): Steps<number> {
-  const found = (yield [selectUncounted(within.isShared ? 'FOR UPDATE SKIP LOCKED' : ''), [limit]]).map(placeOf)
+export function* takeUncounted(limit: number, mark: number, names: PipelineNames, within: Within): Steps<number> {
+  const found = (yield [selectUncounted(within.isShared ? 'FOR UPDATE SKIP LOCKED' : ''), [mark, limit]]).map(placeOf)
   const sums = new TrendSums(names)
   let count = 0
   for (const [id, places] of Map.groupBy(found, ({ run }) => run)) {
@@ -67,12 +79,31 @@ export function* takeUncounted(limit: number, names: PipelineNames, within: With
   return count
 }
 
+/** Adds what this memory has gathered to the stored figures. Throws a NotGathered if a row is gone, as when a run was pruned. */
+export function* storeGathered(gathered: readonly Gathered[], mark: number, { damaged }: Within): Steps<void> {
+  const rows = yield each(
+    deleteGathered,
+    gathered.map(({ projectId }) => [mark, projectId]),
+  )
+  if (rows.length !== gathered.reduce((sum, { chunks }) => sum + chunks, 0)) throw new NotGathered()
+  for (const { sums } of gathered) yield* writeSums(sums, damaged)
+}
+
+/** What is in memory are not the sums of the chunks that are to be counted. */
+export class NotGathered extends Error {}
+
+/** They are counted from their runs. */
+export function* giveUpGathered(gathered: readonly Gathered[], mark: number): Steps<void> {
+  for (const { projectId } of gathered)
+    yield ['UPDATE uncounted_chunks SET kept_by = 0 WHERE kept_by = ?1 AND project_id = ?2', [mark, projectId]]
+}
+
 type Place = ReturnType<typeof placeOf>
 
 /** Adds these chunks of a run, or as many as the memory is for; returns those. */
 function* addRun(sums: TrendSums, id: number, places: readonly Place[], within: Within): Steps<readonly Place[]> {
   const { damaged } = within
-  const chunks = recentOnes(id, places, within) ?? (yield* readChunks(id, damaged))
+  const chunks = yield* readChunks(id, damaged)
   const left = new Map(places.map(place => [nameOf(place), place]))
   const done: Place[] = []
   const failures = new EarlierFailures()
@@ -95,14 +126,6 @@ function* addRun(sums: TrendSums, id: number, places: readonly Place[], within: 
       sums.sections.add(storedChunk(content))
     })
   return places
-}
-
-/** All chunks of a run, if these are all that it has and they are still in memory. */
-function recentOnes(id: number, places: readonly Place[], { recentChunk }: Within): readonly Chunk[] | undefined {
-  if (recentChunk === undefined) return undefined
-  const found = places.flatMap(({ attempt, number }) => recentChunk(id, attempt, number) ?? [])
-  const areFirst = found.every(({ attempt, number }, at) => attempt === 1 && number === at + 1)
-  return areFirst && found.length === places.length ? found : undefined
 }
 
 function* readChunks(id: number, damaged: DamagedRows): Steps<readonly Chunk[]> {

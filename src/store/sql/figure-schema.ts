@@ -69,10 +69,14 @@ export function figureSchema({ byKey }: Dialect): string {
 
   -- Chunks of runs that are not among the figures yet (trend-steps.ts).
   CREATE TABLE uncounted_chunks (
-    run_id  bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    attempt integer NOT NULL,
-    number  integer NOT NULL,
+    run_id     bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt    integer NOT NULL,
+    number     integer NOT NULL,
+    project_id bigint  NOT NULL,
+    -- The memory that counts it (gathered-figures.ts), or 0.
+    kept_by    bigint  NOT NULL,
     PRIMARY KEY (run_id, attempt, number)
   ) ${byKey};
+  CREATE INDEX uncounted_chunks_of_projects ON uncounted_chunks (kept_by, project_id);
   `
 }

@@ -13,23 +13,13 @@ import { testMemory } from './test-memory.ts'
 import { totals } from './totals.ts'
 import { unbounded } from './reading.ts'
 import { viewsWithin } from '../read-models/reads.ts'
-import { PipelineNames } from '../read-models/pipeline-names.ts'
-import { pruneFigures, takeUncounted } from '../read-models/trend-steps.ts'
+import { takingIn } from '../read-models/count-trends.ts'
 import type { SharedStore, StoreOptions } from '../ports/store.ts'
 import type { Statements } from './statements.ts'
-import type { TrendViews } from '../ports/trends.ts'
 
 export function operations(sql: Statements, options: Pick<StoreOptions, 'testMemory'>) {
   const { damaged } = sql
-  const names = new PipelineNames()
-  const taking: Pick<TrendViews, 'takeIn' | 'prune'> = {
-    takeIn: async limit => {
-      // Checked first, so that an idle daemon begins no transactions, which would be synced.
-      const [some] = await sql.all('SELECT 1 AS some FROM uncounted_chunks LIMIT 1')
-      return some === undefined ? 0 : sql.transaction(within => takeUncounted(limit, names, within))
-    },
-    prune: async keep => sql.transaction(within => pruneFigures(keep, within)),
-  }
+  const taking = takingIn(sql)
   const views = viewsWithin(unbounded(sql))
   return {
     enrichment: enrichmentQueue(sql),

@@ -118,11 +118,12 @@ export function* writeChunks(
       reads.map(wish => wishValues({ ...wish, run, attempt, number }, now)),
     ),
   )
-  for (const { run, chunk } of chunks) if (chunk.inside === undefined) within.onChunk?.(run, chunk)
   yield each(
     insertUncounted,
     chunks.flatMap(({ run, chunk }) =>
-      chunk.inside === undefined || chunk.inside.sections !== undefined ? [[run, chunk.attempt, chunk.number]] : [],
+      chunk.inside === undefined || chunk.inside.sections !== undefined
+        ? [[run, chunk.attempt, chunk.number, chunk.project.id, within.keep?.(chunk) ?? 0]]
+        : [],
     ),
   )
 }

@@ -38,10 +38,8 @@ export interface Within {
   readonly encode: EncodeMessages
   /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean
-  /** Called with each chunk of a run that is written. `run`: the id of its row. */
-  readonly onChunk?: ((run: number, chunk: Chunk) => void) | undefined
-  /** A chunk that was just written, as long as it is in memory. */
-  readonly recentChunk?: ((run: number, attempt: number, number: number) => Chunk | undefined) | undefined
+  /** Keeps a chunk that is written for the figures over time. Returns the mark of the memory that does so after the commit; 0: none. */
+  readonly keep?: ((chunk: Chunk) => number) | undefined
 }
 
 /** `json`: long texts, or null. As elements of an array they would be escaped here and unescaped by the server, which is slow: they go as one list. */

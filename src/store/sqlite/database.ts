@@ -1,5 +1,6 @@
 // A connection to an SQLite file: pragmas, statements, transactions.
 import { existsSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeFolder, makePrivateFile } from './private-place.ts'
@@ -11,7 +12,7 @@ import type { Log } from '../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { createEncoder, type Encoder } from '../sql/encoder.ts'
-import { createRecentChunks, type RecentChunks } from './recent-chunks.ts'
+import { gatherFigures, type GatheredFigures } from '../read-models/gathered-figures.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
@@ -26,7 +27,7 @@ export interface Database extends Transactions, FilesInPlace, Encoder {
   /** Monotonic ms, for state in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
-  readonly recent: RecentChunks
+  readonly gathered: GatheredFigures
   readonly log: Log | undefined
   /** Bytes of all pages in use. */
   readonly size: () => number
@@ -216,7 +217,7 @@ function databaseOf(
     ...createTransactions(connection, prepare, timeoutMs),
     ...files,
     ...createEncoder(),
-    recent: createRecentChunks(),
+    gathered: gatherFigures(randomInt(1, 2 ** 47), elapsed),
     scrub,
     close: () => {
       if (!connection.isOpen) return

@@ -17,14 +17,19 @@ export function sqliteRuns(db: Database): Runs {
   function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     return db.transaction(() => {
       const changed: number[] = []
-      const written: { readonly run: number; readonly chunk: Chunk }[] = []
+      const kept: Chunk[] = []
+      const keep = (chunk: Chunk): number => {
+        const mark = db.gathered.keptBy(chunk)
+        if (mark !== 0) kept.push(chunk)
+        return mark
+      }
       const result = execute(
         db,
-        steps(id => changed.push(id), { ...withinOf(db), onChunk: (run, chunk) => written.push({ run, chunk }) }),
+        steps(id => changed.push(id), { ...withinOf(db), keep }),
       )
       db.afterCommit(() => {
         for (const id of changed) leased.forget(id)
-        for (const { run, chunk } of written) db.recent.remember(run, chunk)
+        db.gathered.add(kept)
       })
       return result
     })
