@@ -6,7 +6,7 @@ import path from 'node:path'
 import { countsOf, startDaemon, startServer, storeFile, temporaryFolder } from './processes.ts'
 import { load, type Hook } from './load.ts'
 import { oneOf, pipelineEvent } from './payload.ts'
-import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../src/core/store/sqlite/open-sqlite.ts'
 import { plansOf } from './plans.ts'
 
 /** Runs that a daemon took in and exported; the others are made from them. */

@@ -2,7 +2,7 @@
 // parsed at once, whatever their size (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { createLogReading } from '../src/enrichment/read-log.ts'
+import { createLogReading } from '../src/features/job-insides/read-log.ts'
 import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
 import { createReader } from '../src/platform/rest/read.ts'
 import { createSpanCollector } from '../src/platform/reports/own-spans.ts'
@@ -16,7 +16,7 @@ import { readTestReport, testReport } from '../src/platform/reports/test-report-
 import { restJob } from '../src/platform/rest/schemas.ts'
 import { silentLog } from '../src/lib/log.ts'
 import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
-import type { JobRead } from '../src/store/ports/job-reads.ts'
+import type { JobRead } from '../src/core/store/ports/job-reads.ts'
 import type { Question } from './question.ts'
 import type { Requester } from '../src/platform/rest/request.ts'
 

@@ -12,7 +12,7 @@ import { finishedPipeline } from './payload.ts'
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'
 import { median, type Question } from './question.ts'
-import { Random } from '../src/demo/platform/random.ts'
+import { Random } from '../src/simulator/platform/random.ts'
 import { startDaemon, startServer, temporaryFolder } from './processes.ts'
 import { timed } from './work.ts'
 

@@ -3,11 +3,11 @@
 //
 //   node [--expose-gc] bench/log-reading.ts sections|lines 100 FILE
 import { fstatSync, openSync, readSync } from 'node:fs'
-import { createLogReading } from '../src/enrichment/read-log.ts'
+import { createLogReading } from '../src/features/job-insides/read-log.ts'
 import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
 import { createTextRedaction } from '../src/lib/text-redaction.ts'
 import { keepHeapsSmall } from '../src/lib/small-heap.ts'
-import type { JobRead } from '../src/store/ports/job-reads.ts'
+import type { JobRead } from '../src/core/store/ports/job-reads.ts'
 import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
 
 export interface LogReadingFigures {

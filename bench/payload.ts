@@ -1,7 +1,7 @@
 // Pipeline and job webhooks as a platform sends them, made fast: bodies are built once and ids are patched in for each use.
 import { Buffer } from 'node:buffer'
 import { planOf, type Plan, type PlannedJob } from './plans.ts'
-import { Random } from '../src/demo/platform/random.ts'
+import { Random } from '../src/simulator/platform/random.ts'
 
 /** Bodies with room for ids. */
 export interface Template {

@@ -1,5 +1,5 @@
 // Pipelines as a company has them, made from a seed: how many jobs, what they are called, how long they took, how they ended.
-import { Random } from '../src/demo/platform/random.ts'
+import { Random } from '../src/simulator/platform/random.ts'
 
 export interface Plan {
   readonly project: { readonly id: number; readonly group: string; readonly name: string }

@@ -1,10 +1,10 @@
 // One pipeline taken through the rooms in this process: what the questions of mapping and encoding measure.
-import { encodeTraces } from '../src/telemetry/encode.ts'
+import { encodeTraces } from '../src/core/telemetry/encode.ts'
 import { snapshotAttempt } from '../src/model/snapshot.ts'
 import { observedRun } from '../src/model/run.ts'
 import { parseDelivery } from '../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../src/app/profile.ts'
-import { telemetrySettings } from '../src/telemetry/settings.ts'
+import { profiles } from '../src/daemon/profile.ts'
+import { telemetrySettings } from '../src/core/telemetry/settings.ts'
 import type { Chunk } from '../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })

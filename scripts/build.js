@@ -88,7 +88,7 @@ const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>
 writeFileSync(path.join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesOf(packages))
 writeFileSync(path.join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbomOf(packages, lock, manifest), undefined, 2)}\n`)
 // What browsers get as it is.
-cpSync(path.join(source, 'pages', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
+cpSync(path.join(source, 'console', 'layout', 'assets'), path.join(dist, 'modules', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)
 // The command of a clone, as of any installed package: npm does not link the package that it installs others for, and `npx` would install it elsewhere
 // at each call.

@@ -8,8 +8,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Writable } from 'node:stream'
 import { chromiumPath, launch } from '../test/pages/browser.ts'
-import { DaemonProcess, freePorts } from '../src/demo/daemon-process.ts'
-import { demo } from '../src/cli/demo.ts'
+import { DaemonProcess, freePorts } from '../src/simulator/daemon-process.ts'
+import { demo } from '../src/commands/demo.ts'
 
 interface Family {
   readonly children: readonly Family[]

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
-import { demo } from '../src/cli/demo.ts'
+import { demo } from '../src/commands/demo.ts'
 
 interface Running {
   readonly instance: string

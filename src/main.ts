@@ -24,6 +24,6 @@ if (isAboutVersion) {
   )
   process.exitCode = 2
 } else {
-  const { runProgram } = await import('./cli/program.ts')
+  const { runProgram } = await import('./commands/program.ts')
   process.exitCode = await runProgram(args)
 }

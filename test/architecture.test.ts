@@ -9,7 +9,7 @@ const page = readFileSync(path.join(source, '..', 'ARCHITECTURE.md'), 'utf8')
 
 /** Room → rooms it may import. `types of` allows `import type` only; `ports of` what stands in the room's folder `ports`. */
 const mayImport = new Map(
-  [...page.matchAll(/^\| `([\w-]+)(?:\/|\.ts)` \| .* \| (.*) \|$/gm)].map(([, room = '', cell = '']) => [
+  [...page.matchAll(/^\| `([\w/-]+?)(?:\/|\.ts)` \| .* \| (.*) \|$/gm)].map(([, room = '', cell = '']) => [
     room,
     cell === '–' ? [] : cell.split(', '),
   ]),
@@ -35,9 +35,10 @@ function importsOf(file: string): Import[] {
   }))
 }
 
+/** The rooms of `core/` are rooms of their own. */
 function roomOf(file: string): string {
-  const [first = ''] = file.split(path.sep)
-  return path.basename(first, '.ts')
+  const [first = '', second = ''] = file.split(path.sep)
+  return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
 }
 
 const files = sourceFiles()
@@ -68,7 +69,7 @@ describe('the architecture', () => {
   it('lets only the composition import more of the platform than its port', () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
     const composing = (file: string): boolean =>
-      ['platform', 'app'].includes(roomOf(file)) || file === path.join('cli', 'platform.ts')
+      ['platform', 'daemon'].includes(roomOf(file)) || file === path.join('commands', 'platform.ts')
     const seeing = imports.filter(({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !composing(from))
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
     const loaded = imports.filter(({ from, to, typeOnly }) => isPort(from) && !typeOnly && !isPort(to))
@@ -76,9 +77,9 @@ describe('the architecture', () => {
   })
 
   it('lets only repositories use the key-value table, and conditions, which change in the transaction of what reports them', () => {
-    const seeing = imports.filter(({ to }) => to.startsWith(path.join('store', 'sql', 'key-value')))
+    const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'key-value')))
     const files = ['sql/conditions.ts', 'sql/repositories.ts']
-    expect(seeing.map(({ from }) => from).sort()).toEqual(files.map(file => path.join('store', file)))
+    expect(seeing.map(({ from }) => from).sort()).toEqual(files.map(file => path.join('core', 'store', file)))
   })
 
   it('is described by a page that names only existing files', () => {
@@ -115,10 +116,10 @@ describe('the architecture', () => {
 
   it('sets timers in two places only, where an error in a callback cannot end the process', () => {
     // What the demo and a command set ends with them.
-    const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('cli', 'demo.ts')])
+    const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('commands', 'demo.ts')])
     const setting = files.filter(
       file =>
-        roomOf(file) !== 'demo' &&
+        roomOf(file) !== 'simulator' &&
         !free.has(file) &&
         /\b(setTimeout|setInterval)\(/.test(readFileSync(path.join(source, file), 'utf8')),
     )
@@ -132,22 +133,23 @@ describe('the architecture', () => {
 
   it('uses vendor words in one table only, and in that of a program whose names they are', () => {
     // The simulated platform of the demo speaks as the vendor does; that is its subject.
-    const speaking = new Set(['demo', path.join('cli', 'demo-settings.ts')])
+    const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
     const knowing = files.filter(
       file =>
         !speaking.has(roomOf(file)) &&
         !speaking.has(file) &&
         /gitlab/i.test(readFileSync(path.join(source, file), 'utf8').replace(/GitLab-like/g, '')),
     )
-    const tables = [path.join('platform', 'vendor.ts'), path.join('telemetry', 'mapping', 'gcpe.ts')]
+    const tables = [path.join('core', 'telemetry', 'mapping', 'gcpe.ts'), path.join('platform', 'vendor.ts')]
     expect(knowing.toSorted()).toEqual(tables)
   })
 
   it("compares the platform's statuses in one file only, beside the platform's own room", () => {
-    const ownRooms = new Set(['platform', 'demo', 'terminal'])
+    const ownRooms = new Set(['platform', 'simulator'])
     const comparing = files.filter(
       file =>
         !ownRooms.has(roomOf(file)) &&
+        !file.startsWith(path.join('commands', 'terminal', path.sep)) &&
         /\bstatus [!=]== '(success|failed|canceled|skipped|manual|scheduled)'/.test(
           readFileSync(path.join(source, file), 'utf8'),
         ),

@@ -8,9 +8,9 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from './support/after-test.ts'
 import { docBlocks, repository } from './doc-blocks.ts'
-import { freePorts } from '../src/demo/daemon-process.ts'
-import { loadConfig } from '../src/config/load.ts'
-import { profiles } from '../src/app/profile.ts'
+import { freePorts } from '../src/simulator/daemon-process.ts'
+import { loadConfig } from '../src/daemon/configuration/load.ts'
+import { profiles } from '../src/daemon/profile.ts'
 import { runCommand } from './e2e/run-command.ts'
 
 interface Asked {

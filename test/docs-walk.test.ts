@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from './support/after-test.ts'
 import { docBlocks, repository, type DocBlock } from './doc-blocks.ts'
 import { docFolder } from './doc-shell.ts'
-import { freePorts } from '../src/demo/daemon-process.ts'
+import { freePorts } from '../src/simulator/daemon-process.ts'
 import { isFull } from './full.ts'
 import { OtlpReceiver } from './support/otlp-receiver.ts'
 

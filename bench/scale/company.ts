@@ -1,14 +1,14 @@
 // A company of 10,000 projects in 500 groups on the simulated platform, in real time: pipelines start at a steady pace in projects that
 // are drawn at random, and each of their events is handed to a sender as it happens.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
-import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
-import type { PipelinePlan } from '../../src/demo/platform/plan.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
-import { isOver, type PlatformState } from '../../src/demo/platform/state.ts'
-import { Timeline } from '../../src/demo/platform/timeline.ts'
-import { projects as ofOneTeam, type SimProject } from '../../src/demo/platform/world.ts'
+import { deliveryOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
+import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
+import type { PipelinePlan } from '../../src/simulator/platform/plan.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { allScenarios, scenarios } from '../../src/simulator/platform/scenarios.ts'
+import { isOver, type PlatformState } from '../../src/simulator/platform/state.ts'
+import { Timeline } from '../../src/simulator/platform/timeline.ts'
+import { projects as ofOneTeam, type SimProject } from '../../src/simulator/platform/world.ts'
 import { generate } from '../../test/support/generate.ts'
 
 export interface Size {

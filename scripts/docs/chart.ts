@@ -1,7 +1,7 @@
 // What the Helm chart takes from the table of options and from its own values: the schema of `config`, where its secrets belong, and the README.
 import { isMap, isScalar, parseDocument, stringify, type Pair, type Scalar, type YAMLMap } from 'yaml'
-import { allOptions } from '../../src/config/options.ts'
-import { rowsOf, type Profiles } from '../../src/config/option.ts'
+import { allOptions } from '../../src/daemon/configuration/options.ts'
+import { rowsOf, type Profiles } from '../../src/daemon/configuration/option.ts'
 import { jsonSchema } from './json-schema.ts'
 
 /** values.schema.json of the chart: `schema` with the configuration's own schema as that of `config`. */

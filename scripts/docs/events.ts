@@ -2,7 +2,7 @@
 import { code, table } from './markdown.ts'
 import { auditAddress, auditAttributes, auditName } from '../../src/platform/rest/audit-table.ts'
 import { eventTable, type EventRow } from '../../src/platform/webhook/event-table.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 
 /** Markdown, ending in a line feed. */
 export function eventsReference(): string {

@@ -1,7 +1,7 @@
 // The JSON Schema (draft 2020-12) of the YAML file, for editors. The loader checks more than a schema can.
-import { allOptions } from '../../src/config/options.ts'
-import { Each, Option, yamlKey, type Group, type Profiles } from '../../src/config/option.ts'
-import type { JsonSchema } from '../../src/config/kind.ts'
+import { allOptions } from '../../src/daemon/configuration/options.ts'
+import { Each, Option, yamlKey, type Group, type Profiles } from '../../src/daemon/configuration/option.ts'
+import type { JsonSchema } from '../../src/daemon/configuration/kind.ts'
 
 /** The content of config/pipespan.schema.json. */
 export function jsonSchema(profiles: Profiles): JsonSchema {

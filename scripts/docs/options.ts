@@ -8,8 +8,8 @@ import {
   type Group,
   type Profiles,
   type Row,
-} from '../../src/config/option.ts'
-import { optionTable } from '../../src/config/options.ts'
+} from '../../src/daemon/configuration/option.ts'
+import { optionTable } from '../../src/daemon/configuration/options.ts'
 
 const introduction = `# Configuration reference
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { Compiler } from './compiler.ts'
 import { mutantsOf, mutated, type Mutant } from './mutations.ts'
 import { Sandbox } from './sandbox.ts'
@@ -16,7 +16,17 @@ const usage = `npm run mutants -- [options]
   --file a.ts:12    all mutants of this line of src/a.ts, or of the whole file, instead of a draw
   --quick           judged only by tests that import the file, without whole daemons`
 
-const core = ['model', 'processing', 'export', 'telemetry', 'store/sql', 'tokens', 'discovery', 'enrichment']
+const core = [
+  'model',
+  'core/take-in',
+  'core/settle',
+  'core/send',
+  'core/telemetry',
+  'core/store/sql',
+  'core/find',
+  'core/complete',
+  'features/tokens',
+]
 const minute = 60_000
 /** Of 100 mutants. */
 const minScore = 85

@@ -1,6 +1,6 @@
 // What the ids of a run's trace and spans are derived from.
 /**
- * Everything that trace and span ids are derived from (`telemetry/otlp/ids.ts`), fixed with the snapshot of the first attempt.
+ * Everything that trace and span ids are derived from (`core/telemetry/otlp/ids.ts`), fixed with the snapshot of the first attempt.
  */
 export interface TraceContext {
   readonly scheme: 'instance' | 'platform'

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 import { expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull } from '../e2e/load.ts'
-import { limits } from '../../src/web/attempts.ts'
+import { limits } from '../../src/console/access/attempts.ts'
 
 const token = 'only-tests-know-this-admin-token'
 const connections = isFull ? 1_000 : 20

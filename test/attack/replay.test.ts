@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
-import { defaultInstance } from '../../src/demo/platform/world.ts'
+import { defaultInstance } from '../../src/simulator/platform/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'

@@ -3,7 +3,7 @@ import { bodiesOf, finishedPipeline, jobEvent, pipelineEvent } from '../../bench
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plansOf } from '../../bench/plans.ts'
 import { platformMix } from '../../bench/hooks.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import type { Observation } from '../../src/model/observation.ts'
 
 function observationOf(event: string, body: Buffer): Observation {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { snapshotterWith, settlerOf } from '../flow/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
@@ -11,7 +11,7 @@ import { openSqlite } from '../support/stores.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from './pipelines.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 
 const backlog = Number(process.env.PIPESPAN_TEST_BACKLOG ?? 500_000)
 const jobsOf = (id: number): number => 1 + (id % 3)

@@ -8,7 +8,7 @@ import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken } from './posting.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
 
 let server: PostgresServer

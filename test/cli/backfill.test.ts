@@ -2,15 +2,15 @@
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
-import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { allScenarios, scenarios } from '../../src/simulator/platform/scenarios.ts'
+import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { restRefusals } from '../../src/demo/platform/rest-refusals.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { restRefusals } from '../../src/simulator/platform/rest-refusals.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { runCommand } from '../e2e/run-command.ts'
-import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const hour = 3_600_000
 

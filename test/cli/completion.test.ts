@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runCommand } from '../e2e/run-command.ts'
-import type { Shell } from '../../src/cli/completion.ts'
+import type { Shell } from '../../src/commands/completion.ts'
 
 async function scriptFor(shell: Shell): Promise<string> {
   const { code, stdout } = await runCommand(['completion', shell])

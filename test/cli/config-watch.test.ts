@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSyn
 import path from 'node:path'
 import { pino } from 'pino'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { completeChange, lookAt, watchConfig } from '../../src/cli/config-watch.ts'
+import { completeChange, lookAt, watchConfig } from '../../src/commands/config-watch.ts'
 
 it('takes a change that two looks in a row have found, once, and none that is still being written', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')

@@ -10,13 +10,13 @@ import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { parseAllDocuments } from 'yaml'
 import { compiled, shipped } from '../shipped.ts'
 import { isFull, report } from '../e2e/load.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { runProgram } from '../../src/cli/program.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { runProgram } from '../../src/commands/program.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
-import { tryLock } from '../../src/tokens/file-lock.ts'
+import { tryLock } from '../../src/features/tokens/file-lock.ts'
 
 let platform: HooksPlatform
 let instance: ObservabilityInstance

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
 type Stranger = 'page' | 'words' | 'mail' | 'closing' | 'nobody'

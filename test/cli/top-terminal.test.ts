@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { DrawnTerminal, hasPseudoTerminals } from '../support/drawn-terminal.ts'
 import { openHouse, until, type House } from '../pages/house.ts'
-import { widthOf } from '../../src/terminal/fitted-text.ts'
+import { widthOf } from '../../src/commands/terminal/fitted-text.ts'
 
 const instance = 'https://git.example.com'
 const [up, down, escape, enter] = ['\x1b[A', '\x1b[B', '\x1b', '\r']

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { compiled, shipped } from '../shipped.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { isFull } from '../full.ts'
-import { jobTraceparent, type TraceparentOptions } from '../../src/cli/traceparent.ts'
+import { jobTraceparent, type TraceparentOptions } from '../../src/commands/traceparent.ts'
 
 const repository = path.join(import.meta.dirname, '..', '..')
 const job = { CI_SERVER_URL: 'https://git.example.com', CI_PIPELINE_ID: '4711', CI_JOB_ID: '90210' }

@@ -1,10 +1,10 @@
 // The rules that set attributes: names that are not allowed, and rules that can never match.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
-import { costsOf } from '../../src/cli/config-costs.ts'
+import { costsOf } from '../../src/commands/config-costs.ts'
 import { faults, good } from './given.ts'
-import { wrongAttributeName } from '../../src/config/attribute-name.ts'
-import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+import { wrongAttributeName } from '../../src/daemon/configuration/attribute-name.ts'
+import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'
 
 /** The warnings about rules, without the name of the file. */
 function warnings(yaml: string, env = {}): string[] {

@@ -1,9 +1,9 @@
 // One bad file for each rule, with its exact messages in the lines that start with `#! `.
 import { expect, it } from 'vitest'
 import { readdirSync, readFileSync } from 'node:fs'
-import { describeFault } from '../../src/config/config-fault.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { describeFault } from '../../src/daemon/configuration/config-fault.ts'
+import { loadConfig } from '../../src/daemon/configuration/load.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 
 const folder = 'test/config/bad'
 const files = readdirSync(folder).filter(name => name.endsWith('.yaml'))

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fileWith, folder } from './given.ts'
 import { runCommand } from '../e2e/run-command.ts'
-import type { Environment } from '../../src/config/variables.ts'
+import type { Environment } from '../../src/daemon/configuration/variables.ts'
 
 async function check(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const { code, stdout: out, stderr: err } = await runCommand(['config', 'check', ...args], env)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { destinationsOf } from '../../src/config/destinations.ts'
+import { destinationsOf } from '../../src/daemon/configuration/destinations.ts'
 import { fileWith, good } from './given.ts'
-import type { Environment } from '../../src/config/variables.ts'
+import type { Environment } from '../../src/daemon/configuration/variables.ts'
 
 /** `name signal url` for each target. */
 function urls(env: Environment, yaml?: string): string[] {

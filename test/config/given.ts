@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { temporaryFolder } from '../support/after-test.ts'
 import path from 'node:path'
-import { describeFault } from '../../src/config/config-fault.ts'
-import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/app/profile.ts'
-import type { Environment } from '../../src/config/variables.ts'
+import { describeFault } from '../../src/daemon/configuration/config-fault.ts'
+import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../src/daemon/configuration/load.ts'
+import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
+import type { Environment } from '../../src/daemon/configuration/variables.ts'
 
 /** A folder that is gone after the test. */
 export function folder(): string {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { attributes, headers } from '../../src/config/pair-kinds.ts'
-import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from '../../src/config/address-kinds.ts'
-import { boolean, byteSize, duration, integer, oneOf, timeout } from '../../src/config/plain-kinds.ts'
-import { list, patterns, someOf, wordsOf } from '../../src/config/list-kinds.ts'
-import type { Kind, Raw } from '../../src/config/kind.ts'
+import { attributes, headers } from '../../src/daemon/configuration/pair-kinds.ts'
+import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from '../../src/daemon/configuration/address-kinds.ts'
+import { boolean, byteSize, duration, integer, oneOf, timeout } from '../../src/daemon/configuration/plain-kinds.ts'
+import { list, patterns, someOf, wordsOf } from '../../src/daemon/configuration/list-kinds.ts'
+import type { Kind, Raw } from '../../src/daemon/configuration/kind.ts'
 
 /** The value, or `wrong`. */
 function parsed(kind: Kind<unknown>, raw: Raw): unknown {

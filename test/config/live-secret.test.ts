@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { LiveSecret } from '../../src/config/live-secret.ts'
+import { LiveSecret } from '../../src/daemon/configuration/live-secret.ts'
 import { folder } from './given.ts'
-import { quoted } from '../../src/config/config-fault.ts'
-import { secret } from '../../src/config/secret-kinds.ts'
+import { quoted } from '../../src/daemon/configuration/config-fault.ts'
+import { secret } from '../../src/daemon/configuration/secret-kinds.ts'
 import type { Secret } from '../../src/lib/secret.ts'
 
 interface Given {

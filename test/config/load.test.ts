@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { inspect } from 'node:util'
 import { writeFileSync } from 'node:fs'
 import { faults, fileWith, good } from './given.ts'
-import { describeConfig } from '../../src/config/describe.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { describeConfig } from '../../src/daemon/configuration/describe.ts'
+import { loadConfig } from '../../src/daemon/configuration/load.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 
 const noSecret =
   'webhook.token: There is no webhook secret, so any process on this machine can post webhooks to 127.0.0.1:8080. ' +

@@ -1,9 +1,9 @@
 // Notifications in the configuration: what a message cannot be about, that the two lists of their subjects agree, and that no address is shown.
 import { expect, it } from 'vitest'
 import { conditionKinds } from '../../src/model/condition.ts'
-import { describeConfig } from '../../src/config/describe.ts'
+import { describeConfig } from '../../src/daemon/configuration/describe.ts'
 import { good } from './given.ts'
-import { notificationSubjects } from '../../src/config/notification-options.ts'
+import { notificationSubjects } from '../../src/daemon/configuration/notification-options.ts'
 import { redact } from '../../src/lib/secret.ts'
 
 const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'

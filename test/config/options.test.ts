@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { fromJSONSchema } from 'zod'
 import { parse } from 'yaml'
 import { readFileSync } from 'node:fs'
-import { allOptions } from '../../src/config/options.ts'
-import { environmentHelp } from '../../src/config/environment-help.ts'
+import { allOptions } from '../../src/daemon/configuration/options.ts'
+import { environmentHelp } from '../../src/daemon/configuration/environment-help.ts'
 import { faults } from './given.ts'
 import { jsonSchema } from '../../scripts/docs/json-schema.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { rowsOf, variablesOf } from '../../src/config/option.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 
 const rows = rowsOf(allOptions(profiles))
 const example = readFileSync('config/pipespan.example.yaml', 'utf8')

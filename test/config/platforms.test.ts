@@ -1,11 +1,11 @@
 // Several platforms, as configurations of their own for each token.
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { writeFileSync } from 'node:fs'
-import { platformViews, type PlatformView } from '../../src/config/platforms.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { reloadConfig } from '../../src/config/reload.ts'
+import { platformViews, type PlatformView } from '../../src/daemon/configuration/platforms.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { reloadConfig } from '../../src/daemon/configuration/reload.ts'
 import path from 'node:path'
 
 function load(yaml: string, env: Record<string, string> = {}) {

@@ -3,11 +3,11 @@
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { companions, nameOf, placesIn, plain, several, valueAt, whole, withValue, writingsOf, yamlOf } from './whole.ts'
-import { createLiveConfig } from '../../src/app/live-config.ts'
+import { createLiveConfig } from '../../src/daemon/live-config.ts'
 import { fileWith } from './given.ts'
-import { loadConfig, type LoadedConfig } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/app/profile.ts'
-import type { Option } from '../../src/config/option.ts'
+import { loadConfig, type LoadedConfig } from '../../src/daemon/configuration/load.ts'
+import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
+import type { Option } from '../../src/daemon/configuration/option.ts'
 import type { Place, Tree } from './whole.ts'
 
 type OptionPlace = Place & { readonly tree: Tree; readonly option: Option }

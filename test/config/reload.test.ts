@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { fileWith } from './given.ts'
-import { loadConfig, type LoadedConfig, type LoadOptions } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/app/profile.ts'
+import { loadConfig, type LoadedConfig, type LoadOptions } from '../../src/daemon/configuration/load.ts'
+import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import { plain, several, whole, yamlOf } from './whole.ts'
-import { reloadConfig } from '../../src/config/reload.ts'
+import { reloadConfig } from '../../src/daemon/configuration/reload.ts'
 
 function running(yaml: string): {
   loaded: LoadedConfig<ProfileName>

@@ -1,11 +1,11 @@
 // A configuration with every part that an operator may configure, and what can be done with its places: one of each list, with what it needs.
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { allOptions } from '../../src/config/options.ts'
-import { Each, Option, yamlKey, type Group } from '../../src/config/option.ts'
-import { LiveSecret } from '../../src/config/live-secret.ts'
+import { allOptions } from '../../src/daemon/configuration/options.ts'
+import { Each, Option, yamlKey, type Group } from '../../src/daemon/configuration/option.ts'
+import { LiveSecret } from '../../src/daemon/configuration/live-secret.ts'
 import { LinearPattern } from '../../src/lib/linear-pattern.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { writingOf } from './writings.ts'
 

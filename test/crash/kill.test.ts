@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { WebhookSender } from '../../src/demo/platform/sender.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { WebhookSender } from '../../src/simulator/platform/sender.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
 const size = isFull ? { pipelines: 2_000, webhooks: 40_000, kills: 40 } : { pipelines: 15, webhooks: 200, kills: 1 }
 const timeoutMs = 900_000

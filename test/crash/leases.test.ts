@@ -6,8 +6,8 @@ import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 
 /** Every lease that a daemon takes as the one of several replicas. */
 const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']

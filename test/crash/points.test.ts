@@ -2,7 +2,7 @@
 // had acknowledged arrives, and nothing comes twice but what a death left unknown. A point that is never reached fails.
 import { describe, expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { shiftClock } from '../store/postgres-server.ts'
 import { dieAndLive, type Death } from './track.ts'

@@ -5,11 +5,11 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
-import { openOwnDatabase, openSharedDatabase } from '../../src/store/sqlite/database.ts'
+import { openOwnDatabase, openSharedDatabase } from '../../src/core/store/sqlite/database.ts'
 import { openSqlite } from '../support/stores.ts'
 import { instance, t0, takeInOf } from '../flow/world.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import type { Delivery } from '../../src/processing/take-in.ts'
+import type { Delivery } from '../../src/core/take-in/take-in.ts'
 
 const options = { now: () => t0, maxSize: 2 ** 30 }
 

@@ -5,12 +5,12 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { demo, type DemoOptions } from '../../src/cli/demo.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { demo, type DemoOptions } from '../../src/commands/demo.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { shipped } from '../shipped.ts'
-import type { Costs } from '../../src/pages/cost/cost-figures.ts'
-import type { RunCard } from '../../src/pages/pipelines/run-card.ts'
-import type { Trends } from '../../src/pages/trends/trend-figures.ts'
+import type { Costs } from '../../src/console/cost/cost-figures.ts'
+import type { RunCard } from '../../src/console/pipelines/run-card.ts'
+import type { Trends } from '../../src/console/trends/trend-figures.ts'
 
 const usual = tmpdir()
 let folder: string

@@ -1,9 +1,9 @@
 // The ingest tokens of the demo's backend, asked by the real client.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createIngestTokens } from '../../src/tokens/client.ts'
-import { createProver } from '../../src/tokens/otlp-proof.ts'
-import { DemoReceiver } from '../../src/demo/receiver.ts'
-import { IngestAuth } from '../../src/demo/ingest-auth.ts'
+import { createIngestTokens } from '../../src/features/tokens/client.ts'
+import { createProver } from '../../src/features/tokens/otlp-proof.ts'
+import { DemoReceiver } from '../../src/simulator/receiver.ts'
+import { IngestAuth } from '../../src/simulator/ingest-auth.ts'
 import { Secret } from '../../src/lib/secret.ts'
 
 let auth: IngestAuth

@@ -1,15 +1,15 @@
 // What the demo plants in its past is found, as what it is.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createJudge } from '../../src/regressions/judge-loop.ts'
+import { createJudge } from '../../src/features/regressions/judge-loop.ts'
 import { openHouse, until, type House } from '../pages/house.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { playPast } from '../../src/demo/platform/past.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { playPast } from '../../src/simulator/platform/past.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { figures, projects } from '../../src/demo/platform/world.ts'
+import { figures, projects } from '../../src/simulator/platform/world.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { defaultRule } from '../../src/regressions/rule.ts'
-import type { ListedRun } from '../../src/pages/pipelines/usual.ts'
-import type { Trends } from '../../src/pages/trends/trend-figures.ts'
+import { defaultRule } from '../../src/features/regressions/rule.ts'
+import type { ListedRun } from '../../src/console/pipelines/usual.ts'
+import type { Trends } from '../../src/console/trends/trend-figures.ts'
 
 let house: House
 beforeAll(async () => {

@@ -2,8 +2,8 @@
 import { gzipSync } from 'node:zlib'
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { logsRequest, traceRequest } from '../../src/demo/otlp-messages.ts'
-import { DemoReceiver } from '../../src/demo/receiver.ts'
+import { logsRequest, traceRequest } from '../../src/simulator/otlp-messages.ts'
+import { DemoReceiver } from '../../src/simulator/receiver.ts'
 
 let receiver: DemoReceiver
 let names: string[]

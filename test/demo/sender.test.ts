@@ -4,8 +4,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { generatePipeline } from '../support/generate.ts'
-import { lengthOf, LivePlatform, LiveClock } from '../../src/demo/platform/live.ts'
-import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
+import { lengthOf, LivePlatform, LiveClock } from '../../src/simulator/platform/live.ts'
+import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/simulator/platform/sender.ts'
 
 interface Arrival {
   readonly headers: IncomingHttpHeaders

@@ -1,7 +1,7 @@
 // Which spans are drawn together, and when.
 import { describe, expect, it } from 'vitest'
-import { TraceBook } from '../../src/demo/trace-book.ts'
-import type { ReceivedSpan } from '../../src/demo/received.ts'
+import { TraceBook } from '../../src/simulator/trace-book.ts'
+import type { ReceivedSpan } from '../../src/simulator/received.ts'
 
 function span(name: string, over: Partial<ReceivedSpan> = {}): ReceivedSpan {
   return {

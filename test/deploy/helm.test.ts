@@ -14,8 +14,8 @@ import {
   expectOwnPodsSelected,
 } from './pod-promises.ts'
 import { configurationIn, secretsOf } from './pod-environment.ts'
-import { manifestOf } from '../../src/cli/setup/files.ts'
-import { profiles, type ProfileName } from '../../src/app/profile.ts'
+import { manifestOf } from '../../src/commands/setup/files.ts'
+import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 
 const hasHelm = hasTool('helm', ['version'], 'rendering deploy/helm')
 const rotation = [

@@ -1,7 +1,7 @@
 // Every series and label that Pipespan's metrics have in Prometheus, read from docs/METRICS.md: scraped, or through a Collector.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'
 import { repository } from './tool.ts'
 
 interface Metric {

@@ -1,7 +1,7 @@
 // The variables that the daemon knows, from the table of options.
-import { optionTable } from '../../src/config/options.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { rowsOf, variablesOf, type Group } from '../../src/config/option.ts'
+import { optionTable } from '../../src/daemon/configuration/options.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { rowsOf, variablesOf, type Group } from '../../src/daemon/configuration/option.ts'
 
 export function knownVariables(): string[] {
   return Object.values<Group>(optionTable(profiles)).flatMap(group =>

@@ -14,11 +14,11 @@ import {
   expectNumberedPorts,
   expectOwnPodsSelected,
 } from './pod-promises.ts'
-import { connectionsPerDaemon } from '../../src/store/postgres/connection-room.ts'
+import { connectionsPerDaemon } from '../../src/core/store/postgres/connection-room.ts'
 import { knownVariables } from './known-variables.ts'
-import { manifestOf } from '../../src/cli/setup/files.ts'
+import { manifestOf } from '../../src/commands/setup/files.ts'
 import { configurationIn, secretsOf } from './pod-environment.ts'
-import { profiles, type ProfileName } from '../../src/app/profile.ts'
+import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 
 const overlays = ['single', 'scaled', 'sidecar', 'token-rotation', 'runner']
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the overlays of deploy/kubernetes')

@@ -1,6 +1,6 @@
 // What every pod that we ship promises, whichever tool made its manifest.
 import { expect } from 'vitest'
-import { flushDeadline } from '../../src/app/daemon.ts'
+import { flushDeadline } from '../../src/daemon/daemon.ts'
 import { knownVariables } from './known-variables.ts'
 import { ofKind, podLabelsOf, podOf, type Container, type Manifest } from './manifest.ts'
 

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { knownVariables } from './known-variables.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { repository } from './tool.ts'
 
 const files = globSync(['deploy/**/*', 'docs/*.md', 'config/**/*.yaml', '*.md', 'Dockerfile'], {

@@ -1,10 +1,10 @@
 // Fields that the platform's lists may lack, because it is older or newer than its document: each removed in turn.
 import { describe, expect, it } from 'vitest'
 import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restJson } from '../support/rest-faults.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
-import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
+import type { RestReply } from '../../src/simulator/platform/rest-refusals.ts'
 
 /** The answers of these paths, without the field. */
 function without(world: PolledWorld, paths: RegExp, ...fields: readonly string[]): void {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
-import { backfill, type BackfillOptions } from '../../src/discovery/backfill.ts'
-import { createPollContext } from '../../src/discovery/poll-context.ts'
-import { createSelection } from '../../src/processing/selection.ts'
+import { allScenarios, scenarios } from '../../src/simulator/platform/scenarios.ts'
+import { backfill, type BackfillOptions } from '../../src/features/backfill/backfill.ts'
+import { createPollContext } from '../../src/core/find/poll-context.ts'
+import { createSelection } from '../../src/core/take-in/selection.ts'
 import { day, hour, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
-import { pollScopeOf, type PollScope, type PollSettings } from '../../src/discovery/poll-scope.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { pollScopeOf, type PollScope, type PollSettings } from '../../src/core/find/poll-scope.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 
 /** Two days at the company, of which nobody has reported. */

@@ -1,7 +1,7 @@
 // What of a pipeline in a list is news, where its status is the one already known.
 import { describe, expect, it } from 'vitest'
 import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
-import { isNew } from '../../src/discovery/discovered-run.ts'
+import { isNew } from '../../src/core/find/discovered-run.ts'
 import { normalizeRest } from '../../src/platform/rest/normalize.ts'
 import { restPipeline } from '../../src/platform/rest/schemas.ts'
 import type { Observation } from '../../src/model/observation.ts'

@@ -1,16 +1,16 @@
 // A platform whose lists do not end: what was read of them is exported, other projects and sources have their turn, and the cut is said once.
 import { describe, expect, it } from 'vitest'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createIncidentPoller } from '../../src/discovery/incidents.ts'
+import { createIncidentPoller } from '../../src/features/deployments/incidents.ts'
 import { hour, minute, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
 import { openAuditWorld } from './audit-world.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { sqliteBench } from '../store/benches.ts'
-import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
-import type { RestRequest } from '../../src/demo/platform/rest-api.ts'
+import type { RestReply } from '../../src/simulator/platform/rest-refusals.ts'
+import type { RestRequest } from '../../src/simulator/platform/rest-api.ts'
 
 /** A page of a list that goes on with the next number, for ever. */
 function page(

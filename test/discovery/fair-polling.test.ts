@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createFairTurns, fairGroupOf } from '../../src/discovery/fair-turns.ts'
+import { createFairTurns, fairGroupOf } from '../../src/core/find/fair-turns.ts'
 import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
-import type { SimProject } from '../../src/demo/platform/world.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
+import type { SimProject } from '../../src/simulator/platform/world.ts'
 
 function projectsOf(group: string, count: number, firstId: number): SimProject[] {
   return Array.from({ length: count }, (_, index) => {

@@ -1,13 +1,13 @@
 import { branchClassOf } from '../../src/model/pipeline.ts'
 import { describe, expect, it } from 'vitest'
-import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
+import { allScenarios, scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { day, hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'
 import { isFull } from '../full.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { PipelinePlan } from '../../src/demo/platform/plan.ts'
-import type { SimProject } from '../../src/demo/platform/world.ts'
+import type { PipelinePlan } from '../../src/simulator/platform/plan.ts'
+import type { SimProject } from '../../src/simulator/platform/world.ts'
 
 const whole = { groups: ['brightwater'] }
 

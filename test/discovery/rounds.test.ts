@@ -2,7 +2,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createRounds } from '../../src/discovery/rounds.ts'
+import { createRounds } from '../../src/core/find/rounds.ts'
 import { openSqlite } from '../support/stores.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Clock } from '../../src/lib/clock.ts'

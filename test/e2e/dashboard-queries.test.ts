@@ -6,9 +6,9 @@ import { dashboards, expressionsOf, promqlOf } from '../deploy/grafana-dashboard
 import { generate } from '../support/generate.ts'
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { openHouse } from '../pages/house.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
 /** Rows of the dashboard of pipelines that have data wherever pipelines ran, and one runs now. */
 const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']

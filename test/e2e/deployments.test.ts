@@ -3,10 +3,10 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
-import { LivePlatform } from '../../src/demo/platform/live.ts'
+import { LivePlatform } from '../../src/simulator/platform/live.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { isAcknowledged, resend } from './resending-sender.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
 it('exports every event of a deployment once, with the trace and span of the job that deploys', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())

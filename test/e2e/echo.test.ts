@@ -5,8 +5,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { storedBytes } from '../support/stored-bytes.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { Daemon } from './daemon.ts'
 
 const secrets = {

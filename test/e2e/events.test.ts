@@ -9,10 +9,10 @@ import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { announced, markOf, markOfRecord, mixed, story, type EventBody } from './mixed-events.ts'
 import { Daemon } from './daemon.ts'
 import { eventFiles } from '../fixtures/event-files.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { isFull, report } from './load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
 
 /** `stories`: objects whose events carry no version; `rounds`: how often each token is announced. */

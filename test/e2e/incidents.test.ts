@@ -3,12 +3,12 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
-import { incidentPayload } from '../../src/demo/platform/incidents.ts'
+import { incidentPayload } from '../../src/simulator/platform/incidents.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { projects, users } from '../../src/demo/platform/world.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import type { SimIncident } from '../../src/demo/platform/incident-records.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { projects, users } from '../../src/simulator/platform/world.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import type { SimIncident } from '../../src/simulator/platform/incident-records.ts'
 
 const minute = 60_000
 

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 
 it('sends the inventory gauges, and continues after a kill without new requests', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())

@@ -1,9 +1,9 @@
 // The load of the proofs: webhooks of many families of pipelines, each twice, in an order that nobody would choose.
 import { generate } from '../support/generate.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { allScenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { allScenarios, type ScenarioName } from '../../src/simulator/platform/scenarios.ts'
 export { isFull } from '../full.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 import type { PipelineTruth } from '../support/truth.ts'
 
 export interface Load {

@@ -2,15 +2,15 @@
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
-import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
-import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { deliveryOf, headersOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
+import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
-import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
+import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const hour = 3_600_000
 const count = 3_000

@@ -2,13 +2,13 @@
 import { expect, it, vi } from 'vitest'
 import path from 'node:path'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { allOptions, type Config } from '../../src/config/options.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/app/profile.ts'
-import { rowsOf } from '../../src/config/option.ts'
+import { allOptions, type Config } from '../../src/daemon/configuration/options.ts'
+import { loadConfig } from '../../src/daemon/configuration/load.ts'
+import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
+import { rowsOf } from '../../src/daemon/configuration/option.ts'
 import { several, whole, yamlOf, type Tree } from '../config/whole.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { startDaemon } from '../../src/app/daemon.ts'
+import { startDaemon } from '../../src/daemon/daemon.ts'
 
 /** Used before the parts, or beside them; and secrets, which are read at each use. In the spelling of the configuration: `store.maxSize`. */
 const others = rowsOf(allOptions(profiles)).flatMap(({ path: place, option }) =>

@@ -1,8 +1,8 @@
 // A sender for daemons that do not die: what is not acknowledged, as by a store that could not write in time on a busy machine, is sent
 // again with its key, as by the platform's resend button.
 import { expect } from 'vitest'
-import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/simulator/platform/sender.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
 export function isAcknowledged(outcome: SendOutcome): boolean {
   return outcome.kind === 'answered' && outcome.status < 300

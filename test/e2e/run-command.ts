@@ -1,7 +1,7 @@
 // A command of the program, run in the test's own process, which is quicker than a process of its own.
 import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { runProgram } from '../../src/cli/program.ts'
+import { runProgram } from '../../src/commands/program.ts'
 
 /** What a command came to. */
 export interface Command {

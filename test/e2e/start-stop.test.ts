@@ -7,12 +7,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, ProgramProcess, run, webhookToken } from './daemon.ts'
 import { runCommand } from './run-command.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
   version: string

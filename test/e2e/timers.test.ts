@@ -9,7 +9,7 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 
 const source = path.join(import.meta.dirname, '..', '..', 'src')
 /** What every other file uses, and what has a timer only while the rest of a refused body is read. */
-const exempt = [path.join('lib', 'timer.ts'), path.join('web', 'whole-requests.ts')]
+const exempt = [path.join('lib', 'timer.ts'), path.join('daemon', 'listeners', 'whole-requests.ts')]
 /** Every file that sets a timer which goes off again and again for as long as the daemon lives. */
 const setting = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
   file =>

@@ -71,7 +71,7 @@ it('exports, answers health checks and /metrics, and names the setting on every 
   expect(figures()).toBe(0)
   await daemon.restart({ PIPESPAN_PAGES: 'true' })
   expect((await read(`${daemon.adminUrl}/api/overview`))[0]).toBe(200)
-  expect(wing()).toContain('// src/pages/routes.ts')
+  expect(wing()).toContain('// src/console/routes.ts')
   await until(async () => Number(figures()) > 0)
 })
 

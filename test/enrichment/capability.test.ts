@@ -1,11 +1,11 @@
 // What is remembered, on both databases, of an endpoint that the platform refuses in one project after another.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createCapabilities, type Asked } from '../../src/enrichment/capability.ts'
+import { createCapabilities, type Asked } from '../../src/core/complete/capability.ts'
 import { day, hour, instance } from '../flow/world.ts'
 import { PlatformError } from '../../src/platform/port.ts'
 import { bothDatabases, type Bench } from '../store/benches.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const notFound = new PlatformError({
   ...{ kind: 'not-found', status: 404, detail: '404 Project Not Found' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
-import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+import { scenarios, type ScenarioName } from '../../src/simulator/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, second, type PolledWorld } from '../discovery/polled-world.ts'
 
 function begin(world: PolledWorld, name: ScenarioName) {

@@ -8,21 +8,21 @@ import {
   createOnceCounter,
   type IncidentMeasure,
   type OnceCounter,
-} from '../../src/enrichment/once-counter.ts'
-import { createIncidentPoller } from '../../src/discovery/incidents.ts'
+} from '../../src/features/deployments/once-counter.ts'
+import { createIncidentPoller } from '../../src/features/deployments/incidents.ts'
 import { day, hour, instance, minute, t0 } from '../flow/world.ts'
 import { incidentOfEvent } from '../../src/model/event-reports.ts'
 import { isFull } from '../full.ts'
-import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { measure } from '../../src/core/telemetry/metrics/measure.ts'
 import { PlatformError } from '../../src/platform/port.ts'
 import { bothDatabases, type BareBench } from '../store/benches.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../src/model/incident.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { PlatformEvent } from '../../src/model/event.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles })
 const project = { id: 3, name: 'shop', path: 'acme/shop' }

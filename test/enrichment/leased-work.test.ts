@@ -1,9 +1,9 @@
 // Promises about what is leased from a queue and worked off.
-import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../src/enrichment/leased-work.ts'
+import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../src/core/complete/leased-work.ts'
 import { describe, expect, it } from 'vitest'
 import { isWithin, territoriesOf, type Territory } from '../../src/model/territory.ts'
-import { tokenLanes, type TokenLane } from '../../src/enrichment/token-lanes.ts'
-import type { Which } from '../../src/store/ports/enrichment-queue.ts'
+import { tokenLanes, type TokenLane } from '../../src/core/complete/token-lanes.ts'
+import type { Which } from '../../src/core/store/ports/enrichment-queue.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 

@@ -1,8 +1,8 @@
 // A token that may read pipelines but not their jobs or bridges, and a platform that fails for these alone.
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults, restJson } from '../support/rest-faults.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, second, type PolledWorld } from '../discovery/polled-world.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../src/platform/wanted-facts.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { hour, openPolledWorld, type PolledWorld } from '../discovery/polled-world.ts'
 
 const projects = ['brightwater/shop/checkout-api', 'brightwater/data/reports']

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { rpcStatus } from './backend.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { messageOf } from '../../src/export/backend-message.ts'
+import { messageOf } from '../../src/core/send/backend-message.ts'
 
 const say = (body: string, contentType?: string): string | undefined => messageOf(Buffer.from(body), contentType)
 

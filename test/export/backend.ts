@@ -5,7 +5,7 @@ import { createServer as createHttps, type ServerOptions } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import protobuf from 'protobufjs/minimal.js'
 import type { AnyChunk } from '../../src/model/event.ts'
-import type { Encode } from '../../src/export/messages.ts'
+import type { Encode } from '../../src/core/send/messages.ts'
 
 export interface Received {
   readonly method: string

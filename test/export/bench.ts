@@ -4,18 +4,18 @@ import {
   type Exporter,
   type ExporterOptions,
   type ExportQueueStatus,
-} from '../../src/export/exporter.ts'
+} from '../../src/core/send/exporter.ts'
 import { encode } from './backend.ts'
-import { messagesBy, type Encode } from '../../src/export/messages.ts'
+import { messagesBy, type Encode } from '../../src/core/send/messages.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
 import { openSqlite } from '../support/stores.ts'
 import { silentLog, type Log } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { Destination, Endpoint } from '../../src/export/destination.ts'
-import type { ExportQueue } from '../../src/store/ports/outbox.ts'
-import { signals, type Signal } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Destination, Endpoint } from '../../src/core/send/destination.ts'
+import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
+import { signals, type Signal } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 export const traces: ExportQueue = { destination: 'default', signal: 'traces' }
 

@@ -1,10 +1,10 @@
 // The circuit breaker as a machine, on a clock that the test moves.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { CircuitBreaker, type TripCause } from '../../src/export/circuit-breaker.ts'
+import { CircuitBreaker, type TripCause } from '../../src/core/send/circuit-breaker.ts'
 import { listeningLog } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import type { Later } from '../../src/export/verdict.ts'
+import type { Later } from '../../src/core/send/verdict.ts'
 
 const away: Later = { as: 'later', kind: 'server', status: 503, message: 'no', outcomeUnknown: false }
 const minute = 60_000

@@ -13,7 +13,7 @@ import {
   type Bench,
 } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import type { Bearer } from '../../src/export/destination.ts'
+import type { Bearer } from '../../src/core/send/destination.ts'
 
 /** A token in a file: what `current` answers changes when it is read again, as a slow mount does it. */
 class TokenFile implements Bearer {

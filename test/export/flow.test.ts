@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '../../src/lib/clock.ts'
-import type { Outbox } from '../../src/store/ports/outbox.ts'
+import type { Outbox } from '../../src/core/store/ports/outbox.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'

@@ -1,17 +1,17 @@
 // Gauges of what the platform was asked last: sent by the flush and shown to who scrapes, until they are too old to be today's.
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createMetricFlush } from '../../src/export/metric-flush.ts'
-import { createScrapedMetrics } from '../../src/export/scraped-metrics.ts'
+import { createMetricFlush } from '../../src/core/send/metric-flush.ts'
+import { createScrapedMetrics } from '../../src/core/send/scraped-metrics.ts'
 import { endpoint } from './bench.ts'
 import { openSqlite } from '../support/stores.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import type { GaugeReading } from '../../src/store/ports/gauge-documents.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
+import type { GaugeReading } from '../../src/core/store/ports/gauge-documents.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const instance = 'https://git.example.com'
 const hour = 3_600_000

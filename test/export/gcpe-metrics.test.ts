@@ -1,13 +1,13 @@
 // Promises about the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
-import { everything } from '../../src/store/ports/scope.ts'
+import { everything } from '../../src/core/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, openWorld, type World } from '../flow/world.ts'
-import { createGcpeMetrics, type GcpeMetricsOptions } from '../../src/export/gcpe-metrics.ts'
-import { latestTests, type LatestRun } from '../../src/export/latest-run.ts'
+import { createGcpeMetrics, type GcpeMetricsOptions } from '../../src/core/send/gcpe-metrics.ts'
+import { latestTests, type LatestRun } from '../../src/core/send/latest-run.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { expositionText } from '../web/metrics-pages.ts'
-import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
-import { wholeMetrics } from '../../src/web/exposition.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../src/core/telemetry/settings.ts'
+import { wholeMetrics } from '../../src/daemon/listeners/exposition.ts'
 import type { Observation, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
 
 let world: World

@@ -4,9 +4,9 @@ import { Backend } from './backend.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { decodeMetrics } from '../support/otlp-metrics.ts'
 import { destination, endpoint, maxWaitMs, openBench, range } from './bench.ts'
-import { encodeMetrics } from '../../src/telemetry/encode.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { encodeMetrics } from '../../src/core/telemetry/encode.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 
 it('counts all pipelines of a millisecond in one point, and each once when the request is divided', async () => {
   const bench = closeAfterTest(openBench())

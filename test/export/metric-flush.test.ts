@@ -1,18 +1,18 @@
 // The flush of cumulative metrics: a real store, real totals, and a receiver that reads what arrives.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
+import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/core/send/metric-flush.ts'
 import { endpoint } from './bench.ts'
 import { event, job, at, rules, snapshotterWith, settlerOf } from '../flow/world.ts'
-import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { measure } from '../../src/core/telemetry/metrics/measure.ts'
 import { openSqlite } from '../support/stores.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Observation, ProjectFacts } from '../../src/model/observation.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles })
 const minute = 60_000

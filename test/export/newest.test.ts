@@ -1,7 +1,7 @@
 // Counters over stored rows are the same in every replica and after every restart, although rows are pruned and committed out of order.
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
-import { createNewest, type Newest, type OwnersCounts } from '../../src/export/newest.ts'
+import { createNewest, type Newest, type OwnersCounts } from '../../src/core/send/newest.ts'
 
 interface Row {
   readonly id: number

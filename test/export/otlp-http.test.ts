@@ -4,12 +4,12 @@ import { connect, type AddressInfo } from 'node:net'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Backend, ok } from './backend.ts'
-import { createOtlpHttp, type OtlpHttp } from '../../src/export/otlp-http.ts'
+import { createOtlpHttp, type OtlpHttp } from '../../src/core/send/otlp-http.ts'
 import { endpoint as compressed, nowhere } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { version } from '../../src/lib/version.ts'
-import type { Answer } from '../../src/export/verdict.ts'
-import type { Endpoint, Proxies } from '../../src/export/destination.ts'
+import type { Answer } from '../../src/core/send/verdict.ts'
+import type { Endpoint, Proxies } from '../../src/core/send/destination.ts'
 
 const never = new AbortController().signal
 const pem = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url))

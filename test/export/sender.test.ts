@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Backend, encoderWith } from './backend.ts'
-import { createSender } from '../../src/export/sender.ts'
+import { createSender } from '../../src/core/send/sender.ts'
 import { endpoint } from './bench.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Chunk } from '../../src/model/chunk.ts'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { partialSuccess, rpcStatus } from './backend.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { blames, sentenceOf, verdictOf, type Answer, type Verdict } from '../../src/export/verdict.ts'
+import { blames, sentenceOf, verdictOf, type Answer, type Verdict } from '../../src/core/send/verdict.ts'
 
 const now = Date.UTC(2026, 5, 1, 12, 0, 0)
 

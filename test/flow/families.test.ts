@@ -11,7 +11,7 @@ import {
   parentOfPipeline,
   pipelineSpanId,
   traceIdOf,
-} from '../../src/telemetry/otlp/ids.ts'
+} from '../../src/core/telemetry/otlp/ids.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'

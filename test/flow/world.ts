@@ -1,18 +1,18 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { createSelection } from '../../src/processing/selection.ts'
-import { createSnapshotter, type Snapshotter, type SnapshotterOptions } from '../../src/processing/take-snapshots.ts'
-import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../../src/processing/settle-loop.ts'
-import { createTakeIn, type TakeIn, type TakeInOptions } from '../../src/processing/take-in.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
+import { createSelection } from '../../src/core/take-in/selection.ts'
+import { createSnapshotter, type Snapshotter, type SnapshotterOptions } from '../../src/core/settle/take-snapshots.ts'
+import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../../src/core/settle/settle-loop.ts'
+import { createTakeIn, type TakeIn, type TakeInOptions } from '../../src/core/take-in/take-in.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { openSqlite } from '../support/stores.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { deliver, chunkOfRun } from '../support/of-run.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 import type {
   ObservedJob,
   JobFacts,

@@ -4,15 +4,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { decodeLogs } from '../support/otlp-logs.ts'
-import { encodeLogs } from '../../src/telemetry/encode.ts'
+import { encodeLogs } from '../../src/core/telemetry/encode.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { eventChunk, type EventChunk } from '../../src/model/event.ts'
 import { fuzzing, mutatedEvent } from './mutations.ts'
 import { maxText } from '../../src/platform/wire-read.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import type { Parsed } from '../../src/platform/port/webhook.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 
 const settings = telemetrySettings({ profiles, eventNameAttribute: true })
 const receivedAt = Date.UTC(2026, 6, 1)

@@ -3,7 +3,7 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 

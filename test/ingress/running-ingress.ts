@@ -7,14 +7,18 @@ import { Secret } from '../../src/lib/secret.ts'
 import { createDeliveryHeaders } from '../../src/platform/webhook/delivery-headers.ts'
 import { noEvent } from '../../src/platform/webhook/event-selection.ts'
 import { vendors } from '../../src/platform/vendor.ts'
-import type { WebhookSecrets } from '../../src/ingress/verify-delivery.ts'
-import { createWebhookIngress, type WebhookIngress, type WebhookIngressOptions } from '../../src/ingress/webhook.ts'
+import type { WebhookSecrets } from '../../src/core/receive/verify-delivery.ts'
+import {
+  createWebhookIngress,
+  type WebhookIngress,
+  type WebhookIngressOptions,
+} from '../../src/core/receive/webhook.ts'
 import { takeInOf } from '../flow/world.ts'
 import { openSqlite } from '../support/stores.ts'
-import type { Delivery } from '../../src/processing/take-in.ts'
-import type { Store } from '../../src/store/ports/store.ts'
-import { createHealth } from '../../src/web/health.ts'
-import { createListener, type Limits, type Listener } from '../../src/web/listener.ts'
+import type { Delivery } from '../../src/core/take-in/take-in.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
+import { createHealth } from '../../src/daemon/listeners/health.ts'
+import { createListener, type Limits, type Listener } from '../../src/daemon/listeners/listener.ts'
 
 export const token = 'correct horse battery staple'
 export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

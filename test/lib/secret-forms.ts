@@ -1,5 +1,5 @@
 // Forms of secrets, each with a function that makes a line of a text and the secret in it.
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 
 const random = new Random(20)
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

@@ -1,9 +1,9 @@
 // What the page of sources says about the platform's API, from what the sources remember.
-import type { Setup } from '../../src/pages/sources/setup-shape.ts'
+import type { Setup } from '../../src/console/sources/setup-shape.ts'
 import { describe, expect, it } from 'vitest'
-import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/sources/api-clients.ts'
-import { html } from '../../src/pages/layout/html.ts'
-import type { Flow } from '../../src/pages/overview/flow.ts'
+import { apiFacts, apiTables, type DiscoveryView } from '../../src/console/sources/api-clients.ts'
+import { html } from '../../src/console/layout/html.ts'
+import type { Flow } from '../../src/console/overview/flow.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const instance = 'https://git.example.com'

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
-import { apiRoutes } from '../../src/pages/api/api.ts'
+import { apiRoutes } from '../../src/console/api/api.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections } from './read-insides.ts'
-import { siteOf } from '../../src/pages/site.ts'
-import type { PagesParts } from '../../src/pages/ports.ts'
+import { siteOf } from '../../src/console/site.ts'
+import type { PagesParts } from '../../src/console/ports.ts'
 
 let house: House
 beforeAll(async () => {

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
-import { auditShape as audit } from '../../src/pages/sources/audit.ts'
+import { auditShape as audit } from '../../src/console/sources/audit.ts'
 import { openHouse, until, type House } from './house.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import type { AuditView } from '../../src/pages/sources/audit.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import type { AuditView } from '../../src/console/sources/audit.ts'
 
 const token = 'an-admin-token-of-32-characters-x'
 const bearer = { headers: { authorization: `Bearer ${token}` } }

@@ -15,7 +15,7 @@ import { generatePipeline } from '../support/generate.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'
-import { siteOf } from '../../src/pages/site.ts'
+import { siteOf } from '../../src/console/site.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manyRuns } from '../store/many-runs.ts'
 import { openHouse, type House } from './house.ts'
-import { pageLimits } from '../../src/web/busy-limit.ts'
+import { pageLimits } from '../../src/lib/busy-limit.ts'
 
 let house: House
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 // Charts over time: what they draw, and where their points lead.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { lineChart } from '../../src/pages/charts/line-chart.ts'
-import { niceDuration, niceMax } from '../../src/pages/charts/plot.ts'
-import { runsLink } from '../../src/pages/charts/runs-link.ts'
-import { stackedBars } from '../../src/pages/charts/stacked-bars.ts'
+import { lineChart } from '../../src/console/charts/line-chart.ts'
+import { niceDuration, niceMax } from '../../src/console/charts/plot.ts'
+import { runsLink } from '../../src/console/charts/runs-link.ts'
+import { stackedBars } from '../../src/console/charts/stacked-bars.ts'
 
 const hour = 3_600_000
 const day = 24 * hour

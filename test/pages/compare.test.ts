@@ -1,10 +1,10 @@
 // Two runs of a pipeline side by side.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
-import { costPage } from '../../src/pages/cost/cost.ts'
-import { percent } from '../../src/pages/layout/format.ts'
+import { costPage } from '../../src/console/cost/cost.ts'
+import { percent } from '../../src/console/layout/format.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Costs } from '../../src/pages/cost/cost-figures.ts'
+import type { Costs } from '../../src/console/cost/cost-figures.ts'
 
 const begun = Date.now() - 6 * 3_600_000
 

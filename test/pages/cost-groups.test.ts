@@ -1,11 +1,11 @@
 // Costs by one of the operator's attributes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { groupLines } from '../../src/pages/cost/cost-figures.ts'
-import { groupsOf } from '../../src/pages/layout/groups.ts'
+import { groupLines } from '../../src/console/cost/cost-figures.ts'
+import { groupsOf } from '../../src/console/layout/groups.ts'
 import { openHouse, type House } from './house.ts'
-import type { CostLine } from '../../src/store/ports/costs.ts'
-import type { Trends } from '../../src/pages/trends/trend-figures.ts'
-import type { Costs } from '../../src/pages/cost/cost-figures.ts'
+import type { CostLine } from '../../src/core/store/ports/costs.ts'
+import type { Trends } from '../../src/console/trends/trend-figures.ts'
+import type { Costs } from '../../src/console/cost/cost-figures.ts'
 
 const rules = `
 costs: { rules: [{ name: all, per_minute: 2 }] }

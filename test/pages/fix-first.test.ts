@@ -1,12 +1,12 @@
 // What the overview says to fix first: what costs most per week, and why.
 import { describe, expect, it } from 'vitest'
-import { createFixFirst } from '../../src/pages/overview/fix-first-view.ts'
-import { fixesOf, type FixSources } from '../../src/pages/overview/fix-first.ts'
-import { tagSetFigures } from '../../src/pages/runners/runner-figures.ts'
-import type { CostLine } from '../../src/store/ports/costs.ts'
-import type { PagesParts } from '../../src/pages/ports.ts'
-import type { ShownRegression } from '../../src/pages/trends/regression-figures.ts'
-import type { TrendTotal } from '../../src/store/ports/trends.ts'
+import { createFixFirst } from '../../src/console/overview/fix-first-view.ts'
+import { fixesOf, type FixSources } from '../../src/console/overview/fix-first.ts'
+import { tagSetFigures } from '../../src/console/runners/runner-figures.ts'
+import type { CostLine } from '../../src/core/store/ports/costs.ts'
+import type { PagesParts } from '../../src/console/ports.ts'
+import type { ShownRegression } from '../../src/console/trends/regression-figures.ts'
+import type { TrendTotal } from '../../src/core/store/ports/trends.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute

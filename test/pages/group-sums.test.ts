@@ -1,9 +1,9 @@
 // Flaky tests and deployments by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { groupsOf } from '../../src/pages/layout/groups.ts'
+import { groupsOf } from '../../src/console/layout/groups.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Environments } from '../../src/pages/environments/environment-figures.ts'
+import type { Environments } from '../../src/console/environments/environment-figures.ts'
 
 const rules = `
 attributes:

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { duration, size, utc } from '../../src/pages/layout/format.ts'
-import { html, safeUrl } from '../../src/pages/layout/html.ts'
+import { duration, size, utc } from '../../src/console/layout/format.ts'
+import { html, safeUrl } from '../../src/console/layout/html.ts'
 import { binaryText } from '../support/binary-text.ts'
 
 describe('a template', () => {

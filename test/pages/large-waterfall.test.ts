@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { observedRun } from '../../src/model/run.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { runCard, type RunCard } from '../../src/pages/pipelines/run-card.ts'
-import { waterfallOf } from '../../src/pages/waterfall/waterfall-rows.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { runCard, type RunCard } from '../../src/console/pipelines/run-card.ts'
+import { waterfallOf } from '../../src/console/waterfall/waterfall-rows.ts'
 
 /** The card of a pipeline with so many jobs of one stage, whose ids begin after 10 times its own. */
 function cardOf(id: number, jobs: number, stage: string): RunCard {

@@ -1,11 +1,11 @@
 // The overview's counts say what they count, and none speaks against another.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createHourWatch } from '../../src/pages/overview/last-hour.ts'
+import { createHourWatch } from '../../src/console/overview/last-hour.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { openHouse } from './house.ts'
-import type { ExportQueueStatus } from '../../src/pages/exports/queue-shape.ts'
-import type { Flow } from '../../src/pages/overview/flow.ts'
+import type { ExportQueueStatus } from '../../src/console/exports/queue-shape.ts'
+import type { Flow } from '../../src/console/overview/flow.ts'
 
 it('says if everything is refused, and what is quarantined', async () => {
   const house = closeAfterTest(await openHouse())

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectMcp } from './mcp-client.ts'
 import { openHouse, type House } from './house.ts'
-import type { Costs } from '../../src/pages/cost/cost-figures.ts'
-import type { Trends } from '../../src/pages/trends/trend-figures.ts'
+import type { Costs } from '../../src/console/cost/cost-figures.ts'
+import type { Trends } from '../../src/console/trends/trend-figures.ts'
 
 const rules = `
 attributes:

@@ -1,11 +1,11 @@
 // People whom a proxy has logged in: who gets in, what each may see and do, and what is recorded of it.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { identifier, type PeopleEntry } from '../../src/pages/access/person.ts'
+import { identifier, type PeopleEntry } from '../../src/console/access/person.ts'
 import { manyRuns } from '../store/many-runs.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Costs } from '../../src/pages/cost/cost-figures.ts'
-import type { Trends } from '../../src/pages/trends/trend-figures.ts'
+import type { Costs } from '../../src/console/cost/cost-figures.ts'
+import type { Trends } from '../../src/console/trends/trend-figures.ts'
 
 const token = 'an-admin-token-that-nobody-guesses'
 const header = 'x-auth-request-email'

@@ -2,8 +2,8 @@
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { openHouse, type House } from './house.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { restFaults } from '../support/rest-faults.ts'
 
 const publicUrl = 'https://pipespan.example.com'

@@ -2,7 +2,7 @@
 import { insideChunks } from '../../src/model/inside-chunks.ts'
 import type { InsideJob, JobInside, Section } from '../../src/model/inside.ts'
 import type { JobTests } from '../../src/model/job-tests.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 /** By the share of the job's time. */
 export type SectionPlan = Pick<Section, 'ordinal' | 'parent' | 'name' | 'title' | 'kind' | 'failed'> & {

@@ -1,11 +1,11 @@
 // What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
-import { createJudge } from '../../src/regressions/judge-loop.ts'
-import { regressions } from '../../src/cli/regressions.ts'
+import { createJudge } from '../../src/features/regressions/judge-loop.ts'
+import { regressions } from '../../src/commands/regressions.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { defaultRule } from '../../src/regressions/rule.ts'
+import { defaultRule } from '../../src/features/regressions/rule.ts'
 import { openHouse, until, type House } from './house.ts'
 
 const day = 24 * 3_600_000

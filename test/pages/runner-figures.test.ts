@@ -1,7 +1,7 @@
 // Tests the figures about runners: what ran at the same time, who waited how long, and which jobs no runner can take.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tagSetFigures, waitingJobs, type RunnerJob } from '../../src/pages/runners/runner-figures.ts'
+import { tagSetFigures, waitingJobs, type RunnerJob } from '../../src/console/runners/runner-figures.ts'
 
 const hour = 3_600_000
 const period = { since: 0, until: 24 * hour, step: hour }

@@ -1,14 +1,14 @@
 // Sessions in real stores: what a cookie stands for can be taken back, by any replica.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createSessions, maxSessions, sessionLife, type Sessions } from '../../src/pages/access/session.ts'
+import { createSessions, maxSessions, sessionLife, type Sessions } from '../../src/console/access/session.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openPostgres } from '../support/stores.ts'
 import { openSqlite } from '../support/stores.ts'
 import { StoreError } from '../../src/lib/fault.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const token = new Secret('an-admin-token-of-this-test')
 let now = Date.UTC(2026, 5, 1)

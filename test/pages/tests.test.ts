@@ -1,11 +1,11 @@
 // Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { flakyTests } from '../../src/pages/tests/test-figures.ts'
-import { failedTestsOfJob } from '../../src/pages/pipelines/failed-tests.ts'
+import { flakyTests } from '../../src/console/tests/test-figures.ts'
+import { failedTestsOfJob } from '../../src/console/pipelines/failed-tests.ts'
 import { openHouse, type House } from './house.ts'
-import { reportOf } from '../../src/pages/jobs/job-tests.ts'
+import { reportOf } from '../../src/console/jobs/job-tests.ts'
 import { withTests } from './read-insides.ts'
-import type { JobCard } from '../../src/pages/pipelines/run-card.ts'
+import type { JobCard } from '../../src/console/pipelines/run-card.ts'
 import type { JobInside } from '../../src/model/inside.ts'
 
 let house: House

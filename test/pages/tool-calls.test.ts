@@ -1,9 +1,9 @@
 // Calls of MCP tools when the daemon fails.
 import { expect, it } from 'vitest'
-import { apiRoutes } from '../../src/pages/api/api.ts'
-import { createToolCalls, type ToolCalls } from '../../src/pages/mcp/tool-calls.ts'
+import { apiRoutes } from '../../src/console/api/api.ts'
+import { createToolCalls, type ToolCalls } from '../../src/console/mcp/tool-calls.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import type { PagesParts } from '../../src/pages/ports.ts'
+import type { PagesParts } from '../../src/console/ports.ts'
 
 function callsOf(handle: () => Promise<unknown>): ToolCalls {
   const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }).map(route => ({ ...route, handle }))

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { binOf } from '../../src/lib/log-bins.ts'
-import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/pipelines/usual.ts'
-import { day } from '../../src/store/ports/trends.ts'
-import { delta, longer } from '../../src/pages/layout/delta.ts'
-import { openingSpan } from '../../src/pages/layout/trend-spans.ts'
+import { beside, createUsuals, isUnusual, type Usual } from '../../src/console/pipelines/usual.ts'
+import { day } from '../../src/core/store/ports/trends.ts'
+import { delta, longer } from '../../src/console/layout/delta.ts'
+import { openingSpan } from '../../src/console/layout/trend-spans.ts'
 import type { BranchClass } from '../../src/model/pipeline.ts'
-import type { TrendViews } from '../../src/store/ports/trends.ts'
+import type { TrendViews } from '../../src/core/store/ports/trends.ts'
 
 type Row = Awaited<ReturnType<TrendViews['ofJobs']>>[number]
 

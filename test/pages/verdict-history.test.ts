@@ -1,7 +1,7 @@
 // Verdicts over a history of pipelines of random durations: what each sentence says adds up, on whatever surface.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, until, type House } from './house.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { saidOf } from '../model/said.ts'
 
 const begun = Date.now() - 6 * 3_600_000

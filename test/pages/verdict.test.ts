@@ -1,7 +1,7 @@
 // The verdicts about finished pipelines and jobs: at the top of their pages, and in the JSON API.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, until, type House } from './house.ts'
-import { minRuns } from '../../src/pages/pipelines/usual.ts'
+import { minRuns } from '../../src/console/pipelines/usual.ts'
 
 interface Job {
   readonly name: string

@@ -4,7 +4,7 @@ import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { eventWords } from '../../src/platform/webhook/event-selection.ts'
 import { headerOf } from '../../src/platform/vendor.ts'
 import { maxQueryBytes, queryText } from '../../src/platform/inventory/query.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 
 const { generic, gitlab } = profiles
 

@@ -1,14 +1,14 @@
 // Runs that are due the moment they are observed, on a real store: their snapshot is taken in the same transaction, and is as it would have been later.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { type Snapshotter, type SnapshotStep } from '../../src/processing/take-snapshots.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
+import { type Snapshotter, type SnapshotStep } from '../../src/core/settle/take-snapshots.ts'
 import { openSqlite } from '../support/stores.ts'
 import { observation } from '../model/arbitraries.ts'
 import { event, instance, job, rules as usual, t0, snapshotterWith, settlerOf } from '../flow/world.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 import { runs } from '../full.ts'
 import { chunkOfRun } from '../support/of-run.ts'
 

@@ -1,7 +1,7 @@
 // The price table: which rule holds for a job, and what an attempt costs, by hand-computed examples.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPriceTable, type PriceRule } from '../../src/processing/price-table.ts'
+import { createPriceTable, type PriceRule } from '../../src/core/take-in/price-table.ts'
 import { observedRun, type Run } from '../../src/model/run.ts'
 import { priceOf } from '../../src/model/runner-time.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'

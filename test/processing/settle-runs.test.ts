@@ -1,10 +1,10 @@
 // How much is settled in one transaction: as many runs as are due, but of large ones only so many as fit into memory.
 import { expect, it } from 'vitest'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { settleRuns } from '../../src/processing/settle-runs.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
+import { settleRuns } from '../../src/core/settle/settle-runs.ts'
 import { openSqlite } from '../support/stores.ts'
 import { event, instance, job, rules, t0, snapshotterWith } from '../flow/world.ts'
-import type { Runs } from '../../src/store/ports/runs.ts'
+import type { Runs } from '../../src/core/store/ports/runs.ts'
 
 it('settles each large run in its own transaction, and small ones together', async () => {
   const store = openSqlite(':memory:', { now: () => t0 + rules.settle, maxSize: 2 ** 30 })

@@ -9,12 +9,12 @@ import {
   type PolledWorld,
   type WorldOptions,
 } from '../discovery/polled-world.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
-import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import { scenarios, type ScenarioName } from '../../src/simulator/platform/scenarios.ts'
+import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { JobPlan } from '../../src/demo/platform/plan.ts'
+import type { JobPlan } from '../../src/simulator/platform/plan.ts'
 
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { DataError, StoreError } from '../../src/lib/fault.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite } from '../../src/core/store/sqlite/open-sqlite.ts'
 import { runs } from '../full.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
 import { instance, t0, takeInOf } from '../flow/world.ts'
-import type { Delivery, TakeIn, TakenIn } from '../../src/processing/take-in.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Delivery, TakeIn, TakenIn } from '../../src/core/take-in/take-in.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 let store: Store
 let takeIn: TakeIn

@@ -1,17 +1,17 @@
 // Events on both databases, where a destination takes log records and where none does.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createSelection } from '../../src/processing/selection.ts'
+import { createSelection } from '../../src/core/take-in/selection.ts'
 import { event as observed } from '../store/events-exercise.ts'
 import { eventFiles } from '../fixtures/event-files.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { everything, instance, takeInOf } from '../flow/world.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { bothDatabases, type Bench } from '../store/benches.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { takeEvents } from '../../src/processing/take-events.ts'
-import type { EventRules } from '../../src/processing/event-reports.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { takeEvents } from '../../src/core/take-in/take-events.ts'
+import type { EventRules } from '../../src/core/take-in/event-reports.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const logs = { destination: 'default', signal: 'logs' } as const
 const flag = eventFiles.find(({ event }) => event === 'Feature Flag Hook')!

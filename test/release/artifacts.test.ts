@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { isFull } from '../full.ts'
 import { emptyFolder, needDist, repository, run } from './install.ts'
 

@@ -6,7 +6,7 @@ import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync } from 'n
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { copyImage, emptyFolder, makeReadOnly, repository, sizeOf, subfolder, type Folder } from './install.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 
 const dockerfile = readFileSync(path.join(repository, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ')
 const stage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))

@@ -1,15 +1,15 @@
 // The whole daemon beside a platform with an API: what it asks there is on /metrics.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
-import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { deliveryOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
+import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
 import { openHouse } from '../pages/house.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { restFaults } from '../support/rest-faults.ts'
-import { scenarios } from '../../src/demo/platform/scenarios.ts'
-import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
+import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const publicUrl = 'https://pipespan.example.com'
 const minute = 60_000

@@ -6,8 +6,8 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openHouse } from '../pages/house.ts'
-import { PlatformState } from '../../src/demo/platform/state.ts'
-import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 
 /** Lets every write of the store fail; answers what ends that. */
 const forbidWrites = {

@@ -1,6 +1,6 @@
 // What memory knows of the rows follows the commit.
 import { expect, it } from 'vitest'
-import { openOwnDatabase } from '../../src/store/sqlite/database.ts'
+import { openOwnDatabase } from '../../src/core/store/sqlite/database.ts'
 
 it('runs callbacks in order after the commit, and none after a rollback', () => {
   const db = openOwnDatabase(':memory:', { now: () => 1 })

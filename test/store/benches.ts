@@ -11,7 +11,7 @@ import { newDatabase } from './new-database.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { t0 } from '../flow/world.ts'
 import type { Log } from '../../src/lib/log.ts'
-import type { Store, StoreOptions } from '../../src/store/ports/store.ts'
+import type { Store, StoreOptions } from '../../src/core/store/ports/store.ts'
 
 /** Opens a store over the same data at each call. */
 export interface Bench {

@@ -1,13 +1,13 @@
 // A clock that was a year, or some hours, ahead and is right again: what the daemon promises then, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { at, day, event, hour, job, minute, rules, snapshotterWith, settlerOf } from '../flow/world.ts'
-import { createClockWatch } from '../../src/store/maintenance/clock-watch.ts'
+import { createClockWatch } from '../../src/core/store/maintenance/clock-watch.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { bothDatabases, type Bench } from './benches.ts'
-import type { ExportQueue } from '../../src/store/ports/outbox.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 

@@ -1,18 +1,18 @@
 // A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { at, event, instance, job, rules, snapshotterWith, settlerOf } from '../flow/world.ts'
-import type { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
+import type { createSnapshotter } from '../../src/core/settle/take-snapshots.ts'
+import { createMaintenance } from '../../src/core/store/maintenance/maintenance.ts'
 import { openPostgres } from '../support/stores.ts'
 import { newDatabase } from './new-database.ts'
 import { shiftClock } from './postgres-server.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { ExportQueue } from '../../src/store/ports/outbox.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
+import type { RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 const hour = 60 * minute

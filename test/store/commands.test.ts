@@ -8,10 +8,10 @@ import { setImmediate } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { contents, fill } from './filled.ts'
-import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { lockForServing } from '../../src/core/store/sqlite/serve-lock.ts'
 import { openSqlite } from '../support/stores.ts'
 import { runCommand } from '../e2e/run-command.ts'
-import { sqliteMigrations } from '../../src/store/sqlite/migrate.ts'
+import { sqliteMigrations } from '../../src/core/store/sqlite/migrate.ts'
 
 const newest = sqliteMigrations.length
 let folder: string

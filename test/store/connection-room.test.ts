@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres } from '../support/stores.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 let server: PostgresServer
 beforeAll(async () => (server = await startPostgres({ connections: 53 })))

@@ -5,12 +5,12 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportQueue } from './exported-run.ts'
 import { contents, fill } from './filled.ts'
-import { copyStore } from '../../src/store/maintenance/copy.ts'
+import { copyStore } from '../../src/core/store/maintenance/copy.ts'
 import { takeKeys } from './taking-in-exercise.ts'
 import { openPostgres, openSqlite } from '../support/stores.ts'
 import { isFull } from '../full.ts'
 import { newDatabase } from './new-database.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const size = { maxSize: 2 ** 30 }
 let folder: string

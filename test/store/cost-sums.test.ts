@@ -1,6 +1,6 @@
 // Costs that are added up in memory before they are written.
 import { expect, it } from 'vitest'
-import { CostSums } from '../../src/store/read-models/cost-sums.ts'
+import { CostSums } from '../../src/core/store/read-models/cost-sums.ts'
 import { openWorld, at, event, job, hour } from '../flow/world.ts'
 
 it('reports how many rows are to be written, which limits memory', async () => {

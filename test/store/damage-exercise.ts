@@ -2,13 +2,13 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { Backend, encode } from '../export/backend.ts'
-import { contentsOf } from '../../src/export/shown-message.ts'
-import { messagesBy } from '../../src/export/messages.ts'
-import { createExporter } from '../../src/export/exporter.ts'
-import { createMetricFlush } from '../../src/export/metric-flush.ts'
-import { createPollContext } from '../../src/discovery/poll-context.ts'
+import { contentsOf } from '../../src/core/send/shown-message.ts'
+import { messagesBy } from '../../src/core/send/messages.ts'
+import { createExporter } from '../../src/core/send/exporter.ts'
+import { createMetricFlush } from '../../src/core/send/metric-flush.ts'
+import { createPollContext } from '../../src/core/find/poll-context.ts'
 import {
   day,
   everything,
@@ -24,19 +24,19 @@ import {
   takeInOf,
 } from '../flow/world.ts'
 import { destination } from '../export/bench.ts'
-import { openBook } from '../../src/discovery/poll-book.ts'
+import { openBook } from '../../src/core/find/poll-book.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { day as trendDay } from '../../src/store/ports/trends.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { day as trendDay } from '../../src/core/store/ports/trends.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { rotationStore } from '../../src/cli/tokens-store.ts'
-import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
+import { rotationStore } from '../../src/commands/tokens-store.ts'
+import { measure } from '../../src/core/telemetry/metrics/measure.ts'
 import { deliver, pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
 import type { Log } from '../../src/lib/log.ts'
 import type { PlatformClient } from '../../src/platform/port.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'traces' } as const
 const all = [1, 2, 3, 4, 5]

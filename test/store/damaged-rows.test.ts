@@ -1,7 +1,7 @@
 // Damaged rows are counted and logged once each, and so many at most: a disk that fails everywhere fills neither the log nor the memory.
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { createDamagedRows, storedJson } from '../../src/store/sql/stored-json.ts'
+import { createDamagedRows, storedJson } from '../../src/core/store/sql/stored-json.ts'
 
 it('names each damaged row once, and no more than 10,000 of them', () => {
   let lines = 0

@@ -6,13 +6,13 @@ import { at, event as pipelineEvent, instance, job, minute, rules, second, t0, s
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
 import { event, exportedEvents } from './events-exercise.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import type { BareBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { Decide } from '../../src/store/ports/counted.ts'
+import type { Decide } from '../../src/core/store/ports/counted.ts'
 import type { Deployment } from '../../src/model/deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../../src/model/deployment-figures.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const logs = { destination: 'default', signal: 'logs' } as const
 const traces = { destination: 'default', signal: 'traces' } as const

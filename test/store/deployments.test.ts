@@ -3,12 +3,12 @@ import pg from 'pg'
 import { expect, it } from 'vitest'
 import { deploymentsExercise, nothing } from './deployments-exercise.ts'
 import { event, instance, minute, rules, t0 } from '../flow/world.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
 import { openPostgres } from '../support/stores.ts'
 import { bothDatabases } from './benches.ts'
-import type { RunChange } from '../../src/store/ports/runs.ts'
+import type { RunChange } from '../../src/core/store/ports/runs.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 

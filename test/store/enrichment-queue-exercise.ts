@@ -4,11 +4,11 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { observedRun } from '../../src/model/run.ts'
 import { event, instance, job } from '../flow/world.ts'
 import { territoriesOf, type Territory } from '../../src/model/territory.ts'
-import type { EnrichmentChange, Which } from '../../src/store/ports/enrichment-queue.ts'
+import type { EnrichmentChange, Which } from '../../src/core/store/ports/enrichment-queue.ts'
 import type { Bench } from './benches.ts'
 import type { ObservedJob } from '../../src/model/observation.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 

@@ -1,16 +1,16 @@
 // What every store promises, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
 import { takingInExercise } from './taking-in-exercise.ts'
 import { versioned } from '../../src/model/versioned.ts'
 import { chunkOf, chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
-import type { ExportQueue } from '../../src/store/ports/outbox.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
+import type { RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const key = { instance, pipelineId: 7 }
 

@@ -1,13 +1,13 @@
 // The way of a run through a store, step by step, for what is tested of it afterwards.
 import { at, day, event, instance, job, minute, rules } from '../flow/world.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { plan } from '../../src/model/settle.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { RateOf } from '../../src/model/runner-time.ts'
-import type { PendingChunk, RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { PendingChunk, RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 export const exportQueue = { destination: 'default', signal: 'traces' as const }
 

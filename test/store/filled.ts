@@ -1,10 +1,10 @@
 // A store with something in every room, for tests of the store as a whole.
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { at, event, job, rules } from '../flow/world.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import { snapshotWork } from './exported-run.ts'
-import type { Store } from '../../src/store/ports/store.ts'
-import type { Tables } from '../../src/store/ports/tables.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
+import type { Tables } from '../../src/core/store/ports/tables.ts'
 
 /** Runs 1 to `runs`, with snapshots and pending exports; keys of deliveries, one that could not be decoded, a note and a counter. */
 export async function fill(store: Store, runs: number): Promise<void> {

@@ -4,11 +4,11 @@ import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { day, t0 } from '../flow/world.ts'
 import { failed, observe, takeSnapshot } from './exported-run.ts'
-import { gatherFigures } from '../../src/store/read-models/gathered-figures.ts'
-import { hour } from '../../src/store/ports/trends.ts'
+import { gatherFigures } from '../../src/core/store/read-models/gathered-figures.ts'
+import { hour } from '../../src/core/store/ports/trends.ts'
 import { openSqlite, openSqliteShared } from '../support/stores.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const options = { now: () => t0 + day, maxSize: 2 ** 30 }
 

@@ -1,20 +1,20 @@
 // What every store promises of what is still to be read about the inside of jobs.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { applyAnswer } from '../../src/enrichment/apply-answers.ts'
-import { applyReading } from '../../src/enrichment/job-reading.ts'
-import { lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { applyAnswer } from '../../src/core/complete/apply-answers.ts'
+import { applyReading } from '../../src/features/job-insides/job-reading.ts'
+import { lateJobReadsBy, type JobReadRules } from '../../src/core/take-in/job-reads.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { snapshotSupplements } from '../../src/model/snapshot.ts'
 import { at, event, instance, job, jobEvent, rest, rules } from '../flow/world.ts'
 import { chunkOfRun } from '../support/of-run.ts'
 import { snapshotWork } from './exported-run.ts'
 import type { Bench } from './benches.ts'
-import type { ExportQueue } from '../../src/store/ports/outbox.ts'
+import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
-import type { JobRead } from '../../src/store/ports/job-reads.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { JobRead } from '../../src/core/store/ports/job-reads.ts'
+import type { RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 const traces: ExportQueue = { destination: 'default', signal: 'traces' }

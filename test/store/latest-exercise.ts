@@ -4,10 +4,10 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { deploymentEvent } from './deployments-exercise.ts'
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import type { Bench } from './benches.ts'
 import type { PipelineFacts } from '../../src/model/observation.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 export function latestExercise(name: string, bench: () => Promise<Bench>): void {
   describe(`the newest pipelines and deployments on ${name}`, () => {

@@ -1,12 +1,12 @@
 // A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
-import { mergeIntoRun } from '../../src/processing/merge-observations.ts'
+import { mergeIntoRun } from '../../src/core/take-in/merge-observations.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import type { ObservedJob, Observation, Runner } from '../../src/model/observation.ts'
-import type { ExportQueue } from '../../src/store/ports/outbox.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
+import type { RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 export interface ManyRunsOptions {
   readonly store: Store

@@ -3,12 +3,12 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
-import { createLeases } from '../../src/store/sqlite/leases.ts'
+import { createLeases } from '../../src/core/store/sqlite/leases.ts'
 import { exportQueue } from './exported-run.ts'
 import { fill } from './filled.ts'
 import { openSqlite, openSqliteShared } from '../support/stores.ts'
 import { t0 } from '../flow/world.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 let file: string

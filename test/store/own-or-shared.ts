@@ -1,7 +1,7 @@
 // A store of a test on SQLite: opened as its own, and once more beside itself as commands do it.
 import { openSqliteShared } from '../support/stores.ts'
-import { StoreTaken } from '../../src/store/sqlite/serve-lock.ts'
-import type { Store, StoreOptions } from '../../src/store/ports/store.ts'
+import { StoreTaken } from '../../src/core/store/sqlite/serve-lock.ts'
+import type { Store, StoreOptions } from '../../src/core/store/ports/store.ts'
 
 /** What `open` answers, or, while the file is served, the store as it is shared: the exercises ask that one for nothing it has not. */
 export function ownOrShared(file: string, options: StoreOptions, open: () => Store): Store {

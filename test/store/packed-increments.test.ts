@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { DataError } from '../../src/lib/fault.ts'
 import { zstdCompressSync } from 'node:zlib'
-import { packed, unpacked } from '../../src/store/sql/packed-increments.ts'
+import { packed, unpacked } from '../../src/core/store/sql/packed-increments.ts'
 import type { Amount, Exemplar, Increment, ProjectIncrements } from '../../src/model/totals.ts'
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map(value => value + 0)

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 
 const nobody = 65_534
 

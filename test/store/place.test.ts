@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { checkStore } from '../../src/cli/doctor/store.ts'
-import { makeFolder } from '../../src/store/sqlite/private-place.ts'
+import { checkStore } from '../../src/commands/doctor/store.ts'
+import { makeFolder } from '../../src/core/store/sqlite/private-place.ts'
 import { openSqlite, openSqliteShared } from '../support/stores.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import type { Config } from '../../src/config/options.ts'
+import type { Config } from '../../src/daemon/configuration/options.ts'
 
 const options = { now: () => Date.now(), maxSize: 1e9 }
 const isRoot = process.getuid?.() === 0

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 
 const run = promisify(execFile)
 

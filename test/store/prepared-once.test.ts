@@ -3,9 +3,9 @@ import { constants, DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, vi } from 'vitest'
 import { event, at, job, rules } from '../flow/world.ts'
 import { takeKeys } from './taking-in-exercise.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { sqliteBench } from './benches.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const { SQLITE_SELECT, SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE, SQLITE_OK } = constants
 const verbs = new Set([SQLITE_SELECT, SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE])

@@ -3,14 +3,14 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../flow/world.ts'
-import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
+import { createMaintenance } from '../../src/core/store/maintenance/maintenance.ts'
 import { exportQueue, failed } from './exported-run.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import type { Bench } from './benches.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const key = { instance, pipelineId: 7 }
 const week = 7 * day

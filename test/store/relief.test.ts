@@ -1,18 +1,18 @@
 // What goes from a store that is nearly full, and in which order, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
-import { createSteps } from '../../src/store/maintenance/steps.ts'
-import { day, hour } from '../../src/store/ports/trends.ts'
+import { createMaintenance } from '../../src/core/store/maintenance/maintenance.ts'
+import { createSteps } from '../../src/core/store/maintenance/steps.ts'
+import { day, hour } from '../../src/core/store/ports/trends.ts'
 import { exportQueue, exportRun } from './exported-run.ts'
 import { instance, minute } from '../flow/world.ts'
-import { keptInStore } from '../../src/store/maintenance/kept.ts'
+import { keptInStore } from '../../src/core/store/maintenance/kept.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
 import { bothDatabases, type BareBench } from './benches.ts'
-import { relieve } from '../../src/store/maintenance/relief.ts'
+import { relieve } from '../../src/core/store/maintenance/relief.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Clock } from '../../src/lib/clock.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const times = { retention: 10 * day, remember: 100 * day, keepFigures: 100 * day }
 

@@ -1,20 +1,20 @@
 // Several replicas on one PostgreSQL database, one of them paused at the worst moment for longer than its leases.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createExporter, type Exporter } from '../../src/export/exporter.ts'
-import { type Delivery, type TakeIn, type TakenIn } from '../../src/processing/take-in.ts'
+import { createExporter, type Exporter } from '../../src/core/send/exporter.ts'
+import { type Delivery, type TakeIn, type TakenIn } from '../../src/core/take-in/take-in.ts'
 import { snapshotterWith, settlerOf, takeInOf } from '../flow/world.ts'
-import { type SettleLoop } from '../../src/processing/settle-loop.ts'
-import { encodeTraces } from '../../src/telemetry/encode.ts'
+import { type SettleLoop } from '../../src/core/settle/settle-loop.ts'
+import { encodeTraces } from '../../src/core/telemetry/encode.ts'
 import { openPostgres } from '../support/stores.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { newDatabase } from './new-database.ts'
-import { messagesBy } from '../../src/export/messages.ts'
+import { messagesBy } from '../../src/core/send/messages.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 /** So short that the settle loop takes every snapshot at once, and so long that no delivery's transaction does. */

@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
-import { migrate as migratePostgres, postgresMigrations } from '../../src/store/postgres/migrate.ts'
-import { migrate as migrateSqlite, sqliteMigrations } from '../../src/store/sqlite/migrate.ts'
+import { migrate as migratePostgres, postgresMigrations } from '../../src/core/store/postgres/migrate.ts'
+import { migrate as migrateSqlite, sqliteMigrations } from '../../src/core/store/sqlite/migrate.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../support/stores.ts'
 import { openSqlite } from '../support/stores.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const options = { now: () => 1, maxSize: 2 ** 30 }
 const next = `ALTER TABLE counters ADD COLUMN note text; UPDATE counters SET note = 'kept'`

@@ -4,11 +4,11 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
-import { backupSqlite } from '../../src/store/sqlite/backup.ts'
+import { backupSqlite } from '../../src/core/store/sqlite/backup.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
-import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { lockForServing } from '../../src/core/store/sqlite/serve-lock.ts'
 import { openSqlite, openSqliteShared } from '../support/stores.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
 let folder: string

@@ -2,12 +2,12 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { type SettleLoop } from '../../src/processing/settle-loop.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
+import { type SettleLoop } from '../../src/core/settle/settle-loop.ts'
 import { event, instance, job, at, minute, rules, second, settlerOf } from '../flow/world.ts'
 import { chunkOfRun, deliver, pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'traces' } as const
 const due = [1, 2, 3, 4, 5]

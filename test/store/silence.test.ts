@@ -2,14 +2,14 @@
 // as the network does.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createGroups } from '../../src/processing/groups.ts'
+import { createGroups } from '../../src/core/take-in/groups.ts'
 import { takeKeys } from './taking-in-exercise.ts'
-import { openDatabase, type Database } from '../../src/store/postgres/database.ts'
+import { openDatabase, type Database } from '../../src/core/store/postgres/database.ts'
 import { openPostgres } from '../support/stores.ts'
 import { SilentProxy, type Direction } from './silent-proxy.ts'
 import { newDatabase } from './new-database.ts'
 import { StoreError } from '../../src/lib/fault.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 /** Of what is asked while nothing comes through, and of all else: as much as a busy machine needs, ms. */
 const [hasty, timeoutMs] = [1_500, 5_000]

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { proveRoom } from '../../src/store/maintenance/writable.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
+import { proveRoom } from '../../src/core/store/maintenance/writable.ts'
 import type { Bench } from './benches.ts'
-import type { Store } from '../../src/store/ports/store.ts'
-import type { Undecodable } from '../../src/store/ports/quarantine.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
+import type { Undecodable } from '../../src/core/store/ports/quarantine.ts'
 
 const day = 24 * 3_600_000
 

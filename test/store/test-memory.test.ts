@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { hasHash, packHashes } from '../../src/store/sql/hash-set.ts'
+import { hasHash, packHashes } from '../../src/core/store/sql/hash-set.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../support/stores.ts'
 import { openSqlite } from '../support/stores.ts'
-import type { RememberedReport, TestQuestion } from '../../src/store/ports/test-memory.ts'
+import type { RememberedReport, TestQuestion } from '../../src/core/store/ports/test-memory.ts'
 import { instance, t0 } from '../flow/world.ts'
 import { runs } from '../full.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 interface Reported {
   readonly passed?: readonly number[]

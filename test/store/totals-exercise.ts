@@ -1,12 +1,12 @@
 // What every store promises of running totals, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import type { Bench } from './benches.ts'
 import type { ActiveJob, Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { RunWork } from '../../src/core/store/ports/runs.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 const key = { instance, projectId: 3 }
 

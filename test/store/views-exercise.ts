@@ -1,19 +1,19 @@
 // What every store's views promise, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { at, event, instance, job, rules, t0, snapshotterWith } from '../flow/world.ts'
-import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
+import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/core/store/ports/trends.ts'
 import { isFull } from '../full.ts'
-import type { CostGroup, CostLine } from '../../src/store/ports/costs.ts'
+import type { CostGroup, CostLine } from '../../src/core/store/ports/costs.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
 import { snapshotWork } from './exported-run.ts'
 import type { Bench } from './benches.ts'
 import type { JobFacts, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
 import type { RateOf } from '../../src/model/runner-time.ts'
-import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { RunPage, RunQuery } from '../../src/core/store/ports/views.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
   /** What takes thousands of rows is tried on one database in the short form. */

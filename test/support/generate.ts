@@ -1,13 +1,13 @@
 // Generates the webhooks of whole pipelines at once, without waiting, for tests and benchmarks. The same seed gives the same
 // deliveries.
-import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
-import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
-import { Random } from '../../src/demo/platform/random.ts'
-import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
-import { PlatformState, type FirstIds } from '../../src/demo/platform/state.ts'
-import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { deliveryOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
+import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { scenarios, type ScenarioName } from '../../src/simulator/platform/scenarios.ts'
+import { PlatformState, type FirstIds } from '../../src/simulator/platform/state.ts'
+import { Timeline } from '../../src/simulator/platform/timeline.ts'
 import { truthOf, type PipelineTruth } from './truth.ts'
-import { defaultInstance } from '../../src/demo/platform/world.ts'
+import { defaultInstance } from '../../src/simulator/platform/world.ts'
 
 export interface GenerateOptions {
   readonly seed: number

@@ -1,6 +1,6 @@
 // The faults an OTLP backend can show, as tests order them: which requests they hit, and what happens to those.
 import type { ServerResponse } from 'node:http'
-import { exportResponse, rpcStatus } from '../../src/demo/otlp-messages.ts'
+import { exportResponse, rpcStatus } from '../../src/simulator/otlp-messages.ts'
 import type { ReceivedRequest } from './received-request.ts'
 
 /** What happens to a request that a misbehaviour hits. */

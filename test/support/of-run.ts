@@ -1,8 +1,8 @@
 // Outbox entries as tests take them: delivered at once, and those of runs.
 import { isEvent, type AnyChunk } from '../../src/model/event.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { ExportQueue, OutboxEntry } from '../../src/store/ports/outbox.ts'
-import type { Store } from '../../src/store/ports/store.ts'
+import type { ExportQueue, OutboxEntry } from '../../src/core/store/ports/outbox.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 /** The chunk or event of an entry, in a store of `stores.ts`. */
 export function chunkOf({ body }: Pick<OutboxEntry, 'body'>): AnyChunk {

@@ -1,5 +1,5 @@
 // Decodes a log export request into plain records, each with its resource and scope.
-import { logsRequest } from '../../src/demo/otlp-messages.ts'
+import { logsRequest } from '../../src/simulator/otlp-messages.ts'
 import {
   millisOf,
   plainAttributes,

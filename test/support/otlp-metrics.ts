@@ -1,7 +1,7 @@
 // A metrics export request as a backend keeps it: each metric with its points in plain form. Only what the product sends is read: gauges, sums and
 // histograms. Field names and numbers are those of opentelemetry-proto; the packages are folded into one.
 import protobuf from 'protobufjs'
-import { root } from '../../src/demo/otlp-messages.ts'
+import { root } from '../../src/simulator/otlp-messages.ts'
 import {
   millisOf,
   plainAttributes,

@@ -1,5 +1,5 @@
 // Decodes a trace export request into plain spans, each with its resource and scope.
-import { traceRequest } from '../../src/demo/otlp-messages.ts'
+import { traceRequest } from '../../src/simulator/otlp-messages.ts'
 import {
   millisOf,
   plainAttributes,

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { temporaryFolder } from './after-test.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
+import { freePorts } from '../../src/simulator/daemon-process.ts'
 
 export const hasPrometheus = spawnSync('prometheus', ['--version']).error === undefined
 

@@ -1,7 +1,7 @@
 // Stores as tests open them: what is to be sent is stored as JSON, which tests can read (`of-run.ts`).
-import * as postgres from '../../src/store/postgres/open-postgres.ts'
-import * as sqlite from '../../src/store/sqlite/open-sqlite.ts'
-import type { EncodeMessages } from '../../src/store/ports/outbox.ts'
+import * as postgres from '../../src/core/store/postgres/open-postgres.ts'
+import * as sqlite from '../../src/core/store/sqlite/open-sqlite.ts'
+import type { EncodeMessages } from '../../src/core/store/ports/outbox.ts'
 
 const asJson: EncodeMessages = (chunk, to) =>
   [...Map.groupBy(to, ({ signal }) => signal)].map(([signal, queues]) => ({

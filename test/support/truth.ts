@@ -1,5 +1,5 @@
 // What really happened on the simulated platform, in plain form, for tests to compare with what arrived.
-import { isOver, rootOf, type SimPipeline, type SimStatus } from '../../src/demo/platform/state.ts'
+import { isOver, rootOf, type SimPipeline, type SimStatus } from '../../src/simulator/platform/state.ts'
 
 export interface PipelineTruth {
   readonly id: number

@@ -1,8 +1,8 @@
 // What a table remembers of attributes: it changes how they are written, never what.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AttributeTable, type RowValues } from '../../src/telemetry/otlp/attribute.ts'
-import { BackWriter } from '../../src/telemetry/otlp/back-writer.ts'
+import { AttributeTable, type RowValues } from '../../src/core/telemetry/otlp/attribute.ts'
+import { BackWriter } from '../../src/core/telemetry/otlp/back-writer.ts'
 import { runs } from '../full.ts'
 
 /** Two runs that recur, of two rows and of three, and rows between them that do not. */

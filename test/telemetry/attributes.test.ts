@@ -4,21 +4,21 @@ import { binaryText } from '../support/binary-text.ts'
 import type { Attributes } from '@opentelemetry/api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { profiles } from '../../src/app/profile.ts'
-import { jobAttributes, jobSubjects } from '../../src/telemetry/mapping/job.ts'
-import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
-import { rowsIn, type RowVariant } from '../../src/telemetry/mapping/row.ts'
-import { cut, attributesOf, keyUnder } from '../../src/telemetry/attributes.ts'
-import { resourceAttributes } from '../../src/telemetry/mapping/resource.ts'
-import { resourceAttributesOf } from '../../src/telemetry/resource.ts'
-import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { jobAttributes, jobSubjects } from '../../src/core/telemetry/mapping/job.ts'
+import { pipelineAttributes } from '../../src/core/telemetry/mapping/pipeline.ts'
+import { rowsIn, type RowVariant } from '../../src/core/telemetry/mapping/row.ts'
+import { cut, attributesOf, keyUnder } from '../../src/core/telemetry/attributes.ts'
+import { resourceAttributes } from '../../src/core/telemetry/mapping/resource.ts'
+import { resourceAttributesOf } from '../../src/core/telemetry/resource.ts'
+import { plainAttributes } from '../../src/core/telemetry/otlp/attribute.ts'
 import {
   profileOf,
   styleOf,
   telemetrySettings,
   type TelemetryOptions,
   type TelemetrySettings,
-} from '../../src/telemetry/settings.ts'
+} from '../../src/core/telemetry/settings.ts'
 import { readableSpans } from './sdk.ts'
 import { anyChunk } from './arbitraries.ts'
 import { stories } from './stories.ts'

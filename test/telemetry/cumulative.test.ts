@@ -1,9 +1,9 @@
 // Cumulative metrics: whose they are, and the limit of series of runs under way.
 import { expect, it } from 'vitest'
-import { activeData, projectResource, type ActiveTotals } from '../../src/telemetry/metrics/cumulative.ts'
-import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
+import { activeData, projectResource, type ActiveTotals } from '../../src/core/telemetry/metrics/cumulative.ts'
+import { plainAttributes } from '../../src/core/telemetry/otlp/attribute.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../src/core/telemetry/settings.ts'
 
 const owner = {
   key: { instance: 'https://git.example.com', projectId: 42 },

@@ -1,10 +1,10 @@
 // Events around pipelines as log records: the name, the times, the resource, and what the operator decides.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, type ReceivedLogRecord } from '../support/otlp-logs.ts'
-import { encodeLogs, encodeMetrics, encodeTraces, logsAsJson } from '../../src/telemetry/encode.ts'
+import { encodeLogs, encodeMetrics, encodeTraces, logsAsJson } from '../../src/core/telemetry/encode.ts'
 import { eventChunk, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../src/core/telemetry/settings.ts'
 import { version } from '../../src/lib/version.ts'
 
 const at = Date.UTC(2026, 5, 1, 12)

@@ -11,7 +11,7 @@ import {
   sectionSpanId,
   traceIdOf,
   type Identified,
-} from '../../src/telemetry/otlp/ids.ts'
+} from '../../src/core/telemetry/otlp/ids.ts'
 import { instance } from './stories.ts'
 import { traceContext } from './arbitraries.ts'
 import type { TraceContext } from '../../src/model/trace-context.ts'

@@ -1,10 +1,10 @@
 // How the inside of a job looks as spans and log records.
 import { describe, expect, it } from 'vitest'
-import { insideRecords, insideSpans } from '../../src/telemetry/inside.ts'
-import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { insideRecords, insideSpans } from '../../src/core/telemetry/inside.ts'
+import { plainAttributes } from '../../src/core/telemetry/otlp/attribute.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { stories } from './stories.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { InsideJob, Section } from '../../src/model/inside.ts'
 import type { OwnSpan } from '../../src/model/own-span.ts'
 

@@ -1,9 +1,9 @@
 // Points of a metric that became equal because an attribute was dropped: a backend takes each series once.
 import { expect, it } from 'vitest'
-import { changesData } from '../../src/telemetry/metrics/change-gauges.ts'
-import { gaugesData, type FoundPoint } from '../../src/telemetry/metrics/gauges.ts'
-import { profiles } from '../../src/app/profile.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { changesData } from '../../src/core/telemetry/metrics/change-gauges.ts'
+import { gaugesData, type FoundPoint } from '../../src/core/telemetry/metrics/gauges.ts'
+import { profiles } from '../../src/daemon/profile.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 
 const instance = 'https://git.example.com'
 const count = { name: 'things', unit: '{thing}', number: 'int', description: 'Things.', type: 'updowncounter' } as const

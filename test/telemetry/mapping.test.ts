@@ -6,8 +6,8 @@ import {
   outcomeOfJob,
   outcomeOfPipeline,
   stateOf,
-} from '../../src/telemetry/mapping/statuses.ts'
-import { meaningOf } from '../../src/telemetry/mapping/failure-reasons.ts'
+} from '../../src/core/telemetry/mapping/statuses.ts'
+import { meaningOf } from '../../src/core/telemetry/mapping/failure-reasons.ts'
 
 describe('a status', () => {
   it.each([

@@ -2,14 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
-import { encode, encodeLogs, encodeMetrics, encodeTraces } from '../../src/telemetry/encode.ts'
-import { joined, messagesBy, requestOf } from '../../src/export/messages.ts'
-import { logsRequest, metricsRequest, traceRequest } from '../../src/telemetry/otlp/messages.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { encode, encodeLogs, encodeMetrics, encodeTraces } from '../../src/core/telemetry/encode.ts'
+import { joined, messagesBy, requestOf } from '../../src/core/send/messages.ts'
+import { logsRequest, metricsRequest, traceRequest } from '../../src/core/telemetry/otlp/messages.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { runs } from '../full.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { TelemetrySettings } from '../../src/telemetry/settings.ts'
+import type { TelemetrySettings } from '../../src/core/telemetry/settings.ts'
 
 const settings = telemetrySettings({ profiles, jobMetrics: 'all' })
 

@@ -1,10 +1,10 @@
 // The copied names of the conventions, and the values that the tables use, held against the package.
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, it } from 'vitest'
-import * as semconv from '../../src/telemetry/mapping/semconv.ts'
-import { changeStates, results, statusMeanings } from '../../src/telemetry/mapping/statuses.ts'
-import { refTypeOf, runAction } from '../../src/telemetry/mapping/pipeline.ts'
-import { taskTypes } from '../../src/telemetry/mapping/task-type.ts'
+import * as semconv from '../../src/core/telemetry/mapping/semconv.ts'
+import { changeStates, results, statusMeanings } from '../../src/core/telemetry/mapping/statuses.ts'
+import { refTypeOf, runAction } from '../../src/core/telemetry/mapping/pipeline.ts'
+import { taskTypes } from '../../src/core/telemetry/mapping/task-type.ts'
 
 describe('the copied names of the conventions', () => {
   const copied = Object.entries(semconv).filter(([name]) => name !== 'schemaUrl')

@@ -1,8 +1,8 @@
 // Gauges of groups that have the same path on two platforms.
 import { expect, it } from 'vitest'
-import { encodeResourceMetrics } from '../../src/telemetry/encode.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { toGauges } from '../../src/telemetry/metrics/gauges.ts'
+import { encodeResourceMetrics } from '../../src/core/telemetry/encode.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
+import { toGauges } from '../../src/core/telemetry/metrics/gauges.ts'
 
 const points = [{ metric: 'platform.runner.count', attributes: {}, value: 3 }]
 

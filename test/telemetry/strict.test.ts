@@ -1,15 +1,15 @@
 // What `PIPESPAN_CONVENTIONS=strict` changes: a test for each row of the reference's table.
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics } from '../support/otlp-metrics.ts'
-import { encodeMetrics } from '../../src/telemetry/encode.ts'
-import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { profiles } from '../../src/app/profile.ts'
+import { encodeMetrics } from '../../src/core/telemetry/encode.ts'
+import { measure } from '../../src/core/telemetry/metrics/measure.ts'
+import { profiles } from '../../src/daemon/profile.ts'
 import { readableRecords, readableSpans } from './sdk.ts'
 import { stories } from './stories.ts'
 import { strictChanges } from '../../scripts/docs/strict.ts'
-import { taskTypeOf } from '../../src/telemetry/mapping/task-type.ts'
-import { toCumulative } from '../../src/telemetry/metrics/cumulative.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { taskTypeOf } from '../../src/core/telemetry/mapping/task-type.ts'
+import { toCumulative } from '../../src/core/telemetry/metrics/cumulative.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
 const contract = telemetrySettings({ profiles })

@@ -2,11 +2,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { createIngestTokens } from '../../src/tokens/client.ts'
-import type { IngestTokens } from '../../src/tokens/ingest-tokens.ts'
-import { commandPauses } from '../../src/tokens/pauses.ts'
-import { InstanceError } from '../../src/tokens/instance-error.ts'
-import { readCreated, readList, readState } from '../../src/tokens/listed-token.ts'
+import { createIngestTokens } from '../../src/features/tokens/client.ts'
+import type { IngestTokens } from '../../src/features/tokens/ingest-tokens.ts'
+import { commandPauses } from '../../src/features/tokens/pauses.ts'
+import { InstanceError } from '../../src/features/tokens/instance-error.ts'
+import { readCreated, readList, readState } from '../../src/features/tokens/listed-token.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
 let instance: ObservabilityInstance

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { good } from '../config/given.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
-import { enforcementOf } from '../../src/app/enforcement.ts'
-import type { Enforcement } from '../../src/tokens/watched-enforcement.ts'
+import { enforcementOf } from '../../src/daemon/enforcement.ts'
+import type { Enforcement } from '../../src/features/tokens/watched-enforcement.ts'
 
 interface World {
   readonly instance: ObservabilityInstance

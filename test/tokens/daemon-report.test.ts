@@ -2,13 +2,13 @@
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { rotationStore } from '../../src/cli/tokens-store.ts'
-import { createTokenReport } from '../../src/tokens/daemon-token-report.ts'
+import { rotationStore } from '../../src/commands/tokens-store.ts'
+import { createTokenReport } from '../../src/features/tokens/daemon-token-report.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { openSqlite } from '../support/stores.ts'
-import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
+import { fingerprintOf } from '../../src/features/tokens/fingerprint.ts'
 import { until } from './loaded-daemon.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })

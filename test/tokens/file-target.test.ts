@@ -4,9 +4,9 @@ import path from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { createFileTarget } from '../../src/tokens/file-target.ts'
-import { blankJournal } from '../../src/tokens/journal.ts'
-import { parseTarget, type LockedTarget } from '../../src/tokens/target.ts'
+import { createFileTarget } from '../../src/features/tokens/file-target.ts'
+import { blankJournal } from '../../src/features/tokens/journal.ts'
+import { parseTarget, type LockedTarget } from '../../src/features/tokens/target.ts'
 
 let folder: string
 let file: string

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { good } from '../config/given.ts'
-import { ingestGauges } from '../../src/tokens/ingest-gauges.ts'
-import { instanceOf } from '../../src/app/enforcement.ts'
+import { ingestGauges } from '../../src/features/tokens/ingest-gauges.ts'
+import { instanceOf } from '../../src/daemon/enforcement.ts'
 import { startInstance } from './stand-ins/observability-instance.ts'
 
 it('reports whether a token is required, the number of tokens, and the creation time of each', async () => {

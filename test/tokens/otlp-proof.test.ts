@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { createServer } from 'node:http'
 import { closeAfterTest, listen } from '../support/after-test.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { createProver } from '../../src/tokens/otlp-proof.ts'
+import { createProver } from '../../src/features/tokens/otlp-proof.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
 let instance: ObservabilityInstance

@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { systemClock, type Clock } from '../../src/lib/clock.ts'
-import type { ProgressPoint } from '../../src/tokens/logbook.ts'
-import { rotateToken } from '../../src/tokens/rotation.ts'
+import type { ProgressPoint } from '../../src/features/tokens/logbook.ts'
+import { rotateToken } from '../../src/features/tokens/rotation.ts'
 import { allPoints, openWorld, usual, type RotationWorld } from './rotation-world.ts'
 
 let world: RotationWorld

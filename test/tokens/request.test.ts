@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { Agent } from 'undici'
 import { expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../support/after-test.ts'
-import { send } from '../../src/tokens/request.ts'
+import { send } from '../../src/features/tokens/request.ts'
 
 it('reports that a request was not sent if no connection was made in time', async () => {
   const open = new Set<Socket>()

@@ -1,7 +1,7 @@
 // Runs a rotation in a separate process, which kills itself at the point that its order names. kill.test.ts starts it.
 import { systemClock } from '../../src/lib/clock.ts'
-import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
-import { rotateToken } from '../../src/tokens/rotation.ts'
+import { createKubernetesTarget } from '../../src/features/tokens/kubernetes-target.ts'
+import { rotateToken } from '../../src/features/tokens/rotation.ts'
 import { partsFor, usual } from './rotation-world.ts'
 
 export interface RotationOrder {

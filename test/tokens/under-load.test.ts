@@ -1,6 +1,6 @@
 // Tests the shipped daemon while tokens are rotated and revoked, rotations are killed, and pipelines arrive: none is lost or exported twice.
 import { expect, it } from 'vitest'
-import { Random } from '../../src/demo/platform/random.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { LoadedDaemon, until } from './loaded-daemon.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createAttempts, limits } from '../../src/web/attempts.ts'
+import { createAttempts, limits } from '../../src/console/access/attempts.ts'
 
 function world() {
   let now = Date.UTC(2026, 5, 1)

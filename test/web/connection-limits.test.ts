@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { connectionLimits } from '../../src/web/connection-limits.ts'
+import { connectionLimits } from '../../src/daemon/listeners/connection-limits.ts'
 
 test.each([
   [undefined, { public: 2_048, admin: 2_048 }],
@@ -29,7 +29,7 @@ test('the scarcer of files and memory decides', () => {
 })
 
 test.skipIf(process.platform !== 'linux')('reads the limit of the process', () => {
-  const file = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'connection-limits.ts')
+  const file = path.join(import.meta.dirname, '..', '..', 'src', 'daemon', 'listeners', 'connection-limits.ts')
   const script = `const { openFilesLimit } = await import(${JSON.stringify(file)}); console.log(openFilesLimit())`
   const args = ['-c', 'ulimit -n 333; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', script]
   expect(spawnSync('/bin/sh', args, { encoding: 'utf8' }).stdout.trim()).toBe('333')

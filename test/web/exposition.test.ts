@@ -2,12 +2,12 @@
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createFamilies } from '../../src/telemetry/metrics/families.ts'
-import { createGcpeFamilies } from '../../src/telemetry/metrics/gcpe-families.ts'
-import { gcpeRunMetrics } from '../../src/telemetry/mapping/gcpe.ts'
-import { wholeMetrics, type Exposition } from '../../src/web/exposition.ts'
+import { createFamilies } from '../../src/core/telemetry/metrics/families.ts'
+import { createGcpeFamilies } from '../../src/core/telemetry/metrics/gcpe-families.ts'
+import { gcpeRunMetrics } from '../../src/core/telemetry/mapping/gcpe.ts'
+import { wholeMetrics, type Exposition } from '../../src/daemon/listeners/exposition.ts'
 import { expositionText, metricsPageOf } from './metrics-pages.ts'
-import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { Exemplar, SeriesTotal } from '../../src/model/totals.ts'
 
 const settings = telemetrySettings({ histogramBounds: [1, 5] })

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openSqlite } from '../support/stores.ts'
-import { createHealth, type HealthOptions } from '../../src/web/health.ts'
-import { createListener } from '../../src/web/listener.ts'
+import { createHealth, type HealthOptions } from '../../src/daemon/listeners/health.ts'
+import { createListener } from '../../src/daemon/listeners/listener.ts'
 
 async function run(options: Partial<HealthOptions>): Promise<(path: string) => Promise<readonly [number, unknown]>> {
   const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })

@@ -9,8 +9,13 @@ import { request } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ConfigError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { createHealth } from '../../src/web/health.ts'
-import { createListener, type Listener, type ListenerOptions, type Routes } from '../../src/web/listener.ts'
+import { createHealth } from '../../src/daemon/listeners/health.ts'
+import {
+  createListener,
+  type Listener,
+  type ListenerOptions,
+  type Routes,
+} from '../../src/daemon/listeners/listener.ts'
 import { exchange, openRaw } from './raw-exchange.ts'
 
 const health = createHealth({

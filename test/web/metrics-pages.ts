@@ -1,7 +1,7 @@
 // Metrics as a text, and a page of metrics with other parts than the daemon's.
-import { expositionOf, type Exposition, type ScrapedMetric } from '../../src/web/exposition.ts'
-import { createMetricsPage, type MetricsPageOptions } from '../../src/web/metrics-page.ts'
-import { createTurns } from '../../src/web/turns.ts'
+import { expositionOf, type Exposition, type ScrapedMetric } from '../../src/daemon/listeners/exposition.ts'
+import { createMetricsPage, type MetricsPageOptions } from '../../src/daemon/listeners/metrics-page.ts'
+import { createTurns } from '../../src/lib/turns.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { FastifyPluginAsync } from 'fastify'
 

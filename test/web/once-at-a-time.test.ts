@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
 import { listen } from '../support/after-test.ts'
-import { onceAtATime } from '../../src/web/once-at-a-time.ts'
+import { onceAtATime } from '../../src/daemon/listeners/once-at-a-time.ts'
 import { openRaw } from './raw-exchange.ts'
 
 const ask = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { AggregationTemporality, DataPointType, type MetricData } from '@opentelemetry/sdk-metrics'
 import { ValueType } from '@opentelemetry/api'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createHealth } from '../../src/web/health.ts'
-import { createListener } from '../../src/web/listener.ts'
+import { createHealth } from '../../src/daemon/listeners/health.ts'
+import { createListener } from '../../src/daemon/listeners/listener.ts'
 import { metricsPageOf } from './metrics-pages.ts'
 import { runs } from '../full.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { wholeMetrics, type ScrapedMetric } from '../../src/web/exposition.ts'
-import type { MetricsPageOptions } from '../../src/web/metrics-page.ts'
+import { wholeMetrics, type ScrapedMetric } from '../../src/daemon/listeners/exposition.ts'
+import type { MetricsPageOptions } from '../../src/daemon/listeners/metrics-page.ts'
 
 const never: [number, number] = [0, 0]
 const boundaries = [1, 5]

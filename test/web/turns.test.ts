@@ -1,10 +1,10 @@
 // Work in turns beside a real listener: what goes first, how much runs and waits, and who is refused.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createBusyLimit, elsewhere, type BusyLimits } from '../../src/web/busy-limit.ts'
-import { createHealth } from '../../src/web/health.ts'
-import { createListener } from '../../src/web/listener.ts'
-import { createTurns, inTurns } from '../../src/web/turns.ts'
+import { createBusyLimit, elsewhere, type BusyLimits } from '../../src/lib/busy-limit.ts'
+import { createHealth } from '../../src/daemon/listeners/health.ts'
+import { createListener } from '../../src/daemon/listeners/listener.ts'
+import { createTurns, inTurns } from '../../src/lib/turns.ts'
 import { silentLog } from '../../src/lib/log.ts'
 
 const log = silentLog()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createStoredBudget } from '../../../src/app/stored-budget.ts'
+import { createStoredBudget } from '../../../src/daemon/stored-budget.ts'
 import { openSqlite } from '../../support/stores.ts'
-import type { ApiBudget } from '../../../src/store/ports/discovery-documents.ts'
+import type { ApiBudget } from '../../../src/core/store/ports/discovery-documents.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
 
 function sharedStore() {

@@ -6,7 +6,7 @@ import { eventTable } from '../../../src/platform/webhook/event-table.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { everyEvent, noEvent, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../../src/app/profile.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
 import type { Parsed } from '../../../src/platform/port/webhook.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 

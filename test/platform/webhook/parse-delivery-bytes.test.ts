@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
-import { profiles } from '../../../src/app/profile.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
 
 const failed = readFileSync(new URL('../../fixtures/webhooks/pipeline-failed.json', import.meta.url))
 const plain = { profile: profiles.generic, traceparent: false }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { observedRun, mergeRun } from '../../../src/model/run.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../../src/app/profile.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
 import type { Observation } from '../../../src/model/observation.ts'
 import { runs } from '../../full.ts'
 

@@ -6,7 +6,7 @@ import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { eventFile } from '../../fixtures/event-files.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../../src/app/profile.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
 
 const folder = new URL('../../fixtures/webhooks/', import.meta.url)
 const files = readdirSync(folder).map(file => file.replace(/\.json$/, ''))

@@ -1,7 +1,7 @@
 // A rotation store in memory. A test sets the reports of its daemons.
-import type { Journal } from '../../../src/tokens/journal.ts'
-import type { RotationRecord } from '../../../src/store/ports/token-documents.ts'
-import type { RotationStore, TokenReport } from '../../../src/tokens/rotation-store.ts'
+import type { Journal } from '../../../src/features/tokens/journal.ts'
+import type { RotationRecord } from '../../../src/core/store/ports/token-documents.ts'
+import type { RotationStore, TokenReport } from '../../../src/features/tokens/rotation-store.ts'
 
 export interface MemoryStore extends RotationStore {
   readonly copies: Map<string, Journal>

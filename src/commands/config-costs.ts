@@ -1,0 +1,118 @@
+// How many requests to the platform's API the configured features cost, in sentences for people.
+import type { Config } from '../daemon/configuration/options.ts'
+import { ingestThings, inventoryOf } from '../daemon/inventory.ts'
+import { platformViews } from '../daemon/configuration/platforms.ts'
+import { wishesOf } from '../daemon/wanted-facts.ts'
+import { requestsAnHour } from '../model/inventory.ts'
+
+const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
+
+/** Empty if no feature costs any. With several tokens, of each. */
+export function costsOf(config: Config): string[] {
+  const views = platformViews(config)
+  const costs = views.flatMap(view =>
+    costsOfOne(view.config).map(cost => (views.length === 1 ? cost : `${view.name}: ${cost}`)),
+  )
+  return [...costs, ...ingestCosts(config)]
+}
+
+function costsOfOne(config: Config): string[] {
+  return [
+    ...insideCosts(config),
+    ...deploymentCosts(config),
+    ...incidentCosts(config),
+    ...auditCosts(config),
+    ...hookCosts(config),
+    ...inventoryCosts(config),
+    ...attributeCosts(config),
+  ]
+}
+
+/** Whether there is a platform to send requests to. */
+function asksPlatform({ platform }: Config): boolean {
+  return platform.url !== undefined && platform.token.current() !== undefined
+}
+
+function* attributeCosts(config: Config): Generator<string> {
+  const { labels, variables } = wishesOf(config)
+  const without = 'only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+  const words = (cost: string): string => (asksPlatform(config) ? cost : without)
+  if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`
+  if (variables) yield `Variables (attributes.rules): ${words('1 request for each pipeline that no webhook reported.')}`
+}
+
+/** Only with deployment events: without them no deployment is known. */
+function deploymentCosts(config: Config): string[] {
+  if (!config.events.includes('deployment') || !asksPlatform(config)) return []
+  return [
+    `Lead times (PIPESPAN_LEAD_TIME=${config.leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
+  ]
+}
+
+function incidentCosts(config: Config): string[] {
+  if (!config.events.includes('issue') || !asksPlatform(config)) return []
+  const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, config.poll.interval)))
+  return [
+    `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
+  ]
+}
+
+function auditCosts({ audit = [], poll }: Config): string[] {
+  if (audit.length === 0) return []
+  const rounds = Math.max(1, Math.round((audit.length * 60_000) / Math.max(1_000, poll.interval)))
+  return [
+    `Audit events (PIPESPAN_AUDIT): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 events.`,
+  ]
+}
+
+function hookCosts({ redelivery, watchHooks, poll }: Config): string[] {
+  const owners = (poll.projects ?? []).length + (poll.groups ?? []).length
+  if (owners === 0 || !(redelivery || watchHooks)) return []
+  const on = redelivery ? 'PIPESPAN_REDELIVERY' : 'PIPESPAN_WATCH_HOOKS'
+  return [
+    `Hooks (${on}): ${owners} ${owners === 1 ? 'request' : 'requests'} every 5 minutes, and 1 more for each hook of this daemon and each 100 of its deliveries.`,
+  ]
+}
+
+function* insideCosts(config: Config): Generator<string> {
+  const { job, tests, reports, platform } = config
+  const readsLogs = job.sections.length + job.logs.length > 0
+  const paths = (job.spans ?? []).length
+  if (!readsLogs && !tests && reports.length === 0 && paths === 0) return
+  if (!asksPlatform(config)) {
+    yield 'Job logs and reports: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+    return
+  }
+  const beside = `in addition to 2 for each pipeline; the budget is ${platform.budget} requests a minute.`
+  if (readsLogs) yield `${logCosts(job)}, ${beside}`
+  if (tests) yield `Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`
+  if (paths > 0)
+    yield `Spans of jobs (PIPESPAN_JOB_SPANS): ${paths} request${paths === 1 ? '' : 's'} for each job with artifacts, ${beside}`
+  if (reports.length > 0)
+    yield `Reports (PIPESPAN_REPORTS): 1 request for each report of ${reports.join(', ')} that a job has, ${beside}`
+}
+
+function logCosts({ sections, logs }: Config['job']): string {
+  const chosen = (['failed', 'slow', 'all'] as const).filter(one => sections.includes(one) || logs.includes(one))
+  const words = chosen.includes('all') ? meanings.all : chosen.map(one => meanings[one]).join(' or ')
+  const switches = [sections.length > 0 && 'PIPESPAN_JOB_SECTIONS', logs.length > 0 && 'PIPESPAN_JOB_LOGS']
+  return `Job logs and reports (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
+}
+
+function ingestCosts(config: Config): string[] {
+  const things = ingestThings(config)
+  if (things.length === 0) return []
+  return [`Ingest tokens: ${requestsAnHour(things)} requests an hour to the observability instance.`]
+}
+
+function inventoryCosts(config: Config): string[] {
+  const things = inventoryOf(config)
+  if (things.length === 0) return []
+  if (!asksPlatform(config)) {
+    return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
+  }
+  const kinds = [...new Set(things.map(({ kind }) => kind))]
+  return [
+    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * config.platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
+  ]
+}

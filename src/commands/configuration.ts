@@ -1,0 +1,85 @@
+// Loads the configuration, chooses the platform and opens the store for a command, or ends the command with what is wrong.
+import { existsSync } from 'node:fs'
+import { createLog } from '../lib/log.ts'
+import { describeFault } from '../daemon/configuration/config-fault.ts'
+import { exitCode, type Terminal } from './terminal.ts'
+import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
+import { loadConfig, type LoadedConfig, type LoadOptions } from '../daemon/configuration/load.ts'
+import { openStore } from '../core/store/open-store.ts'
+import { platformViews, type PlatformView } from '../daemon/configuration/platforms.ts'
+import { profiles, type ProfileName } from '../daemon/profile.ts'
+import type { Config } from '../daemon/configuration/options.ts'
+import type { Log } from '../lib/log.ts'
+import type { SharedStore } from '../core/store/ports/store.ts'
+
+/** The configuration cannot be used: every fault is in the message, one a line. */
+export class Misconfigured extends Fault {
+  readonly exitCode = exitCode.misused
+}
+
+/** The configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: see LoadOptions. */
+export function requireConfig(
+  terminal: Terminal,
+  file: string | undefined,
+  mayBeMissing?: LoadOptions<ProfileName>['mayBeMissing'],
+): LoadedConfig<ProfileName> {
+  const loaded = loadConfig({ env: terminal.env, file, profiles, mayBeMissing, listens: false })
+  if (loaded.ok) return loaded
+  throw new Misconfigured(
+    loaded.faults.map(fault => describeFault(fault)).join('\n'),
+    '\nThe configuration is invalid. See `pipespan config check`.',
+  )
+}
+
+/** `name`: of `--platform`. Throws Misconfigured with all names if it must be given. */
+export function chosenPlatform<P extends string>(config: Config<P>, name: string | undefined): PlatformView<P> {
+  const views = platformViews(config)
+  const found = name === undefined && views.length === 1 ? views[0] : views.find(view => view.name === name)
+  if (found !== undefined) return found
+  const names = views.map(view => view.name).join(', ')
+  throw new Misconfigured(
+    name === undefined
+      ? 'Several platforms, or several tokens of one, are configured.'
+      : `There is no platform ${name}.`,
+    `Name one with --platform: ${names}.`,
+  )
+}
+
+/** Opens the configured store beside a running daemon, for one command. */
+export async function withStore(
+  terminal: Terminal,
+  file: string | undefined,
+  command: (store: SharedStore, config: Config<ProfileName>) => Promise<number>,
+): Promise<number> {
+  const { config } = requireConfig(terminal, file)
+  const { url } = config.store
+  if (url.engine === 'sqlite' && !existsSync(url.path)) {
+    throw new StoreError(
+      `There is no store at ${url.path} yet.`,
+      'Start the daemon first, or point PIPESPAN_STORE_URL or --config to its store.',
+    )
+  }
+  const store = await openStore(url, { maxSize: config.store.maxSize })
+  try {
+    return await command(store, config)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The configured store if it exists and can be opened: through it a command shares the API budget with the daemon. */
+export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
+  if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
+  try {
+    return await openStore(url, { maxSize })
+  } catch (error) {
+    log.warn({ reason: reasonOf(error) }, 'the store cannot be opened: the API budget is not shared with the daemon')
+    return undefined
+  }
+}
+
+/** A command's log: as configured, on standard error. */
+export function commandLog(terminal: Terminal, config: Config): Log {
+  const format = config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json')
+  return createLog({ level: config.log.level, format })
+}

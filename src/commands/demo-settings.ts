@@ -1,0 +1,127 @@
+// How the demo's daemon is configured: everything that has something to show is switched on.
+import path from 'node:path'
+import { ownSpansPath } from '../simulator/platform/own-spans.ts'
+
+/** What a minute costs there, by the runner: the page of costs shows it. */
+const prices = `costs:
+  unit: EUR
+  rules:
+    - { name: macos, match: { tags: [macos] }, per_minute: 0.08 }
+    - { name: large, match: { tags: [large] }, per_minute: 0.032 }
+    - { name: small, per_minute: 0.008 }
+`
+/** The group of all its projects. */
+const company = 'brightwater'
+/** Queries whose results are exported as gauges: a count, and the durations of pipelines by branch. */
+const queries = `queries:
+  - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }
+  - metric: brightwater.pipeline.duration.p50
+    query: type = Pipeline and finished >= -30d
+    group: ${company}
+    value: p50
+    fields: [ref]
+    every: 1m
+`
+
+/** Who owns what. */
+const teams = `attributes:
+  rules:
+    - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }
+    - { projects: { include: [${company}/mobile/*] }, set: { team: mobile }, metrics: true }
+    - { projects: { include: ['${company}/{platform,data}/*'] }, set: { team: platform }, metrics: true }
+    - { branches: [merge_request], set: { change_kind: { label: 'kind::' } } }
+    - { jobs: { include: ['deploy*'] }, set: { tier: '1' } }
+`
+
+/** The content of its configuration file: the settings that have no environment variable. `messages`: where notifications are posted. */
+export function demoConfiguration(messages: string): string {
+  return `${prices}${queries}${teams}notifications:\n  - { name: terminal, url: '${messages}' }\n`
+}
+
+interface DemoPlaces {
+  /** The store's folder. */
+  readonly folder: string
+  /** Path of the configuration file. */
+  readonly configuration: string
+  /** Of its webhooks. */
+  readonly token: string
+  /** Of the platform's API. */
+  readonly apiToken: string
+  readonly once: boolean
+  readonly port: number
+  /** Host and port of the pages. */
+  readonly adminListen: string
+  /** Opens the pages. */
+  readonly adminToken: string
+  /** URL of the platform's API. */
+  readonly api: string
+  /** URL of the OTLP receiver, which has the API of ingest tokens, too. */
+  readonly receiver: string
+  /** Path of the file with the ingest token. */
+  readonly ingestToken: string
+  /** Of the API of ingest tokens. */
+  readonly ingestKey: string
+}
+
+/** The environment of the demo's daemon, made from the user's. */
+export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS.ProcessEnv {
+  const { folder, configuration, token, apiToken, once, port, adminListen, adminToken, api, receiver } = places
+  return {
+    ...inherited(env),
+    PIPESPAN_CONFIG: configuration,
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: adminListen,
+    PIPESPAN_ADMIN_TOKEN: adminToken,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+    PIPESPAN_WEBHOOK_TOKEN: token,
+    PIPESPAN_PLATFORM_URL: api,
+    PIPESPAN_PLATFORM_TOKEN: apiToken,
+    PIPESPAN_PLATFORM_BUDGET: '3000',
+    PIPESPAN_POLL_GROUPS: company,
+    PIPESPAN_POLL_INTERVAL: '2s',
+    // In real time most pipelines are silent for longer than 5 s.
+    PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
+    PIPESPAN_AUDIT: company,
+    PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
+    PIPESPAN_INVENTORY_FEATURE_FLAGS: `${company}/shop/storefront`,
+    PIPESPAN_INVENTORY_GROUPS: company,
+    PIPESPAN_INVENTORY_INCLUDES: ['shop/storefront', 'shop/checkout-api', 'mobile/app', 'platform/infrastructure']
+      .map(project => `${company}/${project}`)
+      .join(','),
+    PIPESPAN_INVENTORY_MILESTONES: `${company}/shop`,
+    PIPESPAN_INVENTORY_RUNNERS: company,
+    PIPESPAN_INVENTORY_SCHEDULES: `${company}/shop/storefront`,
+    PIPESPAN_INVENTORY_REPOSITORIES: company,
+    PIPESPAN_INVENTORY_REFS: `${company}/shop/storefront`,
+    PIPESPAN_INVENTORY_DEPENDENCIES: `${company}/shop/storefront`,
+    PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
+    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
+    PIPESPAN_PAGES_GROUP_BY: 'team',
+    PIPESPAN_PAGES_LOGS: 'true',
+    PIPESPAN_MCP: 'true',
+    PIPESPAN_TESTS: 'true',
+    PIPESPAN_TESTS_SPANS: 'suites',
+    PIPESPAN_JOB_SECTIONS: 'failed',
+    PIPESPAN_REPORTS: 'metrics,dotenv,coverage,findings',
+    PIPESPAN_JOB_SPANS: ownSpansPath,
+    PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
+    PIPESPAN_SETTLE: '500ms',
+    // Short, so that deployments are counted while somebody watches.
+    PIPESPAN_ENRICH_DEADLINE: '15s',
+    PIPESPAN_LOG_LEVEL: 'warn',
+    // A demo leaves no files behind.
+    NODE_DISABLE_COMPILE_CACHE: '1',
+    PIPESPAN_LOG_FORMAT: 'pretty',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver,
+    PIPESPAN_OBSERVABILITY_TOKEN_FILE: places.ingestToken,
+    PIPESPAN_OBSERVABILITY_URL: receiver,
+    PIPESPAN_OBSERVABILITY_API_KEY: places.ingestKey,
+  }
+}
+
+/** The user's environment without what would configure the demo's daemon, or lead its exports through a proxy. */
+function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))
+}

@@ -1,0 +1,158 @@
+// `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
+import { namedProject, platformNames } from '../daemon/connections.ts'
+import { plainLine } from '../lib/plain-text.ts'
+import { inSettingsOf } from '../platform/port/error.ts'
+import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
+import { configuredClient } from './platform.ts'
+import { checkAudit } from './doctor/audit.ts'
+import { checkDaemon } from './doctor/daemon.ts'
+import { checkDestinations, checkRoutes } from './doctor/destinations.ts'
+import { checkEnforcement } from './doctor/tokens.ts'
+import { checkEvents } from './doctor/events.ts'
+import { checkHooks } from './doctor/hooks.ts'
+import { checkInsideJobs } from './doctor/inside-jobs.ts'
+import { checkInventory } from './doctor/inventory.ts'
+import { createSelection } from '../core/take-in/selection.ts'
+import { checkNotifications, notificationRoutes } from './doctor/notifications.ts'
+import { checkInstances, checkStore } from './doctor/store.ts'
+import { describeFault } from '../daemon/configuration/config-fault.ts'
+import { exportDestinations } from '../daemon/export.ts'
+import { notificationDestinations } from '../daemon/notifications.ts'
+import { loadConfig } from '../daemon/configuration/load.ts'
+import { print, type Terminal, printJson } from './terminal.ts'
+import { platformViews, type PlatformView } from '../daemon/configuration/platforms.ts'
+import { profiles, type ProfileName } from '../daemon/profile.ts'
+import type { SharedStore } from '../core/store/ports/store.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { reportOf, type Finding, type Level } from './doctor/finding.ts'
+import type { Config } from '../daemon/configuration/options.ts'
+import type { Destination } from '../core/send/destination.ts'
+
+/** 0: all is fine. */
+const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
+
+const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warning: '!', failure: '✗' }
+
+export async function doctor(
+  terminal: Terminal,
+  options: { readonly file?: string | undefined; readonly json: boolean; readonly project?: string | undefined },
+): Promise<number> {
+  const findings: Finding[] = []
+  const show = (found: readonly Finding[]): void => {
+    findings.push(...found)
+    if (!options.json) for (const finding of found) print(terminal, lineOf(finding))
+  }
+  const config = configuration(terminal, options.file, show)
+  if (config !== undefined && options.project !== undefined) {
+    const project = namedProject(config, options.project)
+    show(await checkRoutes(destinationsOf(config), createSelection(config, platformNames(config)), project))
+    show(notificationRoutes(notificationDestinations(config), project))
+  } else if (config !== undefined) await examine(config, show)
+  const failures = findings.filter(({ level }) => level === 'failure').length
+  const warnings = findings.filter(({ level }) => level === 'warning').length
+  if (options.json) printJson(terminal, { failures, warnings, findings }, 2)
+  else print(terminal, `\n${summary(failures, warnings)}`)
+  if (failures > 0) return doctorExit.failures
+  return warnings > 0 ? doctorExit.warnings : doctorExit.fine
+}
+
+function configuration(
+  terminal: Terminal,
+  file: string | undefined,
+  show: (found: readonly Finding[]) => void,
+): Config<ProfileName> | undefined {
+  const report = reportOf('configuration')
+  const loaded = loadConfig({ env: terminal.env, file, profiles })
+  if (!loaded.ok) {
+    show(loaded.faults.map(fault => report('failure', describeFault(fault))))
+    return undefined
+  }
+  show([report('fine', 'The configuration is valid.'), ...loaded.warnings.map(warning => report('warning', warning))])
+  return loaded.config
+}
+
+type Check = () => Promise<Finding | readonly Finding[]>
+
+/** In the order of the flow. A check that throws does not hide the others. */
+async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
+  const destinations = destinationsOf(config)
+  const { findings, store } = await checkStore(config)
+  show(findings)
+  const views = platformViews(config)
+  const instances = [...new Set(views.map(view => view.config.platform.url))]
+  const run = async (name: string, check: Check, ofPlatform?: string): Promise<void> => {
+    const answer = await check().catch((error: unknown) =>
+      reportOf(name)('warning', `This check failed unexpectedly: ${reasonOf(error)}.`),
+    )
+    const found = [answer].flat()
+    show(ofPlatform === undefined ? found : found.map(one => inTermsOf(ofPlatform, one)))
+  }
+  try {
+    for (const view of views) {
+      await examinePlatform(view, store, async (name, check) =>
+        run(name, check, views.length > 1 ? view.name : undefined),
+      )
+    }
+    await run('instances', async () => (store === undefined ? [] : checkInstances(instances, store)))
+    await run('export', async () => checkDestinations(destinations, config.observability.export.length === 0))
+    if (config.notifications.length > 0)
+      await run('notifications', async () => checkNotifications(notificationDestinations(config)))
+    await run('enforcement', async () => checkEnforcement(config, destinations))
+  } finally {
+    await store?.close()
+  }
+}
+
+/** What concerns one token of one platform. */
+async function examinePlatform(
+  { groups, config }: PlatformView<ProfileName>,
+  store: SharedStore | undefined,
+  run: (name: string, check: Check) => Promise<void>,
+): Promise<void> {
+  const client = configuredClient(config)
+  try {
+    if (groups.length === 0) await run('daemon', async () => checkDaemon(config))
+    await run('platform', async () => checkPlatform(config, client))
+    await run('hooks', async () => checkHooks(config, client))
+    await run('events', async () => checkEvents(config, client, store))
+    if (groups.length === 0) await run('clock', async () => checkClock(config))
+    await run('budget', async () => checkBudget(config, store))
+    await run('jobs', async () => checkInsideJobs(config, client, store))
+    await run('inventory', async () => checkInventory(config, store, client))
+    await run('audit', async () => checkAudit(config, client, store))
+  } finally {
+    await client?.close()
+  }
+}
+
+/** All destinations with all their signals, metrics included. */
+function destinationsOf(config: Config): Destination[] {
+  const { destinations, metricDestinations } = exportDestinations(config)
+  return destinations.map(destination => {
+    const metrics = metricDestinations.find(({ name }) => name === destination.name)?.signals.metrics
+    return metrics === undefined ? destination : { ...destination, signals: { ...destination.signals, metrics } }
+  })
+}
+
+function lineOf({ check, level, what, remedy }: Finding): string {
+  return `${marks[level]} ${plainLine(`${check}: ${what} ${remedy ?? ''}`)}`
+}
+
+function summary(failures: number, warnings: number): string {
+  if (failures + warnings === 0) return 'All checks passed.'
+  const parts = [
+    failures > 0 ? `${failures} ${failures === 1 ? 'failure' : 'failures'}` : undefined,
+    warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : undefined,
+  ]
+  return `${parts.filter(part => part !== undefined).join(', ')}.`
+}
+
+/** A finding about one of several platforms. */
+function inTermsOf(platform: string, { what, remedy, ...finding }: Finding): Finding {
+  const text = inSettingsOf(platform, what)
+  return {
+    ...finding,
+    what: `${platform}: ${text}`,
+    ...(remedy !== undefined && { remedy: inSettingsOf(platform, remedy) }),
+  }
+}

@@ -1,0 +1,71 @@
+// Checks of audit events: whether the token may read each source, and whether it sees the actions of everybody or only of its own user.
+import { broken, reportOf, type Finding } from './finding.ts'
+import { call } from './platform.ts'
+import { nameOfSource, sourceOf } from '../../features/audit/audit-reading.ts'
+import { PlatformError, type AuditSource, type PlatformClient } from '../../platform/port.ts'
+import type { Config } from '../../daemon/configuration/options.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
+
+const report = reportOf('audit')
+const hour = 3_600_000
+
+export async function checkAudit(
+  { audit = [] }: Config,
+  client: PlatformClient | undefined,
+  store: SharedStore | undefined,
+): Promise<Finding[]> {
+  if (audit.length === 0) return [report('skipped', 'Audit events are off (PIPESPAN_AUDIT).')]
+  if (client === undefined) {
+    const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+    return [report('warning', 'Audit events cannot be read without a platform token.', remedy)]
+  }
+  const findings: Finding[] = []
+  for (const source of audit) {
+    try {
+      findings.push(await checkSource(client, source), ...(await lagOf(store, client.instance, source)))
+    } catch (error) {
+      findings.push(broken(report, 'failure', error))
+    }
+  }
+  return findings
+}
+
+async function checkSource(client: PlatformClient, configured: string): Promise<Finding> {
+  const source = sourceOf(configured)
+  const name = nameOfSource(configured)
+  await client
+    .auditEvents(source, { createdAfter: Date.now() - hour }, call)
+    [Symbol.asyncIterator]()
+    .next()
+  const missing = await missingRole(client, source)
+  if (missing === undefined) return report('fine', `The token can read the audit events of ${name}.`)
+  return report(
+    'warning',
+    `The token is not ${missing} of ${name}: the platform only returns what the token's user did.`,
+    `Use a token that is ${missing}, with the scope read_api.`,
+  )
+}
+
+/** The role without which the platform only returns what the token's user did; undefined if the token has it. */
+async function missingRole(client: PlatformClient, source: AuditSource): Promise<string | undefined> {
+  if (source === 'instance') return undefined
+  if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : "an owner's"
+  try {
+    // Only maintainers may list webhooks.
+    await client.hooks(source, call)
+    return undefined
+  } catch (error) {
+    if (error instanceof PlatformError && error.kind === 'forbidden') return "a maintainer's"
+    throw error
+  }
+}
+
+/** How far the daemon is behind; nothing if it has not read this source yet. */
+async function lagOf(store: SharedStore | undefined, instance: string, source: string): Promise<Finding[]> {
+  const cursor = await store?.repositories.auditCursors.get({ instance, source })
+  if (store === undefined || cursor?.readAt === undefined) return []
+  const age = (await store.now()) - cursor.readAt
+  if (age < hour) return []
+  const what = `The audit events of ${nameOfSource(source)} were last read ${Math.round(age / hour)} h ago.`
+  return [report('warning', what, 'Check that a daemon runs with PIPESPAN_AUDIT, and its log for the reason.')]
+}

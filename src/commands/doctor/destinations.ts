@@ -1,0 +1,152 @@
+// Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address. And which of them take a
+// project: by the choice of projects, of the configuration and of each destination.
+import { gzipSync } from 'node:zlib'
+import { broken, reportOf, type Finding } from './finding.ts'
+import { createOtlpHttp } from '../../core/send/otlp-http.ts'
+import { sentenceOf, verdictOf, type Verdict } from '../../core/send/verdict.ts'
+import type { Destination, Endpoint } from '../../core/send/destination.ts'
+import type { Subject } from '../../model/route.ts'
+import type { Selection } from '../../core/take-in/selection.ts'
+import type { Signal } from '../../core/store/ports/runs.ts'
+
+const report = reportOf('export')
+const route = reportOf('routes')
+/** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */
+const empty = new Uint8Array(0)
+
+/** `isOff`: whether the operator wants no exports. `subject`: for the templates of headers; undefined: where they have some, nothing is sent. */
+export async function checkDestinations(
+  destinations: readonly Destination[],
+  isOff: boolean,
+  subject?: Subject,
+): Promise<Finding[]> {
+  const findings = await Promise.all(
+    destinations.flatMap(destination =>
+      Object.entries(destination.signals).map(async ([signal, endpoint]) =>
+        checkSignal(destination, signal as Signal, endpoint, subject),
+      ),
+    ),
+  )
+  if (findings.length > 0) return findings
+  if (isOff) return [report('skipped', 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')]
+  return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
+}
+
+/** One finding for each destination, and whether those that take the project answer; a warning if nothing is exported. */
+export async function checkRoutes(
+  destinations: readonly Destination[],
+  selection: Pick<Selection, 'project'>,
+  { path: project, instance }: { readonly path: string; readonly instance: string },
+): Promise<Finding[]> {
+  if (!selection.project(project, instance)) {
+    const remedy =
+      'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
+    return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
+  }
+  // Its ID is only known to the platform; whatever it is, it has a value.
+  const subject = { instance, path: project, projectId: 0 }
+  const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
+  if (destinations.length > 0 && !destinations.some(takes)) {
+    const remedy = 'Add it to `projects.include` of a destination, or list a destination without `projects`.'
+    return [route('warning', `No destination takes ${project}: it is not exported.`, remedy)]
+  }
+  const routes = destinations.map(one => {
+    const signals = Object.keys(one.signals).join(', ')
+    const values = Object.entries(one.headerValues?.(subject) ?? {}).map(
+      ([name, value]) => `{${name}} = ${name === 'project.id' ? 'its ID' : value}`,
+    )
+    const headers = values.length === 0 ? '' : `, with ${values.join(', ')} in its headers`
+    if (takes(one)) return route('fine', `${project} goes to "${one.name}": ${signals}${headers}.`)
+    const why = one.headerValues !== undefined && one.headerValues(subject) === undefined
+    return route(
+      'skipped',
+      `${project} does not go to "${one.name}": ${why ? 'a template of its headers has no value' : 'not among its projects'}.`,
+    )
+  })
+  return [...routes, ...(await checkDestinations(destinations.filter(takes), false, subject))]
+}
+
+async function checkSignal(
+  { name, bearer, proxy, headerValues }: Destination,
+  signal: Signal,
+  endpoint: Endpoint,
+  subject: Subject | undefined,
+): Promise<Finding> {
+  const where = `"${name}" for ${signal} (${withoutQuery(endpoint.url)})`
+  if (headerValues !== undefined && subject === undefined) {
+    return report('skipped', `${where} has headers that depend on the project: see doctor --project GROUP/PROJECT.`)
+  }
+  try {
+    const http = createOtlpHttp(endpoint, proxy, 1)
+    const token = bearer?.current()
+    const body = endpoint.compression === 'gzip' ? gzipSync(empty) : empty
+    try {
+      const answer = await http.post(body, token, new AbortController().signal, subject && headerValues?.(subject))
+      return findingOf(verdictOf(answer, signal, Date.now()), where)
+    } finally {
+      await http.close()
+    }
+  } catch (error) {
+    return broken(report, 'failure', error)
+  }
+}
+
+/** What an answer other than success means, and what to do. */
+const meanings = {
+  unauthorized: [
+    'failure',
+    'does not accept the credentials',
+    'Configure a valid token or header; the daemon re-reads a token file without a restart.',
+  ],
+  unacceptable: [
+    'warning',
+    'rejects an empty export',
+    'If real exports fail too, check that the endpoint is an OTLP/HTTP receiver.',
+  ],
+  throttled: [
+    'warning',
+    'is rate-limiting',
+    "The daemon retries automatically; if this persists, raise the backend's limit.",
+  ],
+  server: [
+    'warning',
+    'answers with an error',
+    'The daemon retries automatically; if this persists, check the backend.',
+  ],
+  other: [
+    'failure',
+    'is not an OTLP/HTTP receiver',
+    'Check the endpoint: a base URL without /v1/…, usually on port 4318.',
+  ],
+  unreachable: ['failure', 'cannot be reached', remedyOf],
+} as const
+
+function findingOf(verdict: Verdict, where: string): Finding {
+  if (verdict.as !== 'delivered') {
+    const [level, what, remedy] = meanings[verdict.as === 'later' ? verdict.kind : verdict.as]
+    const does = typeof remedy === 'string' ? remedy : remedy(verdict.message)
+    return report(level, `${where} ${what}: ${sentenceOf(verdict)}.`, does)
+  }
+  if (verdict.message === undefined) return report('fine', `${where} accepts exports.`)
+  const what = `${where} accepts exports, with a message: ${verdict.message}.`
+  return report('warning', what, 'Check that the endpoint is an OTLP/HTTP receiver.')
+}
+
+function remedyOf(message: string): string {
+  if (/certificate|self.signed|SSL|TLS|CERT_|UNABLE_TO_/i.test(message)) {
+    return 'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate, and check http versus https.'
+  }
+  if (/ENOTFOUND|EAI_AGAIN/.test(message))
+    return 'Check the name in the endpoint, and that this machine can resolve it.'
+  if (message.includes('ECONNREFUSED'))
+    return 'Check host and port of the endpoint, and that the backend listens there.'
+  if (/closes the connection|is not HTTP/.test(message))
+    return 'Check the port: OTLP/HTTP usually listens at 4318, and OTLP/gRPC at 4317. Check the proxies on the way, too.'
+  return 'Check the endpoint, the firewall and the proxies between here and there.'
+}
+
+/** The query is not shown: some backends take a key as a parameter. */
+function withoutQuery(address: string): string {
+  const { origin, pathname } = new URL(address)
+  return origin + pathname
+}

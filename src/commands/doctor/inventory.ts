@@ -1,0 +1,129 @@
+// Checks of the inventory: how each kind was answered last, and which role it requires. The dependency firewall and the policy store are asked now,
+// because only the platform knows whether they are on.
+import { broken, reportOf, type Finding } from './finding.ts'
+import { inventoryOf } from '../../daemon/inventory.ts'
+import { PlatformError } from '../../platform/port.ts'
+import { askPolicyStore, firewallKind, isFirewallOf, resourceIdOf, roleFor, type CommandClient } from '../platform.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import type { Config } from '../../daemon/configuration/options.ts'
+import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
+
+type Client = Pick<CommandClient, 'asking'>
+
+const report = reportOf('inventory')
+/** Projects whose firewall is asked about. */
+const maxFirewalls = 20
+/** A daemon that asks is never so late, ms. */
+const maxLate = 600_000
+
+export async function checkInventory(
+  config: Config,
+  store: SharedStore | undefined,
+  client?: Client,
+): Promise<Finding[]> {
+  const things = inventoryOf(config)
+  if (things.length === 0) {
+    const found = await policyStore(client)
+    return [report('skipped', 'Inventory and queries are off.'), ...found.filter(({ level }) => level === 'fine')]
+  }
+  const states = (await store?.repositories.inventoryStates.all()) ?? []
+  const now = (await store?.now()) ?? 0
+  const found: Finding[] = []
+  for (const [kind, some] of Map.groupBy(things, one => one.kind)) {
+    const names = some.map(({ of }) => of)
+    if (kind === firewallKind && client !== undefined) found.push(...(await firewalls(names, client)))
+    else {
+      const known = names.map(of => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
+      found.push(...stored(kind, known, now))
+    }
+  }
+  return [...found, ...(await policyStore(client))]
+}
+
+interface Known {
+  readonly of: string
+  readonly state: InventoryState | undefined
+}
+
+/** What the daemon wrote when it asked last. */
+function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
+  const refused = known.filter(({ state }) => state?.refusal !== undefined)
+  const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
+  const unknown = known.length - refused.length - answered.length
+  const late = known.flatMap(({ state }) => (state !== undefined && now - state.nextAt > maxLate ? state.nextAt : []))
+  const cut = known.filter(({ state }) => (state?.omitted ?? 0) > 0)
+  const role = roleFor(kind)
+  if (late.length > 0) {
+    const since = iso(Math.min(...late))
+    yield report(
+      'warning',
+      `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${since}. What follows is its last answer.`,
+      'Look at whether it runs, with this store and this platform.',
+    )
+  }
+  if (answered.length > 0) yield report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)
+  for (const { of, state } of refused) {
+    const next = `It is asked again at ${iso(state?.nextAt ?? now)}, and when the daemon starts.`
+    yield report(
+      'warning',
+      `${kind} could not be read for ${of}: ${state?.refusal?.message ?? ''}`,
+      role === undefined ? next : `Required: ${role}. ${next}`,
+    )
+  }
+  for (const { of, state } of cut) {
+    const what = `${kind} of ${of} has ${state?.omitted} more than are exported.`
+    yield report('warning', what, 'docs/INVENTORY.md has the limits.')
+  }
+  if (unknown > 0) yield report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)
+}
+
+function iso(at: Millis): string {
+  return new Date(at).toISOString()
+}
+
+async function firewalls(projects: readonly string[], client: Client): Promise<Finding[]> {
+  const states = { on: [] as string[], off: [] as string[] }
+  const failed: Finding[] = []
+  for (const name of projects.slice(0, maxFirewalls)) {
+    try {
+      const isOn = await isFirewallOf(resourceIdOf(name), client)
+      states[isOn ? 'on' : 'off'].push(name)
+    } catch (error) {
+      const finding = broken(report, 'warning', error)
+      const remedy = `${finding.remedy ?? ''} Required: ${roleFor(firewallKind)}.`.trim()
+      failed.push({ ...finding, what: `${firewallKind} of ${name}: ${finding.what}`, remedy })
+    }
+  }
+  const unasked = projects.length - Math.min(projects.length, maxFirewalls)
+  return [
+    ...Object.entries(states).flatMap(([state, names]) =>
+      names.length === 0 ? [] : [report('fine', `The dependency firewall is ${state} for ${names.join(', ')}.`)],
+    ),
+    ...failed,
+    ...(unasked > 0 ? [report('skipped', `The dependency firewall of ${unasked} more projects was not asked.`)] : []),
+  ]
+}
+
+/** The policy store is experimental, and nothing of it is exported: the check only says whether it is on. */
+async function policyStore(client: Client | undefined): Promise<Finding[]> {
+  if (client === undefined) return []
+  try {
+    await askPolicyStore(client)
+    return [report('fine', 'The policy store is on; its decisions arrive as audit events (PIPESPAN_AUDIT).')]
+  } catch (error) {
+    return [report('skipped', whyNoPolicies(error))]
+  }
+}
+
+/** As for the firewall, the keys of a 404 decide: with `error` alone the platform has no such endpoint. */
+function whyNoPolicies(error: unknown): string {
+  if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
+  const { status, code, keys } = error
+  if (status === 404 && keys.includes('error') && !keys.includes('message')) return 'This platform has no policy store.'
+  if (status === 404) return 'The policy store (experimental) is off.'
+  if (status === 403 && code === undefined)
+    return 'The policy store is not licensed on this platform, or this token may not see it.'
+  return `The policy store could not be asked: ${error.message}`
+}

@@ -1,0 +1,144 @@
+// Checks of the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
+import { request } from 'undici'
+import { broken, reportOf, type Finding } from './finding.ts'
+import { createStoredBudget } from '../../daemon/stored-budget.ts'
+import { dispatcherOf, resourceIdOf, timeouts } from '../platform.ts'
+import { PlatformError, type CallOptions, type HookOwner, type PlatformClient } from '../../platform/port.ts'
+import { ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
+import { pollScopeOf } from '../../core/find/poll-scope.ts'
+import { fingerprintOf } from '../../features/tokens/fingerprint.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { Config } from '../../daemon/configuration/options.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
+
+export const call: CallOptions = { priority: 'enrich' }
+/** ms. Signed webhooks are refused beyond five minutes, but logs and traces are hard to compare long before. */
+const clockMayDiffer = 30_000
+
+/** The polled projects and groups, whose hooks and permissions are checked. */
+export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonly name: string }[] {
+  return [
+    ...(poll.projects ?? []).map(name => ({ owner: { project: resourceIdOf(name) }, name })),
+    ...(poll.groups ?? []).map(name => ({ owner: { group: resourceIdOf(name) }, name })),
+  ]
+}
+
+/** Sends requests that the daemon sends, too: nothing else shows whether the token's scopes suffice. */
+export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
+  const report = reportOf('platform')
+  if (config.platform.url === undefined) {
+    return [report('skipped', 'No platform API is configured (PIPESPAN_PLATFORM_URL).')]
+  }
+  if (client === undefined) {
+    return [report('skipped', 'No platform token is configured: details that webhooks leave out are not fetched.')]
+  }
+  const findings: Finding[] = []
+  if (pollScopeOf(config.poll).description === undefined) {
+    findings.push(
+      report('skipped', 'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are named.'),
+    )
+  }
+  // A job's token has no user to show: only the lists tell what it may read.
+  if (config.platform.tokenType !== 'job') {
+    try {
+      await client.isAdministrator(call)
+      findings.push(report('fine', `${client.instance} answers and accepts the token.`))
+    } catch (error) {
+      // The platform does not document that request, and a token may have no right to it: the lists show what it may read.
+      const isNoProof = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
+      if (!isNoProof) return [broken(report, 'failure', error)]
+      findings.push(report('fine', `${client.instance} answers.`))
+    }
+  } else if (polledLists(config, client).length === 0) {
+    findings.push(report('skipped', 'What a job token may read shows only once projects are named for polling.'))
+  }
+  for (const { name, pages } of polledLists(config, client)) {
+    try {
+      await pages[Symbol.asyncIterator]().next()
+      findings.push(report('fine', `The token can read ${name}.`))
+    } catch (error) {
+      findings.push(broken(report, 'failure', error))
+    }
+  }
+  return findings
+}
+
+/** The lists that the poller reads, each with its name. */
+function polledLists(
+  config: Config,
+  client: PlatformClient,
+): { readonly name: string; readonly pages: AsyncIterable<unknown> }[] {
+  const { ownPipelines, memberProjects } = pollScopeOf(config.poll)
+  const ofAll = [
+    ...(ownPipelines
+      ? [{ name: "its user's pipelines in all projects", pages: ownPipelinesOf(client, {}, call) }]
+      : []),
+    ...(memberProjects
+      ? [{ name: 'the projects that its user is a member of', pages: client.projects('member', {}, call) }]
+      : []),
+  ]
+  const named = ownersOf(config).map(({ owner, name }) => ({
+    name,
+    pages: 'project' in owner ? client.projectPipelines(owner.project, {}, call) : client.projects(owner, {}, call),
+  }))
+  return [...ofAll, ...named]
+}
+
+/** Compares the platform's `Date` header, which has whole seconds, with the middle of the round trip. */
+export async function checkClock(config: Config): Promise<Finding> {
+  const report = reportOf('clock')
+  const { url } = config.platform
+  if (url === undefined) return report('skipped', 'No platform is configured to compare the clock with.')
+  const dispatcher = dispatcherOf(config, url)
+  try {
+    const sent = Date.now()
+    const { headers, body } = await request(`${url.replace(/\/+$/, '')}/api/v4/version`, {
+      dispatcher,
+      headersTimeout: timeouts.answer,
+      bodyTimeout: timeouts.answer,
+    })
+    const received = Date.now()
+    await body.dump()
+    const theirs = typeof headers.date === 'string' ? Date.parse(headers.date) : NaN
+    if (Number.isNaN(theirs)) return report('skipped', 'The platform does not report its time.')
+    const off = Math.round((theirs - (sent + received) / 2) / 1_000)
+    if (Math.abs(off) * 1_000 <= clockMayDiffer) return report('fine', 'The clocks agree.')
+    return report(
+      'warning',
+      `The platform's clock is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} this machine's.`,
+      'Synchronize both with NTP: beyond 300 s signed webhooks are refused.',
+    )
+  } catch (error) {
+    return report('skipped', `The platform's time cannot be read: ${reasonOf(error)}.`)
+  } finally {
+    await dispatcher.close()
+  }
+}
+
+/** How many requests of this minute are left to all who share the token. */
+export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding> {
+  const report = reportOf('budget')
+  const token = config.platform.token.current()
+  if (store === undefined || token === undefined) {
+    return report('skipped', 'No API budget is in use yet.')
+  }
+  const perMinute = config.platform.budget
+  const budget = createStoredBudget({
+    budgets: store.repositories.budgets,
+    rules: { perMinute },
+    account: () => fingerprintOf(token),
+    clock: systemClock,
+  })
+  const { available, pausedFor } = await budget.snapshot()
+  if (pausedFor > 0) {
+    const remedy = "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user."
+    return report('warning', `The platform is rate-limiting for ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)
+  }
+  if (available > 0) return report('fine', `${available} requests available now, ${perMinute} a minute.`)
+  return report(
+    'warning',
+    `The API budget of ${perMinute} requests a minute is used up.`,
+    "If this happens often, raise PIPESPAN_PLATFORM_BUDGET as far as the platform's limits allow.",
+  )
+}

@@ -1,0 +1,66 @@
+// `pipespan held list|confirm|drop`: what was pending for a destination when its endpoint changed.
+import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import { confirmHeld, heldBacklogs } from '../core/send/held-backlog.ts'
+import { destinationsOf } from '../daemon/configuration/destinations.ts'
+import type { Config } from '../daemon/configuration/options.ts'
+import type { SharedStore } from '../core/store/ports/store.ts'
+
+/** Rows that are dropped in one statement. */
+const slice = 2_000
+
+export async function heldList(store: SharedStore, terminal: Terminal, { json }: { json: boolean }): Promise<number> {
+  const held = await heldBacklogs(store.outbox, store.repositories.exportEndpoints)
+  if (json) {
+    const rows = held.map(({ name, signal, pending, oldest, before }) => ({
+      ...{ destination: name, signal, pending, before },
+      oldest: oldest === undefined ? undefined : new Date(oldest).toISOString(),
+    }))
+    print(terminal, JSON.stringify(rows))
+    return exitCode.done
+  }
+  if (held.length === 0) {
+    print(terminal, 'Nothing is held: no endpoint has changed while exports were pending for it.')
+    return exitCode.done
+  }
+  const rows = held.map(({ name, signal, pending, oldest, before = '-' }) => [
+    ...[name, signal, String(pending)],
+    ...[oldest === undefined ? '-' : new Date(oldest).toISOString(), before],
+  ])
+  print(terminal, table([['DESTINATION', 'SIGNAL', 'HELD', 'OLDEST', 'WAS FOR'], ...rows]))
+  print(terminal, '\nSend to the present endpoint with `pipespan held confirm DESTINATION`; discard with `drop`.')
+  return exitCode.done
+}
+
+/** What its destination does not take becomes a dead letter when it is sent. */
+export async function heldChange(
+  { store, config }: { readonly store: SharedStore; readonly config: Config },
+  terminal: Terminal,
+  action: 'confirm' | 'drop',
+  name: string,
+): Promise<number> {
+  const held = await heldBacklogs(store.outbox, store.repositories.exportEndpoints, name)
+  if (held.length === 0) {
+    complain(terminal, `Nothing is held for ${name}. See \`pipespan held list\`.`)
+    return exitCode.failed
+  }
+  if (action === 'drop') {
+    let dropped = 0
+    for (const queue of held) {
+      for (let rows = -1; rows !== 0; dropped += rows)
+        rows = await store.pruning.unserved(queue, Number.MAX_SAFE_INTEGER, slice)
+    }
+    print(terminal, `${dropped} dropped.`)
+    return exitCode.done
+  }
+  const names = [...destinationsOf(config), ...config.notifications].map(one => one.name)
+  if (!names.includes(name)) {
+    complain(
+      terminal,
+      `No destination is named ${name}: there is no endpoint to send to. Configure one, or drop what is held.`,
+    )
+    return exitCode.failed
+  }
+  const sent = await confirmHeld(store.outbox, held)
+  print(terminal, `${sent} pending again. A running daemon sends them within a second.`)
+  return exitCode.done
+}

@@ -1,0 +1,126 @@
+// What commands need of the platform beside its port. Of this folder, this file alone imports more of that room.
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { askQuery } from '../platform/inventory/query.ts'
+import { collectors } from '../platform/inventory/collectors.ts'
+import { connectRules, proxiedDispatcher } from '../platform/rest/connection.ts'
+import { createInMemoryBudget } from '../platform/rest/kept-budget.ts'
+import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../platform/rest/client.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
+import { dependencyFirewall, isFirewallOn } from '../platform/inventory/dependency-firewall.ts'
+import { everyEvent, selectEvents } from '../platform/webhook/event-selection.ts'
+import { maxItems, type ResourceId } from '../platform/port.ts'
+import { parseDelivery, type Delivery } from '../platform/webhook/parse-delivery.ts'
+import { profiles, type ProfileName } from '../daemon/profile.ts'
+import { proxiesOf } from '../daemon/configuration/destinations.ts'
+import { querySpecOf } from '../daemon/inventory.ts'
+import { segmentOf } from '../platform/rest/query.ts'
+import { silentLog } from '../lib/log.ts'
+import { systemClock } from '../lib/clock.ts'
+import { wantedFactsOf } from '../daemon/wanted-facts.ts'
+import { version } from '../lib/version.ts'
+import { wireId, wireText } from '../platform/rest/wire-field.ts'
+import type { Collected } from '../model/inventory.ts'
+import type { Config } from '../daemon/configuration/options.ts'
+import type { HookEvents, Parsed } from '../platform/port/webhook.ts'
+
+/** Requests that only commands send, through a client of this file. */
+export type CommandClient = RestClient
+
+type Connection = Pick<PlatformClientOptions, 'url' | 'token' | 'tokenType'> & Partial<PlatformClientOptions>
+
+/** With a budget of its own, and without a log. */
+export function commandClient(perMinute: number, connection: Connection): CommandClient {
+  return createPlatformClient({
+    ...{ concurrency: 4, userAgent: `Pipespan/${version}`, clock: systemClock, log: silentLog() },
+    budget: createInMemoryBudget({ perMinute }, systemClock),
+    ...connection,
+  })
+}
+
+/** For one request, ms: a person waits for the answer. */
+export const timeouts = { connect: 5_000, answer: 10_000 }
+
+/** A project or group as people name it: by its number or by its full path. */
+export function resourceIdOf(named: string): ResourceId {
+  return /^\d+$/.test(named) ? Number(named) : named
+}
+
+/** Undefined without a platform and a token. */
+export function configuredClient(config: Config): CommandClient | undefined {
+  const { url, token, tokenType, budget } = config.platform
+  if (url === undefined || token.current() === undefined) return undefined
+  return commandClient(budget, {
+    ...{ url, token: () => token.current()?.reveal(), tokenType, timeouts },
+    ca: caOf(config),
+    dispatcher: proxiedDispatcher(url, proxiesOf(config)),
+    retry: { tries: 1, refusals: 1, first: 1, max: 1 },
+  })
+}
+
+function caOf({ platform: { caFile } }: Config): string | undefined {
+  return caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
+}
+
+/** How the platform at this address is reached. */
+export function dispatcherOf(config: Config, url: string) {
+  return proxiedDispatcher(url, proxiesOf(config))(connectRules(caOf(config), timeouts.connect))
+}
+
+/** `words`: of PIPESPAN_EVENTS. */
+export function hookEventsOf(words: readonly string[]): HookEvents {
+  return selectEvents(words)
+}
+
+/** What the daemon would make of a payload, whatever events are selected. */
+export function parsePayload(
+  delivery: Delivery,
+  config: Pick<Config<ProfileName>, 'attributes' | 'platform' | 'traceparent' | 'redact'>,
+): Parsed {
+  const { platform, traceparent, redact = [] } = config
+  return parseDelivery(delivery, {
+    ...{ profile: profiles[platform.profile], platformUrl: platform.url, traceparent },
+    ...{ events: everyEvent, redactText: createTextRedaction(redact), wanted: wantedFactsOf(config) },
+  })
+}
+
+export async function runQuery(query: Config['queries'][number], client: CommandClient): Promise<Collected> {
+  return askQuery(querySpecOf(query), client.asking(call))
+}
+
+/** The role that a token needs to read this kind of thing. */
+export function roleFor(kind: string): string | undefined {
+  return collectors.find(one => one.kind === kind)?.role
+}
+
+export const firewallKind = dependencyFirewall.kind
+
+/** Rejects with a PlatformError if the platform does not say. */
+export async function isFirewallOf(project: ResourceId, client: Pick<CommandClient, 'asking'>): Promise<boolean> {
+  return isFirewallOn(client.asking(call), `/projects/${segmentOf(project)}`)
+}
+
+/** Rejects with a PlatformError where the policy store is not on. */
+export async function askPolicyStore(client: Pick<CommandClient, 'asking'>): Promise<void> {
+  await client.asking(call).one('/security/policy_store/triggers', z.array(z.unknown()))
+}
+
+const account = z.object({ id: wireId, username: wireText })
+
+/** Finds the service account by its name or its id, else creates it. `of`: a group, or `instance`. */
+export async function ensureServiceAccount(
+  client: CommandClient,
+  of: string,
+  wanted: { readonly name: string; readonly username: string; readonly id: unknown },
+): Promise<z.output<typeof account> & { readonly isNew: boolean }> {
+  const { name, username, id } = wanted
+  const path = of === 'instance' ? '/service_accounts' : `/groups/${segmentOf(of)}/service_accounts`
+  const asking = client.asking({ priority: 'poll' })
+  const { items } = await asking.all(path, account, {}, maxItems)
+  const known = items.find(one => one.username === username || one.id === id)
+  return known === undefined
+    ? { ...(await asking.post(path, { name, username }, account)), isNew: true }
+    : { ...known, isNew: false }
+}
+
+const call = { priority: 'enrich' } as const

@@ -1,0 +1,90 @@
+// `pipespan serve`: the daemon until a signal ends it.
+import { complain, exitCode, type Terminal } from './terminal.ts'
+import { describeFault } from '../daemon/configuration/config-fault.ts'
+import { createLiveConfig } from '../daemon/live-config.ts'
+import { commandLog } from './configuration.ts'
+import { Fault, reasonOf } from '../lib/fault.ts'
+import { loadConfig, pathOf, type LoadOptions } from '../daemon/configuration/load.ts'
+import { lookAt, watchConfig } from './config-watch.ts'
+import { profiles, type ProfileName } from '../daemon/profile.ts'
+import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
+import { memoryLimit } from '../lib/memory-limit.ts'
+import { outliveErrors } from '../lib/uncaught.ts'
+import type { Daemon } from '../daemon/daemon.ts'
+import { version } from '../lib/version.ts'
+import { sameSignalWithinMs } from './until-stopped.ts'
+import type { Log } from '../lib/log.ts'
+
+/** `file`: the configuration's, where the command line names one. */
+export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
+  // First of all: by default these signals end the process.
+  const stopping = firstSignal()
+  let onHangup = (): void => undefined
+  process.on('SIGHUP', () => onHangup())
+  const begun: { log?: Log } = {}
+  const loading: LoadOptions<ProfileName> = {
+    env: terminal.env,
+    file,
+    profiles,
+    onSecretNews: sentence => begun.log?.info(sentence),
+  }
+  const path = pathOf(loading)
+  const seen = path === undefined ? undefined : lookAt(path)
+  const loaded = loadConfig(loading)
+  if (!loaded.ok) {
+    for (const fault of loaded.faults) complain(terminal, describeFault(fault))
+    return exitCode.misused
+  }
+  const { config } = loaded
+  const log = commandLog(terminal, config)
+  begun.log = log
+  for (const warning of loaded.warnings) log.warn(warning)
+  log.info({ version, node: process.versions.node }, 'pipespan starts')
+  void stopping.then(signal => log.info({ signal }, 'stopping; send a second signal to exit immediately'))
+  const live = createLiveConfig({ loaded, loading, log, now: () => Date.now() })
+  const endWith = (fault: Fault): never => {
+    log.fatal(fault.message)
+    process.exit(exitCode.failed)
+  }
+  let daemon: Daemon
+  try {
+    const { startDaemon } = await import('../daemon/daemon.ts')
+    compileWebAssemblyOnce()
+    daemon = await startDaemon({ config, log, configStatus: () => live.status(), onDamage: endWith })
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    log.fatal(error.message)
+    return exitCode.failed
+  }
+  log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
+  outliveErrors(log)
+  keepHeapsSmall(memoryLimit())
+  const collecting = collectAfterStart('young', error =>
+    log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
+  )
+  onHangup = () => void live.reload(daemon)
+  const watching =
+    config.configWatch && path !== undefined && seen !== undefined
+      ? watchConfig({ file: path, loaded: seen, log }, text => void live.reload(daemon, text))
+      : undefined
+  await stopping
+  onHangup = () => undefined
+  watching?.stop()
+  collecting.stop()
+  await daemon.stop()
+  log.info('stopped')
+  return exitCode.done
+}
+
+/** Resolves with the first signal that asks for a stop. One during the start is obeyed after it. The second one exits at once. */
+async function firstSignal(): Promise<string> {
+  return new Promise(resolve => {
+    let since: number | undefined
+    const onSignal = (signal: string): void => {
+      since ??= performance.now()
+      if (performance.now() - since >= sameSignalWithinMs) process.exit(exitCode.failed)
+      resolve(signal)
+    }
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, onSignal)
+  })
+}

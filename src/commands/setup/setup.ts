@@ -1,0 +1,131 @@
+// `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, the
+// configuration. It may be interrupted at any point and run again; at the end it lists what only a person can do.
+import { plainLine } from '../../lib/plain-text.ts'
+import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
+import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
+import { createIngestTokens } from '../../features/tokens/client.ts'
+import { commandPauses } from '../../features/tokens/pauses.ts'
+import { commandClient, type CommandClient } from '../platform.ts'
+import { exitCode, print, type Terminal } from '../terminal.ts'
+import { Fault } from '../../lib/fault.ts'
+import { diskCodeOf, onDisk, takeFolder } from './folder.ts'
+import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
+import { openJournal } from './journal.ts'
+import { pathIn } from './files.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { Secret } from '../../lib/secret.ts'
+import type { SetupStep, StepContext } from './step.ts'
+
+/** For one request, ms: a person waits for the answer. */
+const timeoutMs = 15_000
+
+/** Exit code 1 while something is left for a person to do. */
+export async function setup(flags: SetupFlags, terminal: Terminal): Promise<number> {
+  const answers = await answersOf(flags, terminal)
+  const steps = stepsOf(answers)
+  print(terminal, planText(steps, answers))
+  if (flags.dryRun) return exitCode.done
+  if (!flags.yes) {
+    const answer = await asked('Proceed? (yes)', terminal)
+    if (answer === undefined) {
+      print(terminal, 'Nothing was done: there is no terminal to confirm in. Use --yes to proceed.')
+      return exitCode.misused
+    }
+    if (!/^(y|yes|)$/i.test(answer)) {
+      print(terminal, 'Nothing was done.')
+      return exitCode.done
+    }
+  }
+  const lock = await takeFolder(answers.folder)
+  try {
+    return await run(steps, answers, terminal)
+  } finally {
+    lock.release()
+  }
+}
+
+function stepsOf(answers: SetupAnswers): SetupStep[] {
+  return [
+    webhookSecret(answers),
+    ...(answers.serviceAccount === undefined ? [] : [serviceAccount(answers)]),
+    platformToken(answers),
+    hooks(answers),
+    ...(answers.observabilityUrl === undefined ? [] : [ingestToken(answers)]),
+    configuration(answers),
+    ...(answers.kubernetes === undefined ? [] : [manifest(answers, answers.kubernetes)]),
+  ]
+}
+
+function planText(steps: readonly SetupStep[], { folder }: SetupAnswers): string {
+  const lines = steps.map(({ does, byPerson }, index) => `  ${index + 1}. ${does}${byPerson === true ? ' (you)' : ''}`)
+  const final = steps.filter(({ undo, byPerson }) => undo === undefined && byPerson !== true)
+  return [
+    `The plan, in ${folder}:`,
+    ...lines,
+    ...steps.flatMap(({ warns, byPerson }) => (warns === undefined || byPerson === true ? [] : [warns])),
+    ...final.map(({ name }) => `What ${name} creates cannot be undone from here: remove it on the platform.`),
+  ].join('\n')
+}
+
+async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal: Terminal): Promise<number> {
+  const { ownerToken, apiKey, observabilityUrl } = answers
+  const clients: CommandClient[] = []
+  const connect = (token: Secret): CommandClient => {
+    const client = platformOf(answers, () => token.reveal())
+    clients.push(client)
+    return client
+  }
+  const platform = ownerToken && connect(ownerToken)
+  const instance =
+    observabilityUrl === undefined || apiKey === undefined
+      ? undefined
+      : createIngestTokens({
+          ...{ url: observabilityUrl, apiKey: () => apiKey, timeoutMs },
+          retry: { ...commandPauses, clock: systemClock },
+        })
+  const journal = await onDisk(answers.folder, async () => openJournal(answers.folder, () => new Date()))
+  const context: StepContext = { journal, terminal, platform, instance, connect }
+  const left: string[] = []
+  try {
+    for (const step of steps) {
+      const outcome = await outcomeOf(step, context)
+      if (outcome.is === 'done') print(terminal, `✓ ${plainLine(outcome.said)}`)
+      else left.push(plainLine(outcome.said))
+    }
+  } finally {
+    await Promise.all(clients.map(client => client.close()))
+  }
+  const file = pathIn(answers, 'configuration')
+  if (left.length === 0) {
+    print(
+      terminal,
+      `\nEverything is set up. Start the daemon and check it:\n  pipespan serve --config ${file}\n  pipespan doctor --config ${file}`,
+    )
+    return exitCode.done
+  }
+  print(
+    terminal,
+    `\nLeft for you:\n${left.map(one => `  - ${one}`).join('\n')}\nThen run the same command again: finished steps are skipped.`,
+  )
+  return exitCode.failed
+}
+
+/** A step that fails is listed as left to do; the others are still tried. */
+async function outcomeOf(step: SetupStep, context: StepContext) {
+  try {
+    return await step.run(context)
+  } catch (error) {
+    const code = diskCodeOf(error)
+    if (!(error instanceof Fault) && code === undefined) throw error
+    const said = error instanceof Fault ? error.message : `its file cannot be written (${code}).`
+    return { is: 'waiting' as const, said: `${step.name}: ${said}` }
+  }
+}
+
+function platformOf({ platformUrl: url }: SetupAnswers, token: () => string): CommandClient {
+  return commandClient(300, {
+    ...{ url, token, tokenType: 'private', concurrency: 2 },
+    timeouts: { connect: timeoutMs, answer: timeoutMs },
+    retry: { tries: 2, refusals: 2, first: 500, max: 5_000 },
+  })
+}

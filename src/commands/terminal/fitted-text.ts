@@ -1,0 +1,46 @@
+// Texts in the columns of a terminal. Wide characters (東) and emoji take two columns, combining ones none.
+import stringWidth from 'string-width'
+import { withoutControls } from '../../lib/plain-text.ts'
+
+const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Without escape sequences; other control characters become spaces: names come from outside. So do characters that turn the direction of text. */
+export function plain(text: string): string {
+  return withoutControls(text).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+}
+
+/** The text without its last character. */
+export function withoutLast(text: string): string {
+  return [...characters.segment(text)]
+    .slice(0, -1)
+    .map(({ segment }) => segment)
+    .join('')
+}
+
+/** In columns. */
+export function widthOf(text: string): number {
+  return stringWidth(text)
+}
+
+/** The beginning of the text that fits. */
+export function cut(text: string, columns: number): string {
+  if (text.length * 2 <= columns || widthOf(text) <= columns) return text
+  let [kept, width] = ['', 0]
+  for (const { segment } of characters.segment(text)) {
+    width += widthOf(segment)
+    if (width > columns) break
+    kept += segment
+  }
+  return kept
+}
+
+/** The same with `…` at the end of what was cut. */
+export function fitted(text: string, columns: number): string {
+  return widthOf(text) <= columns ? text : `${cut(text, Math.max(0, columns - 1))}…`
+}
+
+/** The text, cut or padded to exactly so many columns. */
+export function padded(text: string, columns: number): string {
+  const shown = fitted(text, columns)
+  return shown + ' '.repeat(Math.max(0, columns - widthOf(shown)))
+}

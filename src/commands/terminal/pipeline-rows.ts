@@ -1,0 +1,88 @@
+// The lists of `pipespan top`: a line for each pipeline, in columns that are aligned over all of them.
+import { durationText } from '../../model/instant.ts'
+import { groupNameOf } from '../../model/job-name.ts'
+import { padded, plain, widthOf } from './fitted-text.ts'
+import { keyOf, type LivePipeline } from './live-state.ts'
+import type { Paint, Piece } from './painted-line.ts'
+
+interface Cells {
+  readonly project: string
+  readonly pipeline: string
+  readonly took: string
+  readonly usual: string
+  readonly jobs: string
+}
+
+const marks: Readonly<Record<string, readonly [Paint, string]>> = {
+  success: ['green', '✓'],
+  failed: ['red', '✗'],
+  canceled: ['yellow', '■'],
+  running: ['blue', '▶'],
+}
+/** Names of running or failed jobs that are listed. */
+const maxNames = 3
+/** A pipeline is slow if it takes longer than nearly all, among so many at least, as on the pages. */
+const [minRuns, slack] = [20, 1.1]
+/** Mark and gaps. */
+const frame = 4 + 4 * 2
+
+/** `width`: of the screen; Infinity: columns are as wide as their texts. */
+export function pipelineRows(
+  pipelines: readonly LivePipeline[],
+  { width, selected }: { readonly width: number; readonly selected?: string | undefined },
+): (readonly Piece[])[] {
+  const cells = pipelines.map(cellsOf)
+  const widest = (column: keyof Cells): number => Math.max(0, ...cells.map(one => widthOf(one[column])))
+  const [took, usual] = [widest('took'), widest('usual')]
+  const room = Math.max(0, width - frame - took - usual)
+  const project = Math.min(widest('project'), Math.max(8, Math.floor(room * 0.35)))
+  const pipeline = Math.min(widest('pipeline'), Math.max(8, Math.floor((room - project) * 0.5)))
+  return pipelines.map((one, index) => {
+    const cell = cells[index] ?? cellsOf(one)
+    const texts: Piece[] = [
+      ` ${padded(cell.project, project)}  ${padded(cell.pipeline, pipeline)}  `,
+      [isSlow(one) ? 'yellow' : 'dim', cell.took.padStart(took)],
+      ['dim', `  ${padded(cell.usual, usual)}  `],
+      [one.failures.length > 0 ? 'red' : 'dim', cell.jobs],
+    ]
+    const isSelected = keyOf(one) === selected
+    return [
+      isSelected ? '> ' : '  ',
+      marks[one.status] ?? ['dim', '·'],
+      ...(isSelected ? texts.map((piece): Piece => ['inverse', typeof piece === 'string' ? piece : piece[1]]) : texts),
+    ]
+  })
+}
+
+function cellsOf(one: LivePipeline): Cells {
+  const { project, name, ref = '', pipelineId, spentMs, usual } = one
+  return {
+    project: plain(project),
+    pipeline: plain(`${name ?? ref} #${pipelineId}`),
+    took: spentMs === undefined ? '' : durationText(spentMs),
+    usual: usual?.p50 === undefined ? '' : `≈ ${durationText(usual.p50)}`,
+    jobs: plain(jobsText(one)),
+  }
+}
+
+/** `3/12 build, unit tests +2` of one that runs, the failed jobs of one that failed, else how many jobs there were. */
+function jobsText({ jobs, failures, finishedAt }: LivePipeline): string {
+  const own = jobs.filter(({ retried }) => !retried)
+  const names = (some: readonly { readonly name: string }[]): string => {
+    const all = [...new Set(some.map(({ name }) => groupNameOf(name)))]
+    const more = all.length - maxNames
+    return all.slice(0, maxNames).join(', ') + (more > 0 ? ` +${more}` : '')
+  }
+  if (failures.length > 0) return names(failures)
+  if (finishedAt !== undefined) return `${own.length} ${own.length === 1 ? 'job' : 'jobs'}`
+  const of = (...statuses: string[]) => own.filter(({ status }) => statuses.includes(status))
+  const done = `${of('success', 'failed', 'canceled', 'skipped').length}/${own.length}`
+  const [running, pending] = [of('running'), of('pending')]
+  if (running.length > 0) return `${done} ${names(running)}`
+  return pending.length > 0 ? `${done} waiting for a runner: ${names(pending)}` : done
+}
+
+function isSlow({ spentMs, usual }: LivePipeline): boolean {
+  const { runs = 0, p95 } = usual ?? {}
+  return spentMs !== undefined && p95 !== undefined && runs >= minRuns && spentMs > p95 * slack
+}

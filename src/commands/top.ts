@@ -1,0 +1,152 @@
+// `pipespan top`: a live view of a running daemon in a terminal: what runs, waits and fails. It reads the JSON API of the admin
+// listener. If standard output is not a terminal that can be drawn on, it prints one picture and ends.
+import { emitKeypressEvents } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createDispatcher, overviewAt, Unanswered } from './overview-client.ts'
+import { cut, plain } from './terminal/fitted-text.ts'
+import { exitCode, isColored, print, type Terminal, printJson } from './terminal.ts'
+import { firstScreen, pressed, type Key } from './terminal/live-screen.ts'
+import { keyOf, type LivePipeline, type LiveState } from './terminal/live-state.ts'
+import { listedPipelines, liveView, waterfallView } from './terminal/live-view.ts'
+import { liveWaterfall } from './terminal/live-waterfall.ts'
+import { localAddress } from './local-address.ts'
+import type { Config } from '../daemon/configuration/options.ts'
+
+export interface TopOptions {
+  /** The address of the pages. Default: from the configuration. */
+  readonly url?: string | undefined
+  readonly json: boolean
+  /** Between two pictures, ms. */
+  readonly every: number
+}
+
+/** Throws Unanswered if no daemon answers. */
+export async function top(terminal: Terminal, options: TopOptions, config: Config): Promise<number> {
+  const { listen } = config.admin
+  const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
+  const token = config.admin.token.current()
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }
+  const dispatcher = createDispatcher()
+  const ask = async (): Promise<LiveState> => overviewAt(from, headers, dispatcher)
+  try {
+    if (options.json) {
+      printJson(terminal, await ask())
+      return exitCode.done
+    }
+    const { stdout, env } = terminal
+    if (stdout.isTTY !== true || env.TERM === 'dumb') {
+      print(terminal, liveView(await ask(), { from, now: Date.now(), width: Infinity, height: Infinity, color: false }))
+      return exitCode.done
+    }
+    return await follow(terminal, from, options.every, ask)
+  } finally {
+    // Not `close`: whoever ends it need not wait for an answer.
+    await dispatcher.destroy()
+  }
+}
+
+/**
+ * Draws until q or Ctrl-C is pressed, and anew after each key and when the size changes. If the daemon stops answering, it says so and keeps
+ * trying. The terminal is restored however it ends.
+ */
+async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
+  const { stdout } = terminal
+  const color = isColored(terminal)
+  let state = await ask()
+  let screen = firstScreen
+  let opened: LivePipeline | undefined
+  let failure: string | undefined
+  const ending = new AbortController()
+  const { signal } = ending
+
+  function draw(): void {
+    const [width, rows] = [stdout.columns ?? 80, stdout.rows ?? 24]
+    const said = failure === undefined ? [] : wrapped(plain(failure), width)
+    const height = rows - 1 - said.length
+    const picture =
+      opened === undefined
+        ? liveView(state, { from, now: Date.now(), width, height, color, screen })
+        : waterfallView(liveWaterfall(opened, { width, color }), { width, height, color, screen })
+    stdout.write(`\x1b[H${[...said, picture].join('\n').replaceAll('\n', '\x1b[K\n')}\x1b[J`)
+  }
+  function onKey(key: Key): void {
+    const keys = listedPipelines(state, screen.filter).map(keyOf)
+    const next = pressed(screen, key, { keys, page: Math.max(1, (stdout.rows ?? 24) - 10) })
+    if (next === 'quit') {
+      ending.abort()
+      return
+    }
+    screen = next
+    opened = openedIn(state)
+    draw()
+  }
+  /** A pipeline that is no longer listed stays as it was. */
+  function openedIn({ running, finished }: LiveState): LivePipeline | undefined {
+    if (screen.opened === undefined) return undefined
+    return [...running, ...finished].find(one => keyOf(one) === screen.opened) ?? opened
+  }
+
+  const ended = new Promise<'ended'>(resolve => signal.addEventListener('abort', () => resolve('ended')))
+  const release = reads(terminal, { onKey, onEnd: () => ending.abort() })
+  stdout.on('resize', draw)
+  // The terminal's alternate screen: leaving it restores what was there before.
+  stdout.write('\x1b[?1049h\x1b[?25l')
+  try {
+    while (!signal.aborted) {
+      draw()
+      await sleep(every, undefined, { signal }).catch(() => undefined)
+      try {
+        const answer = await Promise.race([ask(), ended])
+        if (answer === 'ended') break
+        state = answer
+        opened = openedIn(state)
+        failure = undefined
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error
+        failure = error.message
+      }
+    }
+  } finally {
+    stdout.off('resize', draw)
+    stdout.write('\x1b[?25h\x1b[?1049l')
+    release()
+  }
+  return exitCode.done
+}
+
+/** In lines of so many columns. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (let rest = text; rest !== '';) {
+    const line = cut(rest, Math.max(2, width))
+    lines.push(line)
+    rest = rest.slice(line.length)
+  }
+  return lines
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Calls back at keys and signals. Returns the function that stops listening. */
+function reads(
+  { stdin }: Terminal,
+  { onKey, onEnd }: { readonly onKey: (key: Key) => void; readonly onEnd: () => void },
+): () => void {
+  const onPress = (sequence: string | undefined, key: Key | undefined): void => onKey({ sequence, ...key })
+  for (const name of signals) process.on(name, onEnd)
+  const readsKeys = stdin?.isTTY === true && stdin.setRawMode !== undefined
+  if (readsKeys) {
+    emitKeypressEvents(stdin)
+    stdin.setRawMode?.(true)
+    stdin.on('keypress', onPress)
+    stdin.resume()
+  }
+  return () => {
+    for (const name of signals) process.off(name, onEnd)
+    if (!readsKeys) return
+    stdin.off('keypress', onPress)
+    stdin.setRawMode?.(false)
+    // Otherwise the open terminal would keep the process running.
+    stdin.pause()
+  }
+}

@@ -1,0 +1,203 @@
+// `pipespan try`: the shipped daemon on loopback, pointed at a project or group of a real platform: what ran in the last 24 hours and what runs now, on
+// its pages. It needs no webhook, exports nothing unless an endpoint is set, and leaves nothing behind unless asked.
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { askJobs, findTarget, targetOf, type FoundTarget } from './try-target.ts'
+import { askedInSecret } from './setup/answers.ts'
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { ConfigError } from '../lib/fault.ts'
+import { configurationToKeep, hasEndpoint, platformSettings, trySettings } from './try-settings.ts'
+import { configuredClient } from './platform.ts'
+import { DaemonProcess, freePort, freePorts } from '../simulator/daemon-process.ts'
+import { plainLine } from '../lib/plain-text.ts'
+import { makeFolder } from '../core/store/sqlite/private-place.ts'
+import { misuse } from './command-line.ts'
+import { noticeShape } from '../console/overview/notices.ts'
+import { openBrowser } from './open-browser.ts'
+import { requireConfig } from './configuration.ts'
+import { stopped, untilStopped } from './until-stopped.ts'
+
+interface TryOptions {
+  /** The folder of a store that stays. Default: a temporary one. */
+  readonly keep?: string | undefined
+  /** False: no browser is opened. */
+  readonly open: boolean
+  /** Ends it, as Ctrl-C does. */
+  readonly signal?: AbortSignal | undefined
+  /** The program's main file. Default: this program's own. */
+  readonly main?: string | undefined
+}
+
+/** Where the pages are by default. */
+const defaultPort = 8081
+/** ms. */
+const readyWithin = 120_000
+const askEvery = 1_000
+const answersWithin = 5_000
+
+/** Runs until it is stopped. Throws a Fault or a misuse if there is nothing to show. */
+export async function tryPlatform(
+  given: { readonly url: string; readonly target: string | undefined },
+  options: TryOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const target = targetOf(given.url, given.target)
+  const env = platformSettings(terminal.env, target.url, await tokenOf(terminal))
+  const found = await ask(terminal, env, target)
+  const folder = await storeFolder(options.keep)
+  const remove = (): void => {
+    if (options.keep === undefined) rmSync(folder, { recursive: true, force: true })
+  }
+  return untilStopped(options.signal, async stopping => {
+    let daemon: DaemonProcess | undefined
+    try {
+      const adminPort = await freePort(defaultPort)
+      const [port = 0] = await freePorts(1)
+      const webhookToken = randomBytes(24).toString('hex')
+      const places = { url: target.url, found, folder, port, adminPort, webhookToken }
+      daemon = new DaemonProcess({ main: options.main, args: ['serve'], env: trySettings(env, places) })
+      // After the daemon's own listener, which kills it: it must not write into the folder any more.
+      process.once('exit', remove)
+      const code = await show(daemon, `http://127.0.0.1:${adminPort}/`, { options, env, terminal }, stopping)
+      if (code === exitCode.done) {
+        print(terminal, `\n${configurationToKeep(env, { ...places, kept: options.keep && folder })}`)
+      }
+      return code
+    } finally {
+      await daemon?.stop()
+      remove()
+      process.off('exit', remove)
+    }
+  })
+}
+
+/** Undefined if the environment has it. */
+async function tokenOf(terminal: Terminal): Promise<string | undefined> {
+  const { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_TOKEN_FILE: file } = terminal.env
+  if ((token ?? '') !== '' || (file ?? '') !== '') return undefined
+  const typed = await askedInSecret('Token with the scope read_api (it is not shown, and not stored)', terminal)
+  if (typed !== undefined && typed !== '') return typed
+  throw misuse(
+    'A token with the scope read_api is needed. Create one in your settings on the platform, and set PIPESPAN_PLATFORM_TOKEN to it.',
+  )
+}
+
+/** Asks the platform for the project or group before anything is started, and prints what was found. Throws a Fault with a remedy. */
+async function ask(
+  terminal: Terminal,
+  env: NodeJS.ProcessEnv,
+  target: ReturnType<typeof targetOf>,
+): Promise<FoundTarget> {
+  const { config } = requireConfig({ ...terminal, env }, undefined)
+  const client = configuredClient(config)
+  if (client === undefined) throw misuse('The token is empty. Set PIPESPAN_PLATFORM_TOKEN to a token with read_api.')
+  try {
+    const found = await findTarget(client, target)
+    print(terminal, `✓ ${described(found)} at ${target.url}.`)
+    const refusal = await askJobs(client, found)
+    if (refusal !== undefined) print(terminal, `! ${plainLine(refusal.message)}`)
+    return found
+  } finally {
+    await client.close()
+  }
+}
+
+function described(found: FoundTarget): string {
+  const name = plainLine(found.name)
+  if (found.is === 'project') return `The project ${name}`
+  const { length } = found.projects
+  const projects = length === 1 ? 'project' : 'projects'
+  return `The group ${name} with ${found.isWhole ? length : `more than ${length}`} ${projects}, those of its subgroups included,`
+}
+
+async function storeFolder(keep: string | undefined): Promise<string> {
+  if (keep === undefined) return mkdtemp(path.join(tmpdir(), 'pipespan-try-'))
+  const folder = path.resolve(keep)
+  try {
+    makeFolder(folder)
+    return folder
+  } catch (cause) {
+    const { code = 'unknown error' } = cause as NodeJS.ErrnoException
+    throw new ConfigError(
+      `The folder ${folder} cannot be made (${code}).`,
+      'Give --keep a folder that you can write to.',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/** Opens the pages and prints progress, until it is stopped or the daemon ends. */
+async function show(
+  daemon: DaemonProcess,
+  pages: string,
+  { options, env, terminal }: { options: TryOptions; env: NodeJS.ProcessEnv; terminal: Terminal },
+  stopping: AbortSignal,
+): Promise<number> {
+  const readiness = await Promise.race([daemon.ready(`${pages}readyz`, readyWithin), stopped(stopping)])
+  if (readiness === 'stopped') return exitCode.done
+  if (readiness !== 'ready') return fail('The daemon did not become ready.', daemon, terminal)
+  const isOpened = options.open && openBrowser(pages, terminal)
+  print(terminal, `${isOpened ? 'The pages open in your browser' : 'Open the pages in your browser'}: ${pages}`)
+  print(terminal, 'They show the last 24 hours and what runs now, and follow it every 10 seconds.')
+  print(
+    terminal,
+    hasEndpoint(env)
+      ? 'Exports go to the endpoint of OTEL_EXPORTER_OTLP_….'
+      : 'Nothing is exported: no endpoint is set.',
+  )
+  const kept = options.keep === undefined ? 'Nothing is kept' : `The store stays in ${path.resolve(options.keep)}`
+  print(terminal, `${kept}. Ctrl-C ends it, and prints the configuration for a daemon that stays.`)
+  const end = await Promise.race([follow(pages, terminal, stopping), daemon.exited.then(() => 'died' as const)])
+  return end === 'died' ? fail('The daemon exited.', daemon, terminal) : exitCode.done
+}
+
+const listShape = z.object({ total: z.number().optional() })
+const overviewShape = z.object({ active: z.number(), notices: z.array(noticeShape) })
+
+/** Prints how many pipelines were found, and each problem once, such as what the token may not read. */
+async function follow(pages: string, terminal: Terminal, stopping: AbortSignal): Promise<void> {
+  const { stdout } = terminal
+  const printed = new Set<string>()
+  let words = ''
+  while (!stopping.aborted) {
+    const [list, overview] = await Promise.all([
+      answer(`${pages}api/pipelines`, listShape),
+      answer(`${pages}api/overview`, overviewShape),
+    ])
+    for (const { level, what, remedy } of overview?.notices ?? []) {
+      if (level !== 'problem' || printed.has(what)) continue
+      printed.add(what)
+      print(terminal, `${stdout.isTTY === true && words !== '' ? '\n' : ''}! ${plainLine(`${what} ${remedy}`)}`)
+      words = ''
+    }
+    if (list !== undefined && overview !== undefined) {
+      const { total } = list
+      const next = `Found ${total ?? 'many'} ${total === 1 ? 'pipeline' : 'pipelines'}, ${overview.active} running.`
+      // Redrawn in place on a terminal.
+      if (next !== words) stdout.write(stdout.isTTY === true ? `\r\u001b[2K${next}` : `${next}\n`)
+      words = next
+    }
+    await sleep(askEvery, undefined, { signal: stopping }).catch(() => undefined)
+  }
+}
+
+/** Undefined if there is no answer of this shape: the next one may be. */
+async function answer<T>(url: string, shape: z.ZodType<T>): Promise<T | undefined> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(answersWithin) }).catch(() => undefined)
+  if (response?.ok !== true) return undefined
+  const parsed = shape.safeParse(await response.json().catch(() => undefined))
+  return parsed.success ? parsed.data : undefined
+}
+
+function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
+  complain(terminal, `${what} Its last lines:`)
+  for (const line of daemon.lastLines) complain(terminal, `  ${line}`)
+  return exitCode.failed
+}

@@ -1,0 +1,91 @@
+// Slows down the guessing of tokens. After a few wrong tokens from an address, every further attempt from there, right or wrong, is
+// checked only after a pause. The right token is never refused: it waits a few seconds at most.
+//
+// The same wrong token again does not count: a script with last month's token slows nobody down. Pauses of one address grow by a
+// step for each attempt, up to the longest. All addresses together have a limit, too, against guesses from many of them.
+import { createHmac, randomBytes } from 'node:crypto'
+import { networkOf } from '../../lib/network-of.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export const limits = {
+  /** How many different wrong tokens are free: of one address, and of all together. */
+  address: 5,
+  everybody: 100,
+  /** How long wrong tokens count, from the first one on, ms. */
+  span: 15 * 60_000,
+  /** The least pause, the step from one attempt to the next, the longest pause, ms. */
+  least: 1_000,
+  step: 100,
+  longest: 5_000,
+} as const
+
+/** How many addresses are remembered; the oldest is forgotten first. */
+const remembered = 10_000
+/** How many wrong tokens of an address are recognized when they are sent again. */
+const known = 8
+
+export interface Attempts {
+  /** How long to wait before this attempt of the address is checked, ms. Each call counts as an attempt. */
+  pause(address: string): number
+  /** Records a wrong token. */
+  failed(address: string, given: string): void
+}
+
+interface Tries {
+  count: number
+  readonly since: Millis
+  /** When the last waiting attempt is checked. */
+  last: Millis
+  /** Digests of the newest wrong tokens. */
+  readonly given: string[]
+}
+
+export function createAttempts(now: () => Millis): Attempts {
+  const addresses = new Map<string, Tries>()
+  let all = fresh(now())
+  const key = randomBytes(32)
+
+  function current(address: string): Tries | undefined {
+    if (!isCurrent(all, now())) all = fresh(now())
+    const tries = addresses.get(address)
+    if (tries === undefined || isCurrent(tries, now())) return tries
+    addresses.delete(address)
+    return undefined
+  }
+
+  return {
+    pause: from => {
+      const tries = current(networkOf(from))
+      return Math.max(pauseOf(tries, limits.address, now()), pauseOf(all, limits.everybody, now()))
+    },
+    failed: (from, given) => {
+      const address = networkOf(from)
+      const digest = createHmac('sha256', key).update(given).digest('base64')
+      const tries = current(address) ?? fresh(now())
+      if (tries.given.includes(digest)) return
+      tries.given.unshift(digest)
+      tries.given.length = Math.min(tries.given.length, known)
+      tries.count += 1
+      all.count += 1
+      addresses.set(address, tries)
+      const [oldest] = addresses.keys()
+      if (addresses.size > remembered && oldest !== undefined) addresses.delete(oldest)
+    },
+  }
+}
+
+function fresh(now: Millis): Tries {
+  return { count: 0, since: now, last: 0, given: [] }
+}
+
+/** False also when the clock was set back: nobody must wait until it has caught up. */
+function isCurrent({ since }: Tries, now: Millis): boolean {
+  return now >= since && now - since < limits.span
+}
+
+function pauseOf(tries: Tries | undefined, allowed: number, now: Millis): number {
+  if (tries === undefined || tries.count < allowed) return 0
+  const at = Math.min(now + limits.longest, Math.max(now + limits.least, tries.last + limits.step))
+  tries.last = at
+  return at - now
+}

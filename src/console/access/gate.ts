@@ -1,0 +1,147 @@
+// Who may read what the admin listener has.
+//
+// Without an admin token: requests to a loopback name that no proxy forwards for another machine. The name is checked because any web
+// site can let its name point at 127.0.0.1 (DNS rebinding). With a token: requests with it as a bearer token.
+import { after } from '../../lib/timer.ts'
+import { createAttempts } from './attempts.ts'
+import { isIP, type Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Millis } from '../../model/instant.ts'
+import type { Secret } from '../../lib/secret.ts'
+
+interface GateOptions {
+  /** The current admin token; undefined: open on loopback. */
+  readonly token: () => Secret | undefined
+  readonly now: () => Millis
+}
+
+/**
+ * `strange host`: there is no token, and the request was to a name that is not a loopback name, or from another machine.
+ * `too many`: a wrong token after several others.
+ */
+export type Refused = 'strange host' | 'no token' | 'wrong token' | 'too many'
+type Passed = 'loopback' | 'bearer'
+
+export interface Gate {
+  check(request: FastifyRequest): Promise<Passed | Refused>
+  /** Compares a token that somebody gave. */
+  compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'>
+  /** Ends all waiting. */
+  close(): void
+}
+
+export function createGate({ token, now }: GateOptions): Gate {
+  const attempts = createAttempts(now)
+  const waiting = new WeakSet<Socket>()
+  const closing = new AbortController()
+
+  /** Waits before an attempt. False if the connection waits already, or closes. */
+  async function mayTry(socket: Socket, ms: number): Promise<boolean> {
+    if (waiting.has(socket)) return false
+    waiting.add(socket)
+    try {
+      return await paused(socket, ms, closing.signal)
+    } finally {
+      waiting.delete(socket)
+    }
+  }
+
+  async function compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'> {
+    const address = nearestOf(request)
+    const pause = attempts.pause(address)
+    // An attempt without a pause is compared and counted synchronously: pipelined ones in the same packet cannot overtake the count.
+    if (pause > 0 && !(await mayTry(request.raw.socket, pause))) return 'too many'
+    if (token()?.equals(given) === true) return 'right'
+    attempts.failed(address, given)
+    return pause === 0 ? 'wrong token' : 'too many'
+  }
+
+  return {
+    compare,
+    close: () => closing.abort(),
+    check: async request => {
+      if (token() === undefined) return isFromHere(request.headers) ? 'loopback' : 'strange host'
+      const bearer = bearerOf(request)
+      if (bearer === undefined) return 'no token'
+      const found = await compare(request, bearer)
+      return found === 'right' ? 'bearer' : found
+    },
+  }
+}
+
+/** Answers a program that may not read. */
+export function refuse(reply: FastifyReply, why: Refused): FastifyReply {
+  switch (why) {
+    case 'strange host':
+      return reply.code(403).send({
+        message: 'Use a loopback host name (localhost, 127.0.0.1), or configure an admin token (PIPESPAN_ADMIN_TOKEN).',
+      })
+    case 'no token':
+    case 'wrong token':
+      return reply
+        .code(401)
+        .header('www-authenticate', 'Bearer')
+        .send({ message: 'The admin token (PIPESPAN_ADMIN_TOKEN) is missing or wrong; send it as a bearer token.' })
+    case 'too many':
+      return reply.code(429).header('retry-after', '1').send({
+        message: 'Too many wrong tokens from this address; wait a moment. The right token is always accepted.',
+      })
+  }
+}
+
+export function bearerOf({ headers }: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+}
+
+/** False if the connection or the listener closes before. */
+async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
+  if (socket.destroyed || signal.aborted) return false
+  return new Promise(resolve => {
+    const timer = after(
+      ms,
+      () => done(true),
+      () => done(false),
+    )
+    const ended = (): void => done(false)
+    socket.once('close', ended)
+    signal.addEventListener('abort', ended)
+    function done(whole: boolean): void {
+      timer.stop()
+      socket.off('close', ended)
+      signal.removeEventListener('abort', ended)
+      resolve(whole)
+    }
+  })
+}
+
+/** Behind a proxy, the address that the proxy saw: anybody may write the ones before it in the header. */
+function nearestOf({ ip, ips }: FastifyRequest): string {
+  return ips?.[1] ?? ip
+}
+
+/** Whether the request is to a loopback name, and every sender that a proxy names is this machine, too. */
+function isFromHere(headers: FastifyRequest['headers']): boolean {
+  const valuesOf = (name: string): string[] =>
+    [headers[name] ?? []]
+      .flat()
+      .join(',')
+      .split(',')
+      .flatMap(one => one.trim() || [])
+  const senders = [...valuesOf('x-forwarded-for'), ...valuesOf('x-real-ip')]
+  const names = senders.map(address => (isIP(address) === 6 ? `[${address}]` : address))
+  return (
+    headers.forwarded === undefined && [headers.host, ...valuesOf('x-forwarded-host'), ...names].every(isLoopbackName)
+  )
+}
+
+/** The name in lower case, without port and brackets; empty for what is no host. */
+export function hostNameOf(host: string | undefined): string {
+  const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? []
+  return (bracketed ?? plain ?? '').toLowerCase()
+}
+
+/** `localhost`, `127.0.0.0/8` or `[::1]`, with a port or without. */
+export function isLoopbackName(host: string | undefined): boolean {
+  const name = hostNameOf(host).replace(/^::ffff:(?=127\.)/, '')
+  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'))
+}

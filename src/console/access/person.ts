@@ -1,0 +1,86 @@
+// Who has logged in at a proxy in front of the admin listener, by the header that the proxy sets.
+//
+// The header is believed only if the connection itself comes from one of the listed proxies: what a request says about earlier senders proves
+// nothing. The proxy must remove the header from what it receives. A header that occurs twice, or that has no plausible value, is refused.
+//
+// A browser on the machine of the proxy connects from the same address, and any web site can let its name point here (DNS rebinding) and have
+// the browser send the header. It cannot choose the name in `Host`, so that name is checked: if names are configured, for all proxies.
+import { BlockList, isIPv4, type Socket } from 'node:net'
+import { chooser } from '../../lib/chooser.ts'
+import { hostNameOf, isLoopbackName } from './gate.ts'
+import type { FastifyRequest } from 'fastify'
+
+export type Role = 'viewer' | 'operator'
+
+export interface Person {
+  /** The value of the header. */
+  readonly name: string
+  readonly role: Role
+  /** The entry that they match. */
+  readonly entry: PeopleEntry
+}
+
+export interface PeopleEntry {
+  /** Globs. */
+  readonly who: readonly string[]
+  readonly role: Role
+  /** Undefined: all. */
+  readonly projects?: ProjectChoice | undefined
+}
+
+export interface ProjectChoice {
+  readonly include: readonly string[]
+  readonly exclude: readonly string[]
+}
+
+export interface PeopleOptions {
+  /** In lower case. */
+  readonly header: string
+  /** Addresses and networks (`10.0.0.0/8`). */
+  readonly proxies: readonly string[]
+  /** Host names in lower case; undefined: any for a proxy on another machine. Loopback names are always accepted. */
+  readonly hosts?: readonly string[] | undefined
+  /** The first that matches counts. */
+  readonly people: readonly PeopleEntry[]
+}
+
+/** `absent`: the request is not from a proxy with the header. `other host`: it is to a name that is not ours. */
+export type Identify = (request: Pick<FastifyRequest, 'raw'>) => Person | 'absent' | 'nobody' | 'other host'
+
+const maxNameLength = 254
+
+export function identifier({ header, proxies, hosts, people }: PeopleOptions): Identify {
+  const trusted = new BlockList()
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    if (bits === undefined) trusted.addAddress(address, family)
+    else trusted.addSubnet(address, Number(bits), family)
+  }
+  const entries = people.map(entry => ({ entry, matches: chooser({ include: entry.who }) }))
+  return ({ raw }) => {
+    const { remoteAddress = '' } = raw.socket
+    const values = valuesOf(raw.rawHeaders, header)
+    const isFromProxy = remoteAddress !== '' && trusted.check(remoteAddress, isIPv4(remoteAddress) ? 'ipv4' : 'ipv6')
+    if (!isFromProxy || values.length === 0) return 'absent'
+    if ((hosts !== undefined || isThisMachine(raw.socket)) && !isOurName(valuesOf(raw.rawHeaders, 'host'), hosts))
+      return 'other host'
+    const [name = ''] = values
+    if (values.length > 1 || name.length > maxNameLength || !/^[^\s,\p{C}]+$/u.test(name)) return 'nobody'
+    const entry = entries.find(({ matches }) => matches(name))?.entry
+    return entry === undefined ? 'nobody' : { name, role: entry.role, entry }
+  }
+}
+
+/** Also through an address of its own that is not a loopback address. */
+function isThisMachine({ remoteAddress = '', localAddress }: Pick<Socket, 'remoteAddress' | 'localAddress'>): boolean {
+  return remoteAddress === localAddress || isLoopbackName(isIPv4(remoteAddress) ? remoteAddress : `[${remoteAddress}]`)
+}
+
+function isOurName([host, ...more]: readonly string[], hosts: readonly string[] = []): boolean {
+  return more.length === 0 && (isLoopbackName(host) || hosts.includes(hostNameOf(host)))
+}
+
+function valuesOf(rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
+}

@@ -1,0 +1,46 @@
+// What the pages say about the daemon as a whole to people within bounds: no text that may name a project they do not see, and to people who are bound
+// to some projects nothing about destinations and tokens.
+import { textWithin, type Scope } from '../../core/store/ports/scope.ts'
+import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
+import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import type { Flow } from '../overview/flow.ts'
+
+/** Stands in the place of the state of destinations. */
+export const destinationsWithheld = 'The state of destinations is shown to people who may see all projects.'
+
+export function flowWithin(flow: Flow, scope: Scope): Flow {
+  const { platformError, platformErrors } = flow
+  const errorWithin = <T extends { readonly what: string; readonly remedy: string }>(error: T): T => ({
+    ...error,
+    what: textWithin(scope, error.what),
+    remedy: textWithin(scope, error.remedy),
+  })
+  return {
+    ...flow,
+    platformErrors: scope.bounds === 'own' ? [] : platformErrors.map(errorWithin),
+    platformError: platformError && errorWithin(platformError),
+  }
+}
+
+export function queuesWithin(queues: readonly ExportQueueStatus[], scope: Scope): readonly ExportQueueStatus[] {
+  if (scope.bounds === 'own') return []
+  return queues.map(queue => {
+    const { lastError } = queue
+    return lastError === undefined
+      ? queue
+      : { ...queue, lastError: { ...lastError, message: textWithin(scope, lastError.message) } }
+  })
+}
+
+/** `setup`: without the names of hidden groups. */
+export function setupWithin(setup: Setup, { bounds }: Scope): Setup {
+  if (bounds !== 'own') return setup
+  const { webhooks, platform, hasPlatformToken, hasWebhookSecret, isExportOff } = setup
+  return { webhooks, platform, hasPlatformToken, hasWebhookSecret, isExportOff, platforms: [], destinations: [] }
+}
+
+export function configWithin(status: ConfigStatus, scope: Scope): ConfigStatus {
+  const { refused } = status
+  if (refused === undefined) return status
+  return { ...status, refused: { ...refused, faults: refused.faults.map(fault => textWithin(scope, fault)) } }
+}

@@ -1,0 +1,163 @@
+// Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
+import { z } from 'zod'
+import { day } from '../../core/store/ports/trends.ts'
+import { isInScope } from '../../core/store/ports/project-scope.ts'
+import { median } from '../../lib/quantile.ts'
+import { ordered, type Keys } from '../layout/sorting.ts'
+import { millis, ms, own as ownShape, place, span, type Shaped } from '../layout/shape.ts'
+import { spans } from '../layout/trend-spans.ts'
+import type { ChangeMeasure } from '../../model/change-figures.ts'
+import { changeStates, type ChangeView } from '../../model/change.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSources } from '../ports.ts'
+import type { ProjectChanges, ShownChange } from '../../core/store/ports/changes.ts'
+import type { Scope } from '../layout/scope-heading.ts'
+
+interface AskedChanges extends Scope {
+  /** Of projects, and of listed changes. */
+  readonly limit: number
+  /** A key of projects or of changes. Does not change which changes are listed: the latest. */
+  readonly sort?: string | null | undefined
+}
+
+const timesShape = z.object({
+  merged: z.number().describe('Merged in this period.'),
+  timeToMerge: ms.optional().describe('Median from creation to merge, in ms.'),
+  timeToApproval: ms.optional().describe('Median from creation to first approval, in ms.'),
+  timeToFirstPipeline: ms
+    .optional()
+    .describe('Median from creation to the creation of the first merge request pipeline, in ms.'),
+  timeInMergeTrain: ms
+    .optional()
+    .describe('Median from the creation of the first pipeline in a merge train to the merge, in ms.'),
+})
+/** Medians over the period. */
+type ChangeTimes = Shaped<typeof timesShape>
+
+const open = z.number().describe('Open now, including drafts.')
+
+const projectShape = z.object({ ...place, open, ...timesShape.shape })
+export type ProjectChangeFigures = Shaped<typeof projectShape>
+
+const changeShape = z.object({
+  ...place,
+  iid: z.number(),
+  url: z.string().optional(),
+  at: millis.describe('When it last changed.'),
+  state: z.enum(changeStates),
+  title: z.string().optional(),
+  head: z.string().optional().describe('The source branch.'),
+  base: z.string().optional().describe('The target branch.'),
+  createdAt: millis.optional(),
+  stateAt: millis.optional().describe('When it was last opened, closed, reopened or merged.'),
+  approvedAt: millis.optional().describe('Its first approval.'),
+  mergedAt: millis.optional(),
+  pipeline: z
+    .object({ id: z.number(), projectId: z.number(), createdAt: millis })
+    .optional()
+    .describe('Its first pipeline.'),
+  trainAt: millis.optional().describe('When its first pipeline in a merge train was created.'),
+}) satisfies z.ZodType<ChangeView>
+/** A change in the list. */
+export type ListedChange = Shaped<typeof changeShape>
+
+export const changesShape = z.object({
+  span,
+  since: millis,
+  project: z.string().optional(),
+  own: ownShape,
+  total: z.object({ open, ...timesShape.shape }),
+  projects: z.array(projectShape).describe('Most merges first.'),
+  days: z
+    .array(z.object({ at: millis, merged: z.number(), timeToMerge: ms.optional() }))
+    .describe('Days in UTC, without days that have no merge.'),
+  changes: z.array(changeShape).describe('Newest first.'),
+})
+export type ChangesShown = Shaped<typeof changesShape>
+
+export const projectKeys = {
+  project: ({ project }) => project,
+  open: ({ open }) => open,
+  merged: ({ merged }) => merged,
+  merge: ({ timeToMerge }) => timeToMerge,
+  approval: ({ timeToApproval }) => timeToApproval,
+  pipeline: ({ timeToFirstPipeline }) => timeToFirstPipeline,
+  train: ({ timeInMergeTrain }) => timeInMergeTrain,
+} satisfies Keys<ProjectChangeFigures>
+
+export const changeKeys = {
+  last: ({ at }) => at,
+  change: ({ iid }) => iid,
+  state: ({ state }) => state,
+  branch: ({ head }) => head,
+  first: ({ createdAt, pipeline }) => after(createdAt, pipeline?.createdAt),
+  approved: ({ createdAt, approvedAt }) => after(createdAt, approvedAt),
+  took: ({ createdAt, mergedAt }) => after(createdAt, mergedAt),
+  train: ({ trainAt, mergedAt }) => after(trainAt, mergedAt),
+} satisfies Keys<ListedChange>
+
+function after(from: Millis | undefined, at: Millis | undefined): Millis | undefined {
+  return from === undefined || at === undefined ? undefined : Math.max(0, at - from)
+}
+
+/** Figures are made from the latest ones, up to this number. */
+const maxCounted = 5_000
+
+export async function changesOf(
+  { changes }: Pick<PagesSources, 'changes'>,
+  { span: asked, project, own, limit, sort }: AskedChanges,
+  now: Millis,
+): Promise<ChangesShown> {
+  const since = now - spans[asked].length
+  const [known, recent] = await Promise.all([
+    changes.states(),
+    changes.list({ project, since, until: now + 1, limit: maxCounted }),
+  ])
+  const states = known.filter(one => isInScope(one.project.path ?? '', project))
+  const byProject = Map.groupBy(recent, ({ change }) => placeOf(change.instance, change.project.id))
+  const projects = states
+    .map((one): ProjectChangeFigures => {
+      const own = byProject.get(placeOf(one.instance, one.project.id)) ?? []
+      const its = { instance: one.instance, projectId: one.project.id, project: one.project.path ?? '' }
+      return { ...its, open: openOf(one), ...timesOf(own, since) }
+    })
+    .sort((a, b) => b.merged - a.merged || b.open - a.open || (a.project < b.project ? -1 : 1))
+  const merges = recent.flatMap(({ counted: { merge } }) => (merge === undefined || merge.at < since ? [] : merge))
+  const days = [...Map.groupBy(merges, ({ at }) => Math.floor(at / day) * day)].map(([at, own]) => ({
+    ...{ at, merged: own.length },
+    timeToMerge: median(own.map(({ took }) => took)),
+  }))
+  return {
+    ...{ span: asked, since, project, own },
+    total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
+    projects: ordered(projectKeys, projects.slice(0, limit), sort),
+    days: days.sort((a, b) => a.at - b.at),
+    changes: ordered(changeKeys, recent.slice(0, limit).map(listed), sort),
+  }
+}
+
+function openOf({ states }: ProjectChanges): number {
+  return (states.open ?? 0) + (states.wip ?? 0)
+}
+
+function timesOf(some: readonly ShownChange[], since: Millis): ChangeTimes {
+  const took = (measure: ChangeMeasure): number[] =>
+    some.flatMap(({ counted: { [measure]: time } }) => (time === undefined || time.at < since ? [] : time.took))
+  return {
+    merged: took('merge').length,
+    timeToMerge: median(took('merge')),
+    timeToApproval: median(took('approval')),
+    timeToFirstPipeline: median(took('pipeline')),
+    timeInMergeTrain: median(took('train')),
+  }
+}
+
+function placeOf(instance: string, projectId: number): string {
+  return JSON.stringify([instance, projectId])
+}
+
+function listed({ change: { instance, project, iid }, view, at }: ShownChange): ListedChange {
+  const page = project.webUrl ?? (project.path === undefined ? undefined : `${instance}/${project.path}`)
+  const url = page === undefined ? undefined : `${page}/-/merge_requests/${iid}`
+  return { ...view, instance, projectId: project.id, project: project.path ?? '', iid, url, at }
+}

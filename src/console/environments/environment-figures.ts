@@ -1,0 +1,132 @@
+// Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
+import { z } from 'zod'
+import { incidentShape, incidentsOf } from './incident-figures.ts'
+import { keysOverTime, keysOverTimeShape } from './key-days.ts'
+import { fourKeys, keysShape } from './four-keys.ts'
+import { groupsOf, groupsShape, type Grouped } from '../layout/groups.ts'
+import { millis, ms, own as ownShape, place, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { spans } from '../layout/trend-spans.ts'
+import type { DeploymentView, IsProduction } from '../../model/deployment.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { Scope } from '../layout/scope-heading.ts'
+import type { ShownDeployment } from '../../core/store/ports/deployments.ts'
+
+interface AskedEnvironments extends Scope {
+  /** Of environments, and of listed deployments. */
+  readonly limit: number
+}
+
+const deploymentShape = z.object({
+  ...place,
+  tier: z.string().optional(),
+  environment: z.string().optional(),
+  isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
+  status: z.string().describe('As the platform reports it.'),
+  outcome: z.enum(['succeeded', 'failed']).optional(),
+  at: millis,
+  startedAt: millis.optional(),
+  finishedAt: millis.optional(),
+  revision: z.string().optional(),
+  committedAt: millis.optional(),
+  ref: z.string().optional(),
+  user: z.string().optional(),
+  deploymentId: z.number().optional(),
+  jobId: z.number().optional(),
+  pipelineId: z.number().optional(),
+  isRollback: z.literal(true).optional(),
+  recovery: ms.optional(),
+}) satisfies z.ZodType<DeploymentView>
+/** A deployment in the list. */
+export type ListedDeployment = Shaped<typeof deploymentShape>
+
+const environmentShape = z.object({
+  ...place,
+  tier: z.string().optional(),
+  environment: z.string(),
+  isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
+  current: deploymentShape.optional().describe('The last successful deployment.'),
+  keys: keysShape,
+})
+export type EnvironmentFigures = Shaped<typeof environmentShape>
+
+const keyLineShape = z.object({ name: z.string(), keys: keysShape })
+
+export const environmentsShape = z.object({
+  span: spanShape,
+  since: millis,
+  project: z.string().optional(),
+  own: ownShape,
+  environments: z.array(environmentShape),
+  incidents: z.array(incidentShape).describe('By project.'),
+  overTime: keysOverTimeShape,
+  ...groupsShape(keyLineShape),
+  deployments: z.array(deploymentShape).describe('Newest first.'),
+})
+export type Environments = Shaped<typeof environmentsShape>
+
+/** Figures are made from the latest ones, up to this number. */
+const maxCounted = 5_000
+
+export async function environmentsOf(
+  { deployments, incidents: known, isProduction }: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction'>,
+  { groupBy }: Pick<PagesSettings, 'groupBy'>,
+  { span, project, own, limit }: AskedEnvironments,
+  now: Millis,
+): Promise<Environments> {
+  const since = now - spans[span].length
+  const days = spans[span].length / spans['24h'].length
+  const within = { project, since, until: now + 1, limit: maxCounted }
+  const [current, made, opened, open] = await Promise.all([
+    deployments.current({ project, limit }),
+    deployments.list(within),
+    known.opened(within),
+    known.open({ project, limit: maxCounted }),
+  ])
+  const incidents = incidentsOf({ opened, open, made, isProduction }, limit)
+  const byPlace = Map.groupBy(made, placeOf)
+  const latest = new Map(current.map(one => [placeOf(one), one]))
+  const places = [...new Set([...latest.keys(), ...byPlace.keys()])].slice(0, limit)
+  const environments = places.flatMap((place): EnvironmentFigures[] => {
+    const own = byPlace.get(place) ?? []
+    const shown = latest.get(place)
+    const [any = shown] = own
+    if (any === undefined) return []
+    const { instance, projectId, project: path, environment = '', tier } = listed(shown ?? any, isProduction)
+    const keys = fourKeys(own, days)
+    const about = { environment, tier, isProduction: isProduction({ environment, tier }) }
+    return [{ ...about, instance, projectId, project: path, current: shown && listed(shown, isProduction), keys }]
+  })
+  const linesOf = (all: readonly Grouped<ShownDeployment>[]): Shaped<typeof keyLineShape>[] =>
+    all
+      .map(({ name, items }) => ({ name, keys: fourKeys(items, days) }))
+      .sort((a, b) => b.keys.deployments - a.keys.deployments || (a.name < b.name ? -1 : 1))
+  const pathOf = ({ deployment }: ShownDeployment): string => deployment.project.path ?? ''
+  return {
+    span,
+    since,
+    project,
+    own,
+    environments,
+    incidents,
+    ...groupsOf(made, { scope: project, groupBy, pathOf }, linesOf),
+    overTime: keysOverTime({ made, opened, isProduction }, span, now),
+    deployments: made.slice(0, limit).map(one => listed(one, isProduction)),
+  }
+}
+
+function placeOf({ deployment: { instance, project }, view }: ShownDeployment): string {
+  return JSON.stringify([instance, project.id, view.environment])
+}
+
+function listed({ deployment, view, at, figures }: ShownDeployment, isProduction: IsProduction): ListedDeployment {
+  const { instance, project, deploymentId, jobId, job } = deployment
+  return {
+    ...view,
+    isProduction: isProduction(view),
+    ...{ instance, projectId: project.id, project: project.path ?? '', at, deploymentId, jobId },
+    pipelineId: job?.span.pipelineId,
+    isRollback: figures?.isRollback,
+    recovery: figures?.recovery,
+  }
+}

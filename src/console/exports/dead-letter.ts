@@ -1,0 +1,125 @@
+// One dead letter, for its page and the JSON API: the backend's answer, and what was refused.
+import { z } from 'zod'
+import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
+import { html, type Html } from '../layout/html.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import { pipelineAddress } from '../pipelines/run-rows.ts'
+import { time } from '../layout/format.ts'
+import { valueOf } from '../layout/attributes.ts'
+import type { DeadLetter } from '../../core/store/ports/outbox.ts'
+import type { PagesSources } from '../ports.ts'
+import type { Signal } from '../../core/store/ports/runs.ts'
+
+export const deadLetterShape = z.object({
+  id: z.number(),
+  destination: z.string(),
+  signal: z.string<Signal>(),
+  instance: z.string(),
+  pipelineId: z.number().optional(),
+  projectId: z.number().optional(),
+  event: z.string().optional(),
+  attempt: z.number(),
+  chunk: z.number(),
+  status: z.number(),
+  error: z.string(),
+  tries: z.number(),
+  pendingSince: millis,
+  settledAt: millis,
+}) satisfies z.ZodType<DeadLetter>
+
+export const deadLetterDetailShape = z.object({
+  letter: deadLetterShape,
+  contents: z
+    .array(z.object({ name: z.string(), attributes: z.record(z.string(), z.unknown()) }))
+    .optional()
+    .describe('Its spans, log records or metrics, or the message. Absent: the stored data is damaged.'),
+})
+type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
+
+/** Undefined if there is no such dead letter. */
+export async function deadLetterDetail(
+  { outbox, contentsOf }: Pick<PagesSources, 'outbox' | 'contentsOf'>,
+  id: number,
+): Promise<DeadLetterDetail | undefined> {
+  const found = await outbox.deadLetter(id)
+  return found && { letter: found.letter, contents: contentsOf(found.letter.signal, found.body) }
+}
+
+/** How many spans or records are shown in full; of the others only the names. */
+const whole = 3
+
+export async function deadLetterPage(
+  parts: PagesSources,
+  id: number,
+  { base, now, may }: RequestContext,
+): Promise<Page | undefined> {
+  const found = await deadLetterDetail(parts, id)
+  if (found === undefined) return undefined
+  const { letter, contents } = found
+  const { projectId } = letter
+  return {
+    title: `Dead letter ${id}`,
+    content: html`
+      ${crumbs(html`<a href="${base}/exports">Exports</a>`)}
+      <div class="page-head">
+        <h1>Dead letter ${id}</h1>
+        ${
+          may !== 'nothing' &&
+          html`<span class="buttons">
+            <a class="button" href="${base}/exports/confirm?do=retry&amp;which=${id}">Send again</a>
+            <a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=${id}">Drop</a>
+          </span>`
+        }
+      </div>
+      ${card(
+        'Answer of the backend',
+        html`<blockquote>${letter.error}</blockquote>
+          ${facts([
+            ['Destination', `${letter.destination}, ${letter.signal}`],
+            ['Answer', letter.status === 0 ? 'none' : `HTTP ${letter.status}`],
+            ['Refused', time(letter.settledAt, now)],
+            ['Pending since', time(letter.pendingSince, now)],
+            ...(letter.pipelineId === undefined
+              ? ([['Event', letter.event ?? '']] as const)
+              : ([
+                  ['Pipeline', pipelineLink(base, letter.pipelineId, projectId)],
+                  ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
+                ] as const)),
+          ])}`,
+      )}
+      ${card(
+        'Contents',
+        html`${contents === undefined && html`<p>The stored data is damaged and cannot be shown.</p>`}
+        ${contents?.slice(0, whole).map(
+          one =>
+            html`<h3>${one.name}</h3>
+              <dl class="attributes">
+                ${Object.entries(one.attributes).map(
+                  ([name, value]) =>
+                    html`<div>
+                      <dt>${name}</dt>
+                      <dd>${valueOf(value)}</dd>
+                    </div>`,
+                )}
+              </dl>`,
+        )}
+        ${
+          contents !== undefined &&
+          contents.length > whole &&
+          html`<p class="dim">
+            And
+            ${contents
+              .slice(whole)
+              .map(({ name }) => name)
+              .join(', ')}.
+          </p>`
+        }`,
+      )}
+    `,
+  }
+}
+
+function pipelineLink(base: string, pipelineId: number, projectId: number | undefined): Html | string {
+  if (projectId === undefined) return `#${pipelineId}`
+  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
+}

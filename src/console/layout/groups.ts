@@ -1,0 +1,94 @@
+// Sums by groups of projects, and by the operator's attribute: their shape, what belongs to which line, and the tables that show them.
+import { z } from 'zod'
+import { card, type RequestContext } from './frame.ts'
+import { html, pathText, type Content } from './html.ts'
+import { isGroup } from '../../core/store/ports/project-scope.ts'
+import { ownLink } from './scope-heading.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
+import type { PagesSettings } from '../ports.ts'
+
+/** `line`: has the `name` of its group or value. */
+export function groupsShape<Line extends z.ZodObject>(line: Line) {
+  return {
+    subgroups: z
+      .array(line)
+      .describe(
+        'By the next level of groups, whose path is the `name`; empty for one project, and if there is only one.',
+      ),
+    groups: z
+      .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(line) })
+      .optional()
+      .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
+  }
+}
+
+interface Groups<Line> {
+  readonly subgroups: readonly Line[]
+  readonly groups?: { readonly by: string; readonly lines: readonly Line[] } | undefined
+}
+
+/** The items of one line. */
+export interface Grouped<Item> {
+  readonly name: string
+  readonly items: readonly Item[]
+}
+
+interface Grouping<Item> {
+  /** The project or group that the items belong to; undefined: all. */
+  readonly scope: string | undefined
+  readonly groupBy: PagesSettings['groupBy']
+  readonly pathOf: (item: Item) => string
+  /** The class of its branch; absent: a rule of the attribute with branches does not count. */
+  readonly branchOf?: (item: Item) => string
+}
+
+/** `items`: undefined, like the scope of one project, for no lines. `linesOf`: adds up the items of each line, and sorts the lines. */
+export function groupsOf<Item, Line>(
+  items: readonly Item[] | undefined,
+  { scope, groupBy, pathOf, branchOf = () => '' }: Grouping<Item>,
+  linesOf: (all: readonly Grouped<Item>[]) => Line[],
+): Groups<Line> {
+  if (items === undefined || (scope !== undefined && !isGroup(scope))) return { subgroups: [] }
+  const valueOf = (item: Item): string => groupBy?.valueOf(pathOf(item), branchOf(item)) ?? ''
+  return {
+    subgroups: linesOf(bySubgroup(items, pathOf, scope)),
+    ...(groupBy !== undefined && { groups: { by: groupBy.name, lines: linesOf(grouped(items, valueOf)) } }),
+  }
+}
+
+/**
+ * By the next level of groups below `group`, whose names end with a slash; projects of the group itself are left out. Empty if there is only one.
+ */
+function bySubgroup<Item>(items: readonly Item[], pathOf: (item: Item) => string, group = ''): Grouped<Item>[] {
+  const endOf = (item: Item): number => pathOf(item).indexOf('/', group.length)
+  const below = items.filter(item => endOf(item) > 0)
+  const groups = grouped(below, item => pathOf(item).slice(0, endOf(item) + 1))
+  return groups.length > 1 ? groups : []
+}
+
+function grouped<Item>(items: readonly Item[], nameOf: (item: Item) => string): Grouped<Item>[] {
+  return [...Map.groupBy(items, nameOf)].map(([name, some]) => ({ name, items: some }))
+}
+
+/** The addresses of the same page for another group, and for a value of the attribute. */
+interface GroupLinks {
+  readonly group: (path: string) => string
+  readonly value: (value: string) => string
+}
+
+/** The tables that have lines: by groups, and by the attribute. `columns`: those after the name. */
+export function groupCards<Line extends { readonly name: string }>(
+  { subgroups, groups = { by: '', lines: [] } }: Groups<Line>,
+  columns: Readonly<Record<string, ShownColumn<Line>>>,
+  links: GroupLinks,
+  context: RequestContext,
+): Content[] {
+  const tableOf = (label: string, head: string, lines: readonly Line[], nameOf: (name: string) => Content): Content => {
+    const name: ShownColumn<Line> = { head, of: line => line.name, cell: line => nameOf(line.name) }
+    return lines.length > 0 && card(label, sortedTable(label, { name, ...columns }, lines, context))
+  }
+  return [
+    tableOf('Groups', 'Group', subgroups, name => html`<a href="${links.group(name)}">${pathText(name)}</a>`),
+    tableOf(`By ${groups.by}`, groups.by, groups.lines, value => ownLink(value, links.value(value))),
+  ]
+}

@@ -1,0 +1,71 @@
+// The links to all pages, in three groups: what happens now, what happened over time, and the daemon itself.
+import { addressWith, given } from './address.ts'
+import { html, type Html } from './html.ts'
+import { isGroup } from '../../core/store/ports/project-scope.ts'
+
+interface Group {
+  readonly name: string
+  /** `scoped`: shows the projects of a group, or of a value of the operator's attribute, which is kept from one page to the other. */
+  readonly pages: readonly (readonly [path: string, text: string, scoped?: 'scoped'])[]
+}
+
+const groups: readonly Group[] = [
+  {
+    name: 'Now',
+    pages: [
+      ['/', 'Overview'],
+      ['/pipelines', 'Pipelines', 'scoped'],
+      ['/runners', 'Runners'],
+      ['/environments', 'Environments', 'scoped'],
+    ],
+  },
+  {
+    name: 'Over time',
+    pages: [
+      ['/trends', 'Trends', 'scoped'],
+      ['/cost', 'Cost', 'scoped'],
+      ['/tests', 'Tests', 'scoped'],
+      ['/changes', 'Changes', 'scoped'],
+      ['/components', 'Components', 'scoped'],
+      ['/timeline', 'Timeline', 'scoped'],
+    ],
+  },
+  {
+    name: 'Daemon',
+    pages: [
+      ['/sources', 'Sources'],
+      ['/exports', 'Exports'],
+      ['/tokens', 'Tokens'],
+      ['/audit', 'Audit'],
+    ],
+  },
+]
+
+export interface NavigationOptions {
+  /** The path under which a reverse proxy publishes the daemon; empty at the root. */
+  readonly base: string
+  /** Path and query of the page that is shown, below the base. */
+  readonly address: string
+  /** Whether the page of audit events is among them. */
+  readonly audit?: boolean | undefined
+}
+
+export function navigation({ base, address, audit }: NavigationOptions): Html {
+  const [path = '/', query = ''] = address.split('?', 2)
+  const asked = new URLSearchParams(query)
+  const scope = given(asked, 'project')
+  const project = scope !== undefined && isGroup(scope) ? scope : undefined
+  const kept = addressWith('', { project, own: given(asked, 'own') })
+  const isHere = (to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`))
+  return html`<nav aria-label="Pages">
+    ${groups.map(({ name, pages }, index) => {
+      const shown = pages.filter(([to]) => to !== '/audit' || audit === true)
+      return html`<div class="nav-group">
+        <span id="nav-${index}" class="nav-name">${name}</span>
+        <ul aria-labelledby="nav-${index}">
+          ${shown.map(([to, text, scoped]) => html`<li><a href="${base}${to}${scoped === 'scoped' && kept}" ${isHere(to) && html` aria-current="page"`}>${text}</a></li>`)}
+        </ul>
+      </div>`
+    })}
+  </nav>`
+}

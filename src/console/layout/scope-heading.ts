@@ -1,0 +1,130 @@
+// The heading of pages with figures: a choice of the period and of the project.
+import { addressWith, given } from './address.ts'
+import { alternatives, type RequestContext } from './frame.ts'
+import { asItIs, choice } from './choice.ts'
+import { html, type Content, type Html } from './html.ts'
+import { isInScope } from '../../core/store/ports/project-scope.ts'
+import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
+import type { OwnFilter } from '../access/own-filter.ts'
+import type { PagesSources } from '../ports.ts'
+
+export interface Scope {
+  readonly span: Span
+  /** Full path of a project, or of a group with a slash at its end; undefined: all projects. */
+  readonly project?: string | undefined
+  /** A value of the operator's attribute; undefined: all projects. */
+  readonly own?: string | undefined
+}
+
+/** How many projects are suggested in a form. */
+export const maxProjects = 500
+
+/** The scope in a query. Default: 30 days of all projects. */
+export function askedScope(query: URLSearchParams): Scope {
+  return { span: spanOf(query.get('span')) ?? '30d', project: given(query, 'project'), own: given(query, 'own') }
+}
+
+export function scopeAddress(path: string, { span, project, own }: Scope): string {
+  return addressWith(path, { span, project, own })
+}
+
+/** `names`: the periods to choose from. */
+export function periodChoice(names: readonly Span[], chosen: Span, href: (span: Span) => string): Html {
+  return alternatives(
+    'How long back',
+    names.map(one => [spans[one].name, href(one), one === chosen]),
+  )
+}
+
+/** A field of a form for the path of a project or a group. */
+export function projectField(project: string | undefined, projects: readonly string[], css = ''): Html {
+  return html`<label class="${css}"
+      >Project, or group/<input name="project" value="${project}" list="projects" autocomplete="off"
+    /></label>
+    <datalist id="projects">
+      ${[...groupsOf(projects), ...projects].map(path => html`<option value="${path}"></option>`)}
+    </datalist>`
+}
+
+/** The groups of these projects, at all levels. */
+function groupsOf(projects: readonly string[]): string[] {
+  const groups = projects.flatMap(path => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)))
+  return [...new Set(groups)].sort()
+}
+
+/** Says that no project is meant, if that is known. `projects`: the known ones, up to the maximum. */
+export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
+  if (project === undefined || projects.length >= maxProjects) return ''
+  if (projects.some(path => isInScope(path, project))) return ''
+  return html`<p class="notice hint" role="status">
+    No project “${project}” is known. Write the full path, such as group/project, or a group with a slash at its end.
+  </p>`
+}
+
+/** A field of a form for a value of the operator's attribute; empty without an attribute. */
+export function ownField(own: OwnFilter | undefined): Content {
+  if (own?.name === undefined) return ''
+  return html`<label class="own">${own.name}${choice('own', own.values, own.value, asItIs)}</label>`
+}
+
+/** Says that no known project has the value of the operator's attribute. */
+export function unknownOwn(own: OwnFilter | undefined): Content {
+  return own?.unknown === undefined ? '' : html`<p class="notice hint" role="status">${own.unknown}</p>`
+}
+
+/** A value of the operator's attribute, as a title names it; undefined without a value. */
+export function ofOwn(value: string | undefined, { own }: Pick<RequestContext, 'own'>): string | undefined {
+  return value === undefined ? undefined : `${own?.name ?? 'own'} ${value}`
+}
+
+/** The first cell of a row of the sums by the operator's attribute. `href`: the same page for this value. */
+export function ownLink(value: string, href: string): Content {
+  return value === '' ? html`<span class="dim">none</span>` : html`<a href="${href}">${value}</a>`
+}
+
+interface Heading {
+  readonly title: string
+  /** The page's, such as `/environments`. */
+  readonly path: string
+  /** The periods to choose from. */
+  readonly names?: readonly Span[]
+  /** Stands beside the title. */
+  readonly aside?: Content
+}
+
+export async function scopeHeading(
+  { title, path, names = spanNames, aside = '' }: Heading,
+  { span, project, own: value }: Scope,
+  { views }: Pick<PagesSources, 'views'>,
+  { base, own }: RequestContext,
+): Promise<Html> {
+  const here = base + path
+  return html`<div class="page-head">
+      <h1>${title}</h1>
+      ${aside} ${periodChoice(names, span, one => scopeAddress(here, { span: one, project, own: value }))}
+    </div>
+    ${projectForm(here, { span, project }, await views.projects(maxProjects), own)}`
+}
+
+/** A form to choose a project, a group or a value of the operator's attribute, on the page at this address. */
+export function projectForm(
+  address: string,
+  { span, project }: Partial<Scope>,
+  projects: readonly string[],
+  own: OwnFilter | undefined,
+): Html {
+  return html`<form
+      class="filters of-one card"
+      method="get"
+      action="${address}"
+      role="search"
+      aria-label="Choose a project"
+    >
+      ${span !== undefined && html`<input type="hidden" name="span" value="${span}" />`}
+      ${projectField(project, projects, 'wide')} ${ownField(own)}
+      <span class="buttons"
+        ><button>Show</button><a class="button plain" href="${addressWith(address, { span })}">All projects</a></span
+      >
+    </form>
+    ${unknownScope(project, projects)} ${unknownOwn(own)}`
+}

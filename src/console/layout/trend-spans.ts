@@ -1,0 +1,39 @@
+// The periods of trends, and the one to open with. Pure.
+import { day, hour, type TrendExtent, type TrendStep } from '../../core/store/ports/trends.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export const spans = {
+  '24h': { step: hour, length: 24 * hour, name: '24 hours' },
+  '7d': { step: day, length: 7 * day, name: '7 days' },
+  '30d': { step: day, length: 30 * day, name: '30 days' },
+  '90d': { step: day, length: 90 * day, name: '90 days' },
+  '1y': { step: day, length: 365 * day, name: 'a year' },
+} as const satisfies Record<string, { step: TrendStep; length: number; name: string }>
+
+export type Span = keyof typeof spans
+
+export const spanNames = Object.keys(spans) as [Span, ...Span[]]
+
+/** Undefined for any other text. */
+export function spanOf(text: string | null): Span | undefined {
+  return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
+}
+
+/** The shortest period up to 30 days that has all data; if the newest data is older, the shortest that reaches it. */
+export function openingSpan(extent: Pick<TrendExtent, 'first' | 'last'> | undefined, now: Millis): Span {
+  if (extent === undefined) return '30d'
+  const { first, last } = extent
+  const reaches = (span: Span, at: Millis): boolean => at > now - spans[span].length
+  if (reaches('24h', first)) return '24h'
+  if (reaches('7d', first)) return '7d'
+  return spanNames.slice(spanNames.indexOf('30d')).find(span => reaches(span, last)) ?? '1y'
+}
+
+/** What a chart of days shows: whole days, today among them, and a week at least. */
+export function chartDays(
+  span: Span,
+  now: Millis,
+): { readonly since: Millis; readonly until: Millis; readonly step: number } {
+  const until = Math.ceil((now + 1) / day) * day
+  return { since: until - Math.max(7 * day, spans[span].length), until, step: day }
+}

@@ -1,0 +1,93 @@
+// Finds the pipelines of a trace, or the pipeline of a span: its own, or that of one of its jobs. These ids are not stored: they are derived
+// again from the ids, or the snapshots, of stored pipelines, and compared, newest first.
+import { maxGenerations } from '../../model/family.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { ListedKey, RunCursor } from '../../core/store/ports/views.ts'
+import type { PagesParts } from '../ports.ts'
+import type { RunKey } from '../../model/observation.ts'
+
+/** How long is searched for one page, ms. */
+const maxSearch = 100
+/** How many pipelines before the event loop gets a turn. Comparing a thousand ids takes about a millisecond; snapshots have to be read. */
+const atOnce = { ids: 5_000, snapshots: 20 }
+/** How many pipelines of a trace are shown. */
+const maxOfFamily = 60
+
+export interface FoundByIds {
+  /** Of a trace: the root pipeline if it is stored, and those that it triggered. */
+  readonly cards: readonly RunCard[]
+  /** Set if the search stopped early: where to continue, and back to when it has searched. */
+  readonly next?: RunCursor | undefined
+}
+
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'clocks'>
+
+export function isTraceId(text: string | undefined): text is string {
+  return /^[0-9a-f]{32}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
+}
+
+export function isSpanId(text: string | undefined): text is string {
+  return /^[0-9a-f]{16}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
+}
+
+/** `before`: the `next` of the previous search. */
+export async function searchTrace(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
+  const traceId = given.toLowerCase()
+  return searchBack(parts, atOnce.ids, before, async keys => {
+    for (const { instance, pipelineId, parentId } of keys) {
+      // The root may have been pruned.
+      for (const id of [pipelineId, ...(parentId === undefined ? [] : [parentId])]) {
+        const root = { instance, pipelineId: id }
+        if (parts.isTraceOf(traceId, root)) return familyBelow(parts, root)
+      }
+    }
+    return undefined
+  })
+}
+
+/** `before`: the `next` of the previous search. */
+export async function searchSpan(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
+  const spanId = given.toLowerCase()
+  return searchBack(parts, atOnce.snapshots, before, async keys => {
+    const chunksOf = await parts.views.chunksOf(keys)
+    const found = keys.find(({ id }) => chunksOf.get(id)?.some(chunk => parts.hasSpan(chunk, spanId)))
+    return found && cardsOf(parts, found)
+  })
+}
+
+/** Until `find` has found something, the last pipeline was searched, or it has taken too long. */
+async function searchBack(
+  { views }: Parts,
+  limit: number,
+  before: RunCursor | undefined,
+  find: (keys: readonly ListedKey[]) => Promise<readonly RunCard[] | undefined>,
+): Promise<FoundByIds> {
+  const began = performance.now()
+  for (let from = before; ;) {
+    const keys = await views.listedKeys(limit, from)
+    const cards = await find(keys)
+    const last = keys.at(-1)
+    if (cards !== undefined || last === undefined || keys.length < limit) return { cards: cards ?? [] }
+    from = { createdAt: last.createdAt, pipelineId: last.pipelineId }
+    if (performance.now() - began > maxSearch) return { cards: [], next: from }
+    await breathe()
+  }
+}
+
+async function cardsOf({ runs, clocks }: Parts, key: RunKey): Promise<RunCard[]> {
+  const stored = await runs.get(key)
+  return stored?.run.pipeline === undefined ? [] : [runCard(stored, await clocks())]
+}
+
+async function familyBelow(parts: Parts, root: RunKey): Promise<RunCard[]> {
+  const cards = await cardsOf(parts, root)
+  const clock = await parts.clocks()
+  let generation = [root]
+  for (let depth = 0; depth < maxGenerations && generation.length > 0 && cards.length < maxOfFamily; depth += 1) {
+    const children = (await Promise.all(generation.map(async key => parts.views.children(key)))).flat()
+    cards.push(...children.map(run => runCard(run, clock)))
+    generation = children.map(({ run }) => run.key)
+  }
+  return cards.slice(0, maxOfFamily)
+}

@@ -1,0 +1,198 @@
+// What the pages need from the rest of the daemon. `app/` passes it in.
+import type { ExportedSpan } from './pipelines/exported-span.ts'
+import type { ExportQueueStatus, TriedNow } from './exports/queue-shape.ts'
+import type { FixFirst } from './overview/fix-first-shape.ts'
+import type { Flow } from './overview/flow.ts'
+import type { OwnValues } from './access/own-filter.ts'
+import type { LastHour } from './overview/last-hour.ts'
+import type { RunnersView } from './runners/runner-figures.ts'
+import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
+import type { IsProduction } from '../model/deployment.ts'
+import type { Chunk } from '../model/chunk.ts'
+import type { Quarantine } from '../core/store/ports/quarantine.ts'
+import type { Counters } from '../core/store/ports/store.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Reads } from '../core/store/ports/reads.ts'
+import type { Scope } from '../core/store/ports/scope.ts'
+import type { RunKey } from '../model/observation.ts'
+import type { Signal } from '../core/store/ports/runs.ts'
+import type { Section } from '../model/inside.ts'
+import type { Regression } from '../core/store/ports/regression-documents.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { PlatformNow } from './pipelines/platform-clock.ts'
+import type { PeopleOptions } from './access/person.ts'
+import type { Usuals } from './pipelines/usual.ts'
+
+/** What pages read and do, within the scope of whoever looks at them. */
+export interface PagesSources extends Reads {
+  readonly bounds: Scope['bounds']
+  /** Undefined: what could not be decoded is not listed, because nobody knows its project. */
+  readonly quarantine: Pick<Quarantine, 'count'> & Partial<Pick<Quarantine, 'list'>>
+  readonly counters: Pick<Counters, 'all'>
+  readonly queues: () => Promise<readonly ExportQueueStatus[]>
+  /** The counts of this process since its start. */
+  readonly flow: () => Flow
+  /** What a message would send: names and attributes; undefined if it is damaged. */
+  readonly contentsOf: (
+    signal: Signal,
+    body: Uint8Array,
+  ) => readonly { readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[] | undefined
+  /** The spans that are exported for these chunks. */
+  readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
+  /** The legacy name of an attribute; undefined if it has none. */
+  readonly legacyName: (kind: ExportedSpan['kind'], name: string) => string | undefined
+  /** Whether the trace of this root pipeline has this id (32 lower-case hex digits). */
+  readonly isTraceOf: (traceId: string, root: RunKey) => boolean
+  /** Whether this is the id (16 lower-case hex digits) of the span of the chunk's pipeline, or of one of its jobs. */
+  readonly hasSpan: (chunk: Chunk, spanId: string) => boolean
+  /** Who can fix a failure of this reason: `user`, the authors of the pipeline; `platform`, who operates the platform and its runners. */
+  readonly failureDomain: (reason: string | undefined) => FailureDomain
+  /** Reads a job's log from the platform, redacted; undefined if logs are not shown. */
+  readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
+  /** Which environments are production, as configured. */
+  readonly isProduction: IsProduction
+  /** Asks the platform how many commits a revision is behind a branch; undefined without the platform's API. */
+  readonly countBehind?: ((of: BehindSubject) => Promise<Behind>) | undefined
+  readonly setup: () => Setup
+  /** Undefined: nothing reloads the configuration. */
+  readonly configStatus?: (() => ConfigStatus) | undefined
+  /** Retries now what is pending for one destination, or for all: see the export room. */
+  readonly tryNow: (destination?: string) => Promise<TriedNow>
+  /** What a rule would have flagged in a project, by its stored runs; undefined for a project without figures. */
+  readonly preview: (projectId: number, rule: PreviewRule) => Promise<Preview | undefined>
+  /** Called after an operator has done something; undefined: it is only logged by what does it. */
+  readonly onAction?: ((action: OperatorAction) => Promise<void>) | undefined
+  /** Called when dead letters are pending again. */
+  readonly onRetried: () => void
+  /** How far the clock of an instance is ahead of ours, ms, by the answers of its API; undefined if none is known. */
+  readonly clockOffset: (instance: string) => number | undefined
+  readonly now: () => Millis
+  readonly log: Log
+}
+
+/** Something that was done on the pages or through their API. */
+export interface OperatorAction {
+  /** Who; `admin token` or `this machine` if no proxy says it. */
+  readonly user: string
+  readonly role: 'viewer' | 'operator'
+  readonly action: 'retry' | 'drop' | 'try_now'
+  /** Ids of dead letters with commas, a destination, or `all`. */
+  readonly target: string
+  /** Exports that it changed. */
+  readonly count: number
+}
+
+/** The thresholds of a regression. */
+export interface PreviewRule {
+  /** Percent longer than usual. */
+  readonly slower: number
+  /** And at least this many seconds longer. */
+  readonly slowerBy: number
+  /** Percentage points more failures. */
+  readonly failing: number
+}
+
+export interface Preview {
+  readonly project: string
+  /** How many of its pipelines were read; `backTo`: when the oldest ended. */
+  readonly pipelines: number
+  readonly backTo?: Millis | undefined
+  readonly found: readonly Regression[]
+}
+
+interface OfProject {
+  readonly instance: string
+  /** The full path of its project, if it is known. */
+  readonly path?: string | undefined
+  readonly projectId: number
+}
+
+interface BehindSubject extends OfProject {
+  readonly revision: string
+  readonly branch: string
+}
+
+export type Behind =
+  /** `isAll`: false if there are more commits than one page of the API has. */
+  | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+
+/** The job whose log is read. */
+interface LogOwner extends OfProject {
+  readonly id: number
+  readonly start: Millis
+  readonly end: Millis
+  readonly isScriptFailure: boolean
+}
+
+export interface LogLine {
+  readonly number: number
+  /** `colour`: 0 to 15, as in terminals. */
+  readonly runs: readonly {
+    readonly text: string
+    readonly bold?: true | undefined
+    readonly colour?: number | undefined
+  }[]
+  /** The ordinal of the innermost section. */
+  readonly section?: number | undefined
+}
+
+export type ReadLog =
+  | {
+      readonly as: 'log'
+      readonly lines: readonly LogLine[]
+      readonly sections: readonly Section[]
+      /** Lines that are left out in the middle; `number`: the first of them. */
+      readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
+      /** False if the log is longer than what is read. */
+      readonly isWhole: boolean
+    }
+  /** The log has the job's variables (CI_DEBUG_TRACE), so none of it is shown. */
+  | { readonly as: 'traced' }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+
+/** The sources with what is cached or sampled from them. */
+export interface PagesParts extends PagesSources {
+  readonly usuals: Usuals
+  readonly clocks: () => Promise<PlatformNow>
+  readonly hour: { readonly read: () => Promise<LastHour> }
+  readonly runners: () => Promise<RunnersView>
+  readonly fixFirst: () => Promise<FixFirst>
+  /** Which known projects have which value of the operator's attribute. */
+  readonly ownValues: () => Promise<OwnValues>
+}
+
+export type FailureDomain = 'user' | 'platform' | 'unknown'
+
+/** The state of discovery: cursors, hooks, budgets. */
+export type DiscoveryRepositories = Pick<
+  Reads['repositories'],
+  'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets' | 'refusedEndpoints'
+>
+
+export interface PagesSettings {
+  /** Called at every request, because the token may change while the daemon runs. */
+  readonly adminToken: () => Secret | undefined
+  /** With `{traceId}`. */
+  readonly traceLink?: string | undefined
+  /** The unit of prices. */
+  readonly costUnit?: string | undefined
+  /** The operator's attribute by which figures are grouped and pages are filtered, and its value in a project (full path) for a class of branches. */
+  readonly groupBy?:
+    { readonly name: string; readonly valueOf: (project: string, branch: string) => string | undefined } | undefined
+  /** Whether there is a price table. */
+  readonly hasPrices?: boolean | undefined
+  /** PIPESPAN_JOB_SECTIONS; empty: none. */
+  readonly jobSections?: readonly string[] | undefined
+  /** Whether test reports are read. */
+  readonly readsTests?: boolean | undefined
+  /** Whether regressions are flagged, and by which rule. */
+  readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
+  /** Whether audit events are read. */
+  readonly readsAudit?: boolean | undefined
+  /** Whether programs may ask by MCP. */
+  readonly servesMcp?: boolean | undefined
+  /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */
+  readonly people?: PeopleOptions | undefined
+}

@@ -1,0 +1,268 @@
+// The routes of the admin listener except health: pages, their actions, the JSON API, and other routes behind the same guard.
+import helmet from '@fastify/helmet'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { actionOf, perform, tryNow } from './exports/exports.ts'
+import { addressed } from './site.ts'
+import { addressOf, formOf, show } from './layout/answers.ts'
+import { admissionOf, guard, type RouteReader } from './access/guard.ts'
+import { busy, busyPage, notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
+import { createAccess, holderOf, isOurs, mayChange, type Access } from './access/access.ts'
+import { createBusyLimit, elsewhere, pageLimits } from '../lib/busy-limit.ts'
+import { createHourWatch } from './overview/last-hour.ts'
+import { createLive, type Live } from './live.ts'
+import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
+import { createTurns, inTurns, type Turns } from '../lib/turns.ts'
+import { html } from './layout/html.ts'
+import { limitRoutes, type RouteWithoutLimit } from './limited-routes.ts'
+import { registerApi } from './api/api-routes.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { registerEntrance, registerExit } from './access/entrance-routes.ts'
+import { createViews, type View } from './access/views.ts'
+import { identifier, type ProjectChoice } from './access/person.ts'
+import type { ApiRoute } from './api/api-route.ts'
+import type { PagesSettings, PagesSources } from './ports.ts'
+import type { Repositories } from '../core/store/ports/repository.ts'
+
+/** Bytes; forms only have a few short fields. */
+const maxFormBytes = 16 * 1024
+
+export interface PagesOptions {
+  /** Those of a person's choice of projects; of all that are not hidden without one. */
+  readonly sourcesOf: (choice: ProjectChoice | undefined) => PagesSources
+  readonly sessions: Repositories['sessions']
+  readonly formKeys: Repositories['formKeys']
+  readonly settings: PagesSettings
+  /** Routes of other rooms behind the same guard, such as `/metrics`. */
+  readonly guarded?: readonly FastifyPluginAsync[] | undefined
+  /** Shared by all that may take long on this thread. */
+  readonly turns?: Turns | undefined
+}
+
+const forPeople: RouteReader = { forPeople: true }
+const openEnded: RouteWithoutLimit = { isOpenEnded: true }
+
+export function createPages({
+  sourcesOf,
+  sessions,
+  formKeys,
+  settings,
+  guarded = [],
+  turns = createTurns(),
+}: PagesOptions): FastifyPluginAsync {
+  const all = sourcesOf(undefined)
+  const hour = createHourWatch(all)
+  const views = createViews(choice => sourcesInTurns(sourcesOf(choice), turns), settings, hour)
+  const access = createAccess({
+    token: settings.adminToken,
+    identify: settings.people && identifier(settings.people),
+    sessions,
+    formKeys,
+    now: all.now,
+    log: all.log,
+  })
+  const live = createLive(all.log, turns)
+  return async app => {
+    const base = app.prefix === '/' ? '' : app.prefix
+    await app.register(helmet, securityHeaders)
+    hour.start(error =>
+      all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read from the store'),
+    )
+    app.addHook('preClose', async () => {
+      live.close()
+      access.close()
+      hour.stop()
+    })
+    app.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: maxFormBytes },
+      (_request, body, done) => done(null, new URLSearchParams(body as string)),
+    )
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: maxFormBytes },
+      (_request, body, done) => {
+        try {
+          done(null, JSON.parse(body as string))
+        } catch {
+          done(Object.assign(new Error('no JSON'), { statusCode: 400 }))
+        }
+      },
+    )
+    registerEntrance(app, access, base)
+    registerNotFound(app, base)
+    await app.register(async inner => {
+      inner.decorateRequest('admission')
+      inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
+      await inner.register(async people => {
+        limitRoutes(people, createBusyLimit(turns, pageLimits), reply =>
+          show(reply, bareDocument(busyPage(), base), 429),
+        )
+        registerSite(people, { views, access, live, base, readsAudit: settings.readsAudit === true })
+        registerExit(people, access, base)
+      })
+      await inner.register(async programs => {
+        limitRoutes(programs, createBusyLimit(turns, pageLimits), reply => reply.send({ message: busy }))
+        registerApi(programs, views.whole.routes, views.of)
+        const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
+        if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(programs, routesOf, all.log)
+        else registerMcpOff(programs)
+      })
+      await inner.register(async rest => {
+        // They are about all projects.
+        rest.addHook('onRequest', async (request, reply) =>
+          views.of(admissionOf(request)).isWhole ? undefined : reply.code(403).send({ message: notBound }),
+        )
+        for (const routes of guarded) await rest.register(routes)
+      })
+    })
+  }
+}
+
+/** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
+function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
+  const { views, runs, outbox, quarantine, tests, deployments, incidents, changes, repositories, counters } = all
+  const { jobLog, countBehind } = all
+  return {
+    ...all,
+    jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
+    countBehind: countBehind && (async of => elsewhere(async () => countBehind(of))),
+    ...inTurns(turns, {
+      views,
+      runs,
+      outbox,
+      quarantine,
+      tests,
+      deployments,
+      incidents,
+      changes,
+      repositories,
+      counters,
+    }),
+  }
+}
+
+const securityHeaders = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'"],
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  crossOriginEmbedderPolicy: true,
+  referrerPolicy: { policy: 'same-origin' as const },
+  // This listener has no TLS. A proxy that adds it decides about HSTS for its host name.
+  strictTransportSecurity: false,
+  xFrameOptions: { action: 'deny' as const },
+}
+
+/** Unknown addresses: browsers, which accept HTML, get a page without navigation, as they have not passed the guard. */
+function registerNotFound(app: FastifyInstance, base: string): void {
+  app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
+    const isForPeople = request.headers.accept?.includes('text/html') === true
+    if (!isForPeople || addressOf(request, base).startsWith('/api/')) {
+      reply.callNotFound()
+      return reply
+    }
+    return show(
+      reply,
+      bareDocument(notFoundPage(html`Not found. Go to the <a href="${base}/">overview</a>.`), base),
+      404,
+    )
+  })
+}
+
+function registerMcpOff(app: FastifyInstance): void {
+  const message = 'The MCP endpoint is off. Set PIPESPAN_MCP=true (mcp) and restart the daemon.'
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/mcp',
+    config: { isForTheRest: true },
+    handler: async (_request, reply) => reply.code(404).send({ message }),
+  })
+}
+
+const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
+
+interface SiteParts {
+  readonly views: ReturnType<typeof createViews>
+  readonly access: Access
+  readonly live: Live
+  readonly base: string
+  readonly readsAudit: boolean
+}
+
+function registerSite(app: FastifyInstance, { views, access, live, base, readsAudit }: SiteParts): void {
+  const readerOf = (request: FastifyRequest, address: string): RequestContext => {
+    const admission = admissionOf(request)
+    const [, query = ''] = address.split(/\?(.*)/s)
+    const session = admission.by === 'session'
+    const audit = readsAudit && access.secured()
+    const { now } = views.whole.parts
+    return {
+      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, audit },
+      may: mayChange(admission),
+      seesDestinations: views.of(admission).isWhole,
+      person: admission.by === 'proxy' ? admission.person : undefined,
+    }
+  }
+  const pageAt = async (context: RequestContext, { site }: View): Promise<Page | undefined> => {
+    const found = addressed(site, context.address.split('?', 1)[0] ?? '/')
+    const instance = context.query.get('instance') ?? undefined
+    return found?.address.page(context, { ...found.ids, instance } as never)
+  }
+  for (const { path } of views.whole.site) {
+    app.get(path, { config: forPeople }, async (request, reply) => {
+      const context = readerOf(request, addressOf(request, base))
+      const page =
+        (await pageAt(context, views.of(admissionOf(request)))) ??
+        notFoundPage('It was pruned, or no event about it has arrived.')
+      return show(reply, document(page, context), page.status ?? 200)
+    })
+  }
+  app.get('/live', { config: openEnded }, async (request, reply) => {
+    const address = ownAddress((request.query as { page?: unknown }).page)
+    const admission = admissionOf(request)
+    const render = async (): Promise<string | undefined> => {
+      // A page whose session has ended gets no more updates.
+      if (!(await access.stays(request, admission))) return undefined
+      const view = views.of(admission)
+      if (addressed(view.site, address.split('?', 1)[0] ?? '/')?.address.isOnDemand === true) return undefined
+      return (await pageAt(readerOf(request, address), view))?.content.toString()
+    }
+    const key = JSON.stringify([address, readerOf(request, address).form])
+    reply.hijack()
+    const headers = reply.getHeaders()
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) reply.raw.setHeader(name, value)
+    if (live.follow(reply.raw, holderOf(admission), key, render)) return
+    reply.raw.writeHead(429, { 'retry-after': '30' }).end()
+  })
+  app.post('/exports/do', async (request, reply) => {
+    const form = formOf(request)
+    const context = readerOf(request, '/exports')
+    if (!isOurs(request, admissionOf(request), form.get('form') ?? undefined)) {
+      return show(reply, document(refusedPage(), context), 403)
+    }
+    const admission = admissionOf(request)
+    const { parts } = views.of(admission)
+    if (context.may === 'nothing' || (context.may === 'own' && form.get('do') === 'now')) {
+      return show(reply, document(notAllowedPage(), context), 403)
+    }
+    if (form.get('do') === 'now') {
+      const { due, probes } = await tryNow(parts, admission)
+      const done = new URLSearchParams({ done: 'now', count: String(due), probes: String(probes) })
+      return reply.redirect(`${base}/exports?${done.toString()}`, 303)
+    }
+    const action = actionOf(form)
+    if (action === undefined) return show(reply, document(notFoundPage('There is no such action.'), context), 404)
+    const count = await perform(parts, action, admission)
+    const done = new URLSearchParams({ done: action.verb, count: String(count) })
+    return reply.redirect(`${base}/exports?${done.toString()}`, 303)
+  })
+}

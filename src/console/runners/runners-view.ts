@@ -1,0 +1,106 @@
+// Reads what the page of runners shows: the jobs of the last day from the stored pipelines, and the runners of the inventory.
+import { activeStatuses } from '../overview/activity.ts'
+import { isPending } from '../../model/status.ts'
+import { projectName } from '../pipelines/run-card.ts'
+import { tagSetFigures, waitingJobs, type KnownRunner, type RunnerJob, type RunnersView } from './runner-figures.ts'
+import { sharedAnswer } from '../../lib/shared-answer.ts'
+import { viewJob } from '../../model/job.ts'
+import type { GaugeReading } from '../../core/store/ports/gauge-documents.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSources } from '../ports.ts'
+import type { RunCursor } from '../../core/store/ports/views.ts'
+import type { StoredRun } from '../../core/store/ports/runs.ts'
+
+const day = 24 * 3_600_000
+/** Length of a step of the chart, ms. */
+const step = 1_800_000
+/** Maximum number of pipelines of the day that are read, in total and at a time. */
+const maxPipelines = 1_000
+const pageSize = 50
+/** Maximum number of active pipelines that are read. */
+const maxActive = 200
+/** How long an answer is shown again, ms: reading a day takes a second. */
+const freshFor = 30_000
+
+type Sources = Pick<PagesSources, 'views' | 'now'> & {
+  readonly repositories: Pick<PagesSources['repositories'], 'gaugeReadings'>
+}
+
+export function createRunnersView(parts: Sources): () => Promise<RunnersView> {
+  return sharedAnswer(freshFor, parts.now, async now => readView(parts, now))
+}
+
+async function readView(parts: Sources, now: Millis): Promise<RunnersView> {
+  const until = Math.ceil(now / step) * step
+  const { runs, isWhole, since } = await runsOfTheDay(parts, until - day)
+  const active = await parts.views.inStatus(activeStatuses, maxActive)
+  const all = new Map([...runs, ...active].map(run => [`${run.run.key.instance} ${run.run.key.pipelineId}`, run]))
+  const jobs = [...all.values()].flatMap(run => jobsOf(run, now))
+  const readings = (await parts.repositories.gaugeReadings.all()).filter(({ kind }) => kind === 'runners')
+  const known = knownRunners(readings)
+  const period = { since: Math.max(until - day, Math.floor(since / step) * step), until, step }
+  return {
+    ...{ since: period.since, until, stepMs: step, isWhole, pipelines: runs.length },
+    hasInventory: readings.length > 0,
+    tagSets: tagSetFigures(jobs, known, period),
+    waiting: waitingJobs(jobs, known),
+  }
+}
+
+/** The newest pipelines that were created in the period. */
+async function runsOfTheDay(
+  { views }: Sources,
+  from: Millis,
+): Promise<{ readonly runs: readonly StoredRun[]; readonly isWhole: boolean; readonly since: Millis }> {
+  const runs: StoredRun[] = []
+  let after: RunCursor | undefined
+  do {
+    const page = await views.search({ since: from, after, limit: pageSize })
+    runs.push(...page.runs)
+    after = page.next
+  } while (after !== undefined && runs.length < maxPipelines)
+  const isWhole = after === undefined
+  const oldest = runs.at(-1)?.run.pipeline?.times.createdAt
+  return { runs, isWhole, since: isWhole || oldest === undefined ? from : oldest }
+}
+
+function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
+  const { facts } = run.project
+  const place = {
+    instance: run.key.instance,
+    projectId: facts.id,
+    project: projectName(facts),
+    pipelineId: run.key.pipelineId,
+  }
+  return [...run.jobs.values()].map(viewJob).flatMap((job): RunnerJob[] => {
+    const waits = isPending(job.status)
+    if (job.kind === 'bridge' || (job.startedAt === undefined && !waits)) return []
+    const queued = job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000)
+    // The wait of a pending job was reported with the last observation of its pipeline, or later.
+    const waited = (queued ?? 0) + Math.max(0, now - timing.changedAt)
+    return [
+      {
+        ...place,
+        ...{ jobId: job.id, name: job.name ?? String(job.id), tags: job.tags, runnerTags: job.runner?.tags },
+        startedAt: waits ? undefined : job.startedAt,
+        finishedAt: waits ? undefined : job.finishedAt,
+        waitMs: waits ? waited : queued,
+        isPending: waits,
+      },
+    ]
+  })
+}
+
+/** Each runner once, although it may be listed for several projects and groups. */
+function knownRunners(readings: readonly GaugeReading[]): KnownRunner[] {
+  const runners = new Map<string, KnownRunner>()
+  for (const { instance, points } of readings) {
+    for (const { metric, attributes } of points) {
+      if (metric !== 'platform.cicd.worker.info') continue
+      const state = (['available', 'busy'] as const).find(word => word === attributes['cicd.worker.state']) ?? 'offline'
+      const tags = String(attributes['platform.cicd.worker.tag_set'] ?? '').split(',')
+      runners.set(`${instance} ${attributes['cicd.worker.id']}`, { state, tags: tags.filter(tag => tag !== '') })
+    }
+  }
+  return [...runners.values()]
+}

@@ -1,0 +1,171 @@
+// The table of pages by their paths, for requests and for live updates.
+import { isGroup } from '../core/store/ports/project-scope.ts'
+import { maxProjects } from './layout/scope-heading.ts'
+import { auditPage, auditView } from './sources/audit.ts'
+import { behindPage } from './environments/behind.ts'
+import { changesPage } from './changes/changes.ts'
+import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
+import { comparePage } from './pipelines/compare.ts'
+import { componentsPage } from './components/components.ts'
+import { confirmPage, actionOf, exportsPage, exportsView } from './exports/exports.ts'
+import { costlyTestsPage, flakyTestsPage } from './tests/tests.ts'
+import { deadLetterPage } from './exports/dead-letter.ts'
+import { environmentsPage } from './environments/environments.ts'
+import { jobDetail } from './jobs/job-detail.ts'
+import { jobLogPage } from './jobs/job-log.ts'
+import { jobPage } from './jobs/job.ts'
+import { logTail } from './jobs/log-tail.ts'
+import { overviewOf, overviewPage } from './overview/overview.ts'
+import { NotShown } from './layout/not-shown.ts'
+import { notAllowedPage, notShownPage } from './access/entrance.ts'
+import { pipelineDetail } from './pipelines/pipeline-detail.ts'
+import { pipelinePage } from './pipelines/pipeline.ts'
+import { pipelinesPage } from './pipelines/pipelines.ts'
+import { sourcesPage, sourcesView } from './sources/sources.ts'
+import { askedTrends } from './trends/trend-filters.ts'
+import { trendsOf } from './trends/trend-figures.ts'
+import { tokensPage, tokensView } from './sources/tokens.ts'
+import { costPage } from './cost/cost.ts'
+import { costsView } from './cost/cost-figures.ts'
+import { runnersPage } from './runners/runners.ts'
+import { regressionsPage } from './trends/regressions.ts'
+import { spanOf } from './layout/trend-spans.ts'
+import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
+import { timelinePage } from './changes/timeline.ts'
+import { trendsPage } from './trends/trends.ts'
+import { ofValue } from './access/own-values.ts'
+import { given, wholeNumber, type Ids } from './layout/address.ts'
+import type { Page, RequestContext } from './layout/frame.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
+
+export interface Address {
+  /** Rendering it sends requests to the platform, so it is never updated live. */
+  readonly isOnDemand: boolean
+  /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
+  readonly path: string
+  readonly pattern: RegExp
+  /** Undefined becomes "not found". */
+  readonly page: Render<never>
+}
+
+/** `asked`: the ids in the path, and which of several platforms is meant. */
+type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
+
+function at<Path extends string>(
+  path: Path,
+  page: Render<Ids<Path> & { readonly instance: string | undefined }>,
+  isOnDemand = false,
+): Address {
+  const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
+  return { path, pattern, page, isOnDemand }
+}
+
+export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
+  /** A page that can be filtered by the operator's attribute: `parts` have the projects of the value only. */
+  const filtered = (path: string, page: (context: RequestContext, parts: PagesParts) => Promise<Page>): Address =>
+    at(path, async context => {
+      const { parts: own, filter } = await ofValue(parts, given(context.query, 'own'))
+      return page({ ...context, own: filter }, own)
+    })
+  return [
+    at('/', async context => {
+      const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
+      const [overview, timeline] = await Promise.all([
+        overviewOf(parts, context.now),
+        timelineOf(parts, settings, asked, context.now),
+      ])
+      return overviewPage(overview, timeline, context)
+    }),
+    filtered('/pipelines', async (context, parts) => pipelinesPage(parts, context)),
+    at('/pipelines/:projectId/:pipelineId', async (context, asked) => {
+      const detail = await pipelineDetail(parts, settings, asked)
+      return detail && pipelinePage(detail, parts, context)
+    }),
+    at('/pipelines/:projectId/:pipelineId/compare', async (context, asked) => {
+      const text = context.query.get('with') ?? 'before'
+      const wanted = comparedWith(text)
+      const misread =
+        wanted === undefined
+          ? `“${text}” is nothing to compare with: write before, green, usual or the number of a pipeline.`
+          : undefined
+      const found = await comparedRuns(parts, { ...asked, with: wanted ?? 'before' })
+      return found && comparePage(found, misread, context)
+    }),
+    at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (context, asked) => {
+      const detail = await jobDetail(parts, settings, asked)
+      const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
+      if (detail === undefined) return undefined
+      const tail = await logTail(parts, settings, asked, detail, context)
+      return jobPage(detail, { ...settings, showsLog, tail, legacyName: parts.legacyName }, context)
+    }),
+    at(
+      '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
+      async (context, asked) => jobLogPage(parts, settings, asked, context),
+      true,
+    ),
+    filtered('/trends', async (context, parts) => {
+      const trends = await trendsOf(parts, settings, askedTrends(context.query), context.now)
+      const { project, job, span } = trends
+      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, context)
+      const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
+      return trendsPage(trends, await timelineOf(parts, settings, asked, context.now), context)
+    }),
+    filtered('/trends/regressions', async (context, parts) => regressionsPage(parts, settings, context)),
+    filtered('/cost', async (context, parts) => {
+      const { query } = context
+      const of = query.get('project') ?? ''
+      const asked = {
+        span: spanOf(query.get('span')),
+        projectId: wholeNumber(of),
+        group: isGroup(of) ? of : undefined,
+        own: given(query, 'own'),
+      }
+      return costPage(await costsView(parts, settings, asked), context)
+    }),
+    filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
+    filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
+    at('/runners', async context => runnersPage(await parts.runners(), context)),
+    filtered('/changes', async (context, parts) => changesPage(parts, context)),
+    filtered('/components', async (context, parts) => componentsPage(parts, context)),
+    filtered('/environments', async (context, parts) => environmentsPage(parts, settings, context)),
+    at(
+      '/environments/behind/:projectId',
+      async (context, asked) => {
+        const environment = context.query.get('environment')
+        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, context)
+      },
+      true,
+    ),
+    filtered('/timeline', async (context, parts) => {
+      const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
+      return timelinePage(timeline, settings, await parts.views.projects(maxProjects), context)
+    }),
+    at('/sources', async context => sourcesPage(await sourcesView(parts), context)),
+    at('/exports', async context => exportsPage(await exportsView(parts, context.query.get('sort')), context)),
+    at('/exports/confirm', async context => {
+      if (context.may === 'nothing') return notAllowedPage()
+      const action = actionOf(context.query)
+      return action && (await confirmPage(parts, action, context))
+    }),
+    at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
+    at('/audit', async context => {
+      const view = await auditView(parts, settings, context.query.get('after') ?? undefined)
+      return view instanceof NotShown ? notShownPage(view) : auditPage(view, settings.readsAudit === true, context)
+    }),
+    at('/tokens', async context => tokensPage(await tokensView(parts, context.query.get('sort')), context)),
+  ]
+}
+
+/** The address of a path, with the ids in the path. */
+export function addressed(
+  site: readonly Address[],
+  path: string,
+): { readonly address: Address; readonly ids: Readonly<Record<string, number | undefined>> } | undefined {
+  for (const address of site) {
+    const found = address.pattern.exec(path)
+    if (found === null) continue
+    const ids = Object.entries(found.groups ?? {}).map(([name, text]) => [name, wholeNumber(text)] as const)
+    return ids.every(([, id]) => id !== undefined) ? { address, ids: Object.fromEntries(ids) } : undefined
+  }
+  return undefined
+}

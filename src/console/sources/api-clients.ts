@@ -1,0 +1,231 @@
+// The page of sources on the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
+// the platform's hooks.
+import { z } from 'zod'
+import { badge } from '../layout/status.ts'
+import { card, empty, facts, region } from '../layout/frame.ts'
+import { counted, duration, number, said, second, utc } from '../layout/format.ts'
+import type { Shaped } from '../layout/shape.ts'
+import { isInForce, refusedEndpoint, refusedFor } from '../../core/store/ports/capability-documents.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { namedPlatforms } from './platforms.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import {
+  apiBudget,
+  backfill,
+  ownPipelines,
+  polledProject,
+  sweep,
+  watchedHook,
+} from '../../core/store/ports/discovery-documents.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { DiscoveryRepositories } from '../ports.ts'
+import type { Flow } from '../overview/flow.ts'
+import type { Setup } from './setup-shape.ts'
+
+/** The stored state of discovery. */
+export const discoveryShape = z.object({
+  polledProjects: z.array(polledProject),
+  ownPipelines: z.array(ownPipelines),
+  sweeps: z.array(sweep),
+  hooks: z.array(watchedHook),
+  backfills: z.array(backfill),
+  budgets: z.array(apiBudget),
+  refusedEndpoints: z.array(refusedEndpoint),
+})
+export type DiscoveryView = Shaped<typeof discoveryShape>
+type One<Of extends keyof DiscoveryView> = DiscoveryView[Of][number]
+
+export async function discoveryView(stored: DiscoveryRepositories): Promise<DiscoveryView> {
+  const [polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints] = await Promise.all([
+    stored.polledProjects.all(),
+    stored.ownPipelines.all(),
+    stored.sweeps.all(),
+    stored.hooks.all(),
+    stored.backfills.all(),
+    stored.budgets.all(),
+    stored.refusedEndpoints.all(),
+  ])
+  return { polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints }
+}
+
+interface ApiClientsView {
+  readonly flow: Pick<Flow, 'apiClients' | 'platformErrors'>
+  readonly setup: Pick<Setup, 'platform' | 'hasPlatformToken' | 'platforms'>
+  readonly discovery: DiscoveryView
+}
+
+/** For the wide column. */
+export function apiTables(view: ApiClientsView, reader: TableReader): Content {
+  return [
+    region('platforms', namedPlatforms(view, reader)),
+    region('hooks', hooks(view, reader)),
+    region('refused', refused(view, reader)),
+    region('cursors', cursors(view, reader)),
+  ]
+}
+
+/** For the narrow column. */
+export function apiFacts(view: ApiClientsView, now: Millis): Content {
+  return [region('api', card('Platform API', platform(view, now))), region('gaps', gaps(view))]
+}
+
+function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html {
+  const { details, poller, jobs } = flow.apiClients
+  const isSingle = setup.platforms.length < 2
+  const budget = isSingle ? discovery.budgets[0] : undefined
+  const paused = budget?.pausedUntil ?? 0
+  const sweeps = discovery.sweeps.map(
+    one => [`All of ${one.group}${isSingle ? '' : `, ${one.instance}`}`, sweepWords(one)] as const,
+  )
+  const past = discovery.backfills.map(one => ['Backfill', pastWords(one)] as const)
+  return facts([
+    ['Address', isSingle ? (setup.platform ?? 'taken from each delivery') : 'several, see Platforms'],
+    ['Token', setup.hasPlatformToken ? 'configured' : 'none: details that webhooks leave out are not fetched'],
+    ['Budget', budget && `${counted(Math.floor(budget.tokens), 'request')} available now`],
+    ['Paused by the platform', paused > now && `for ${duration(paused - now)}`],
+    [
+      'Pipeline details',
+      details &&
+        `${number((details.completed ?? 0) + (details.missed ?? 0))} fetched, ${number(details.gone ?? 0)} not found, ${number(details.failed ?? 0)} failed`,
+    ],
+    [
+      'Poller',
+      poller && `${counted(poller.rounds ?? 0, 'round')}, ${counted(poller.requests ?? 0, 'request')} for lists`,
+    ],
+    [
+      'Job logs and reports',
+      jobs &&
+        insideCount(jobs) > 0 &&
+        `${number((jobs.read ?? 0) + (jobs.empty ?? 0))} read, ${number((jobs.refused ?? 0) + (jobs.withheld ?? 0))} denied, ${number(jobs.failed ?? 0)} failed, ${number(jobs.expired ?? 0)} expired`,
+    ],
+    ...sweeps,
+    ...past,
+  ])
+}
+
+function insideCount(jobs: Readonly<Record<string, number>>): number {
+  return Object.values(jobs).reduce((sum, count) => sum + count, 0)
+}
+
+/** Job logs, reports and audit events that the platform refuses, what would help, and when it is tried again. */
+function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
+  const { now } = reader
+  const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
+  if (inForce.length === 0) return ''
+  const ofWhom = ({ path: known, project }: One<'refusedEndpoints'>): string =>
+    known ?? (project === 0 ? 'all projects' : `project ${project}`)
+  const again = ({ since: from = now }: One<'refusedEndpoints'>): Millis => from + refusedFor
+  const columns: Record<string, ShownColumn<One<'refusedEndpoints'>>> = {
+    owner: texts('Of', ofWhom, pathText),
+    endpoint: texts('What', ({ what }) => what),
+    remedy: texts('Reason and remedy', ({ message }) => message, said),
+    again: { head: 'Tried again', of: again, cell: one => second(again(one)) },
+  }
+  return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))
+}
+
+function sweepWords({ done, count, startedAt }: One<'sweeps'>): Content {
+  const looked = `${counted(count, 'project')} scanned`
+  return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
+}
+
+function pastWords({ since: from, until }: One<'backfills'>): Content {
+  const day = (at: Millis): string => utc(at).slice(0, 10)
+  return `from ${day(from)} to ${day(until)}, in progress`
+}
+
+/** What was found although no webhook had reported it. */
+function gaps({ flow }: ApiClientsView): Content {
+  const { details, poller, redelivery } = flow.apiClients
+  if (details === undefined && poller === undefined && redelivery === undefined) return ''
+  return card(
+    'Missed events recovered',
+    facts([
+      ['No event for too long', details && `${counted(details.missed ?? 0, 'pipeline')} found finished`],
+      ['By polling', poller && `${counted(poller.discovered ?? 0, 'pipeline')} found before a webhook arrived`],
+      [
+        "In the platform's delivery log",
+        redelivery &&
+          `${counted(redelivery.found ?? 0, 'failed delivery', 'failed deliveries')}, ${number(redelivery.accepted ?? 0)} of them new`,
+      ],
+      [
+        'Too large for the delivery log',
+        (redelivery?.oversize ?? 0) > 0 &&
+          `${counted(redelivery?.oversize ?? 0, 'delivery', 'deliveries')}, found by polling instead`,
+      ],
+    ]),
+    { aside: 'since the start' },
+  )
+}
+
+const hookStates: Readonly<Record<string, readonly [status: string, word: string]>> = {
+  executable: ['open', 'enabled'],
+  temporarily_disabled: ['unauthorized', 'switched off for now'],
+  disabled: ['unauthorized', 'switched off'],
+}
+
+/** From the platform's delivery log of our webhooks, the only place that shows deliveries which never arrived. */
+function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader): Content {
+  if (!setup.hasPlatformToken) return ''
+  if (discovery.hooks.length === 0) {
+    const why =
+      flow.apiClients.redelivery === undefined
+        ? html`Set <code>PIPESPAN_REDELIVERY</code> to find failed deliveries in the platform’s delivery log.`
+        : 'None of the polled projects and groups has a webhook that points here.'
+    return card('Webhooks on the platform', empty(why))
+  }
+  const columns: Record<string, ShownColumn<One<'hooks'>>> = {
+    enabled: { head: 'State', of: ({ state }) => state, cell: hookState },
+    hook: texts('Hook', hookName),
+    delivery: ages('Last delivery seen', ({ lastDeliveryAt }) => lastDeliveryAt, reader),
+    answers: { head: 'Deliveries by answer', cell: answerWords },
+  }
+  return card('Webhooks on the platform', sortedTable('Webhooks on the platform', columns, discovery.hooks, reader), {
+    aside: "from the platform's delivery log",
+  })
+}
+
+function hookState({ state, disabledUntil }: One<'hooks'>): Content {
+  const [status, word] = hookStates[state ?? ''] ?? ['created', 'not known']
+  return [
+    badge(status, word),
+    disabledUntil !== undefined && html` <span class="dim">until ${second(disabledUntil)}</span>`,
+  ]
+}
+
+function hookName({ kind, id, owner }: One<'hooks'>): string {
+  return `#${id} of ${kind} ${owner}`
+}
+
+/** Hooks that the platform has switched off, by name. */
+export function hooksOff(hooks: readonly One<'hooks'>[]): string[] {
+  return hooks.filter(({ state }) => state !== undefined && state !== 'executable').map(hookName)
+}
+
+function answerWords({ answers }: One<'hooks'>): Content {
+  const counts = Object.entries(answers)
+  if (counts.length === 0) return '–'
+  return counts.map(([answer, count], index) => {
+    const text = `${answer}: ${number(count)}`
+    return [index > 0 && ', ', answer.startsWith('2') ? text : html`<span class="bad-text">${text}</span>`]
+  })
+}
+
+function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: TableReader): Content {
+  if (polledProjects.length === 0) return ''
+  const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${second(value)}</span>` : '–')
+  const nameOf = ({ project, path: known }: One<'polledProjects'>): string => known ?? String(project)
+  const columns: Record<string, ShownColumn<One<'polledProjects'>>> = {
+    polled: texts('Project', nameOf, pathText),
+    seen: { head: 'Seen up to', of: ({ seen }) => seen, cell: ({ seen }) => at(seen) },
+    children: {
+      head: 'Child pipelines seen up to',
+      of: ({ childrenSeen }) => childrenSeen,
+      cell: ({ childrenSeen }) => at(childrenSeen),
+    },
+    running: figures('Running', ({ active }) => active.length, number),
+  }
+  return card('Poller cursors', sortedTable('Poller cursors', columns, polledProjects, reader), {
+    aside: 'platform time',
+  })
+}

@@ -1,0 +1,219 @@
+// The page of sources: webhooks, projects, deliveries, use of the platform's API, the inventory, quarantined deliveries.
+import { z } from 'zod'
+import { apiFacts, apiTables, discoveryShape, discoveryView } from './api-clients.ts'
+import { counts, millis, type Shaped } from '../layout/shape.ts'
+import { flowShape, type Flow } from '../overview/flow.ts'
+import { setupShape, type Setup } from './setup-shape.ts'
+import { badge } from '../layout/status.ts'
+import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
+import { counted, figure, number, said, second, since, size, time } from '../layout/format.ts'
+import { foldedCounters } from '../../core/store/ports/totals.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
+import { projectName } from '../pipelines/run-card.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
+import type { PagesSources } from '../ports.ts'
+import type { QuarantinedDelivery } from '../../core/store/ports/quarantine.ts'
+import type { StoredRun } from '../../core/store/ports/runs.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** `firstBy`: how many pipelines each source reported first. */
+const projectShape = z.object({ project: z.string(), lastObserved: millis, pipelines: z.number(), firstBy: counts })
+type ProjectSources = Shaped<typeof projectShape>
+
+export const sourcesShape = z.object({
+  flow: flowShape,
+  setup: setupShape,
+  quarantinedCount: z.number(),
+  quarantined: z.array(
+    z.object({
+      id: z.number(),
+      event: z.string(),
+      instance: z.string().optional(),
+      source: z.string<QuarantinedDelivery['source']>(),
+      receivedAt: millis,
+      reason: z.string(),
+      version: z.string(),
+      size: z.number().describe('Bytes.'),
+    }) satisfies z.ZodType<QuarantinedDelivery>,
+  ),
+  projects: z.array(projectShape),
+  discovery: discoveryShape,
+  inventory: z.array(inventoryShape).describe('Inventory that is polled from the platform.'),
+  counters: counts,
+})
+/** `projects`: of the newest pipelines; `counters`: those that survive restarts. */
+type SourcesView = Shaped<typeof sourcesShape>
+
+/** How many pipelines are counted. */
+const newest = 200
+
+export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
+  const [quarantinedCount, quarantined, page, counters, discovery, inventory] = await Promise.all([
+    parts.quarantine.count(),
+    parts.quarantine.list?.(20) ?? [],
+    parts.views.search({ limit: newest }),
+    parts.counters.all(),
+    discoveryView(parts.repositories),
+    inventoryLines(parts),
+  ])
+  return {
+    flow: parts.flow(),
+    setup: parts.setup(),
+    quarantinedCount,
+    quarantined,
+    projects: byProject(page.runs),
+    discovery,
+    inventory,
+    counters: Object.fromEntries(counters),
+  }
+}
+
+function byProject(runs: readonly StoredRun[]): ProjectSources[] {
+  return [...Map.groupBy(runs, ({ run }) => projectName(run.project.facts))]
+    .map(([project, some]) => {
+      const firstBy: Record<string, number> = {}
+      for (const { firstSeenBy } of some) {
+        const [first] = Object.entries(firstSeenBy).sort((a, b) => a[1] - b[1])
+        if (first !== undefined) firstBy[first[0]] = (firstBy[first[0]] ?? 0) + 1
+      }
+      return {
+        project,
+        lastObserved: Math.max(...some.map(({ timing }) => timing.changedAt)),
+        pipelines: some.length,
+        firstBy,
+      }
+    })
+    .sort((a, b) => b.lastObserved - a.lastObserved)
+}
+
+export function sourcesPage(view: SourcesView, context: RequestContext): Page {
+  const { now } = context
+  const { flow, setup, projects } = view
+  return {
+    title: 'Sources',
+    live: true,
+    content: html`
+      <h1>Sources</h1>
+      <div class="columns">
+        <div>
+          ${region('webhooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
+          ${region(
+            'projects',
+            card('Projects', projectsTable(projects, context), {
+              aside:
+                projects.length > 0 &&
+                `over the newest ${counted(
+                  projects.reduce((sum, one) => sum + one.pipelines, 0),
+                  'pipeline',
+                )}`,
+            }),
+          )}
+          ${apiTables(view, context)}
+        </div>
+        <div>
+          ${region('deliveries', card('Deliveries', deliveryFacts(view)))} ${apiFacts(view, now)}
+          ${region('totals', card('Totals', counters(view.counters)))}
+        </div>
+      </div>
+      ${region('inventory', inventoryCard(view.inventory, context))}
+      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, context)))}
+    `,
+  }
+}
+
+function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
+  const ignored = Object.entries(flow.ignored).filter(([, count]) => count > 0)
+  const rows: Content[][] = [
+    ['Accepted', figure(number(flow.accepted)), '202: stored, then acknowledged'],
+    ['Duplicates', figure(number(flow.duplicate)), '200: the same delivery again'],
+    ...ignored.map(([kind, count]) => [
+      `Ignored: ${kind.replaceAll('_', ' ')}`,
+      figure(number(count)),
+      '200: not about pipelines',
+    ]),
+    ...flow.refused
+      .filter(({ count }) => count > 0)
+      .map(({ message, count }) => [html`<span class="bad-text">Refused</span>`, figure(number(count)), message]),
+  ]
+  return html`${facts([
+    ['Address', html`<code class="break">${setup.webhooks}</code>`],
+    [
+      'Secret',
+      setup.hasWebhookSecret
+        ? 'required'
+        : html`<span class="bad-text">none: anyone who can reach this address can post</span>`,
+    ],
+    ['Last accepted', since(flow.lastAccepted, now)],
+    ['Counted since', second(flow.startedAt)],
+  ])}
+  ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
+}
+
+function projectsTable(projects: readonly ProjectSources[], context: RequestContext): Content {
+  if (projects.length === 0) return empty('No project has been observed yet.')
+  const columns: Record<string, ShownColumn<ProjectSources>> = {
+    project: texts('Project', ({ project }) => project, pathText),
+    observed: ages('Last observed', ({ lastObserved }) => lastObserved, context),
+    pipelines: figures('Pipelines', ({ pipelines }) => pipelines, number),
+    first: {
+      head: 'First seen by',
+      cell: ({ firstBy }) =>
+        Object.entries(firstBy)
+          .map(([source, count]) => `${source}: ${number(count)}`)
+          .join(', ') || '–',
+    },
+  }
+  return sortedTable('Projects by source', columns, projects, context)
+}
+
+function deliveryFacts({ quarantinedCount, flow }: SourcesView): Html {
+  return facts([
+    ['Processed', number(flow.processed)],
+    ['Excluded projects', number(flow.excluded)],
+    ['Not decodable', number(flow.unparseable)],
+    ['Quarantined', number(quarantinedCount)],
+  ])
+}
+
+function counters(all: SourcesView['counters']): Content {
+  const known = Object.entries(all)
+  if (known.length === 0) return empty('Nothing dropped, pruned or rejected so far.')
+  return facts(known.map(([name, count]) => [counterWords(name), number(count)] as const))
+}
+
+/** Of names that say little by themselves; the others are words with a dot and underscores. */
+const counterNames: Readonly<Record<string, string>> = {
+  [foldedCounters.refs]: 'Metric points merged under ref *',
+  [foldedCounters.names]: 'Metric points merged under job name *',
+  [foldedCounters.series]: 'Metric points beyond the series limit',
+}
+
+function counterWords(name: string): string {
+  const pruned = name.startsWith('pruned.') ? `Pruned ${name.slice('pruned.'.length)}` : name
+  const words = counterNames[name] ?? pruned.replaceAll(/[._]/g, ' ')
+  return words.replace(/ early$/, ', before their time').replace(/^./, first => first.toUpperCase())
+}
+
+function quarantinedTable({ quarantined, quarantinedCount }: SourcesView, context: RequestContext): Content {
+  if (quarantinedCount === 0) return empty('All deliveries were processed.')
+  if (quarantined.length === 0)
+    return empty('They are not listed, because nobody knows their projects: see `pipespan inbox list`.')
+  const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
+    number: { head: 'No.', of: ({ id }) => id, cell: ({ id }) => html`<span class="mono">${id}</span>` },
+    received: {
+      head: 'Received',
+      of: ({ receivedAt }) => receivedAt,
+      cell: ({ receivedAt }) => time(receivedAt, context.now),
+    },
+    event: texts('Event', ({ event }) => event),
+    instance: texts('Instance', ({ instance }) => instance),
+    why: texts('Why', ({ reason }) => reason, said),
+    size: figures('Size', one => one.size, size),
+  }
+  return html`${sortedTable('Quarantined deliveries', columns, quarantined, context)}
+    ${quarantinedCount > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(quarantinedCount)}.</p>`}
+    <p class="dim">
+      Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.
+    </p>`
+}

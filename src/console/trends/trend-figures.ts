@@ -1,0 +1,150 @@
+// Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
+import { z } from 'zod'
+import { branchClasses } from '../../model/pipeline.ts'
+import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { groupsOf, groupsShape } from '../layout/groups.ts'
+import { regressionShape, regressionsOf } from './regression-figures.ts'
+import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
+import {
+  figuresOf,
+  figuresShape,
+  groupLines,
+  groupLineShape,
+  lineShape,
+  lineSorts,
+  rankedJobs,
+  rankedProjects,
+  type LineSort,
+} from './trend-lines.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendSubject } from '../../core/store/ports/trends.ts'
+
+const pointShape = figuresShape.extend({ at: millis })
+export type TrendPoint = Shaped<typeof pointShape>
+
+export interface AskedTrends extends TrendFilter {
+  /** Undefined: chosen by how far back there is data. */
+  readonly span?: Span | undefined
+  readonly projectId?: number | undefined
+  /** A path that ends with a slash. */
+  readonly group?: string | undefined
+  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  readonly own?: string | undefined
+  readonly job?: string | undefined
+  /** An exact branch or tag, or a runner's description. Daily statistics do not have these, so stored runs are counted instead. */
+  readonly ref?: string | undefined
+  readonly runner?: string | undefined
+  /** The sort orders of the tables. */
+  readonly jobs?: LineSort | undefined
+  readonly projects?: LineSort | undefined
+}
+
+export const trendsShape = z.object({
+  span: spanShape,
+  step: ms,
+  since: millis,
+  until: millis,
+  project: z.object({ id: z.number(), name: z.string() }).optional(),
+  group: z.string().optional().describe('The group whose projects are counted.'),
+  own: ownShape,
+  job: z.string().optional(),
+  filter: z.object({
+    branch: z.enum(branchClasses).optional(),
+    source: z.string().optional(),
+    pipelineName: z.string().optional(),
+    ref: z.string().optional(),
+    runner: z.string().optional(),
+  }),
+  pipelineNames: z.array(z.string()),
+  points: z.array(pointShape),
+  total: figuresShape.describe('Over the whole period.'),
+  before: figuresShape
+    .optional()
+    .describe('The previous period of the same length; absent unless all of it is stored.'),
+  projects: z.array(lineShape),
+  ...groupsShape(groupLineShape),
+  jobs: z.array(lineShape),
+  regressions: z.array(regressionShape).describe('Those of the project or job in this period, and unresolved ones.'),
+  sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
+  retained: z
+    .object({
+      of: z.enum(['all', 'jobs']).describe('`jobs`: filters only the table of jobs.'),
+      pipelines: z.number(),
+      backTo: millis.optional(),
+    })
+    .optional()
+    .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
+})
+/** `pipelineNames`: to filter by; `sorted`: the sort orders of the tables. */
+export type Trends = Shaped<typeof trendsShape>
+
+const maxNames = 200
+/** Projects and classes of branches that are added up by groups. */
+const maxPlaces = 20_000
+
+export async function trendsOf(
+  { views, repositories }: Pick<PagesSources, 'views' | 'repositories'>,
+  { groupBy }: Pick<PagesSettings, 'groupBy'>,
+  asked: AskedTrends,
+  now: Millis,
+): Promise<Trends> {
+  const { projectId, group, own, job, ref, runner, branch, source, pipelineName } = asked
+  const subject: Partial<TrendSubject> =
+    projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
+  const span = asked.span ?? openingSpan(await views.trends.extent(subject), now)
+  const { step, length } = spans[span]
+  const until = now - (now % step) + step
+  const query: TrendQuery = { step, since: until - length, until, group, branch, source, pipelineName }
+  const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
+  // Daily statistics of jobs do not have the source and the name of their pipelines.
+  const isOfStored = ref !== undefined || runner !== undefined
+  const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
+  const counted = jobsAreOfStored
+    ? await views.trends.retained({ ...query, since: earlier.since, projectId, ref, runner })
+    : undefined
+  const jobFigures: TrendReads = counted?.figures ?? views.trends
+  const figures = isOfStored || job !== undefined ? jobFigures : views.trends
+  const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
+  const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
+  // Places have no exact branches and runners.
+  const hasPlaces = projectId === undefined && !isOfStored
+  const [series, before, names, projects, jobs, worse, places] = await Promise.all([
+    figures.series(subject, query),
+    isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
+    views.trends.names({ step, since: query.since, until, group, projectId }, maxNames),
+    rankedProjects(figures, sorted.projects, query),
+    rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
+    regressionsOf({ repositories }, { projectId, group, job, since: query.since }),
+    hasPlaces ? views.trends.places(query, maxPlaces) : undefined,
+  ])
+  const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
+  return {
+    span,
+    ...{ step, since: query.since, until },
+    project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
+    group,
+    own,
+    job,
+    filter: { branch, source, pipelineName, ref, runner },
+    pipelineNames: [...new Set(names.map(one => one.name))],
+    points: pointsOf(series),
+    total: figuresOf(series),
+    before: before.length === 0 ? undefined : figuresOf(before),
+    projects,
+    ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.branch }, groupLines),
+    jobs,
+    regressions: worse.filter(one => branch === undefined || one.branch === branch),
+    sorted,
+    retained: counted && {
+      of: figures === views.trends ? 'jobs' : 'all',
+      pipelines: counted.pipelines,
+      backTo: counted.backTo,
+    },
+  }
+}
+
+/** Rows of several instances with the same project id are added up. */
+function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
+  return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
+}

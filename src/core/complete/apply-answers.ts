@@ -1,0 +1,217 @@
+// Decides what an answer of the platform, or its absence, changes in a run. Pure; the store calls it while it holds the run's lock.
+import { mergeIntoRun, type MergeRules } from '../take-in/merge-observations.ts'
+import { delayingJobs, isAtEnd } from '../../model/attempt.ts'
+import { withParent } from '../../model/family.ts'
+import { observedRun } from '../../model/run.ts'
+import { isBlocked, isTerminal } from '../../model/status.ts'
+import { minSilence } from '../settle/silence.ts'
+import { maxItems, PlatformError } from '../../platform/port.ts'
+import type { Fetched } from './fetch-run.ts'
+import type { Found } from './parents.ts'
+import type { EnrichmentItem, EnrichmentChange, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
+import type { Millis } from '../../model/instant.ts'
+import { mergePipeline } from '../../model/pipeline.ts'
+import type { Observation, ObservedPipeline, RunKey } from '../../model/observation.ts'
+import type { RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
+
+/** The pause before a child's parent is searched for again, and before an active job is requested again, ms. */
+const soon = 5_000
+const hour = 3_600_000
+/** After this time without an answer no more requests are sent, ms. */
+const longest = 24 * hour
+/** A pipeline that fails for this long while others are answered is exported as a list shows it, ms. */
+const patience = 15 * 60_000
+
+export interface FetchedRun extends Fetched {
+  readonly family: Found
+}
+
+/** Merges the answer and the parent, if one was found. */
+export function applyAnswer(
+  key: RunKey,
+  { observation, family, missing }: FetchedRun,
+  priority: EnrichmentPriority,
+  rules: MergeRules,
+): RunWork {
+  return {
+    key,
+    jobs: 'all',
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const change = observation === undefined ? undefined : mergeIntoRun(known, observedRun(observation), now, rules)
+      const merged = change?.run ?? known.run
+      const run = family.parent === undefined ? merged : withParent(merged, family.parent)
+      const whole: StoredRun = { ...known, run, timing: change?.timing ?? known.timing }
+      const failure = missing instanceof PlatformError ? missing : undefined
+      const searching =
+        !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
+      const waits = searching || failure?.passing === true
+      // Missing details must be known at the snapshot. Refused details are requested again with the parent, but not 50,000 jobs, whose number shows the cut.
+      const isCut = run.jobs.size >= maxItems
+      const detail = missing === undefined || isCut ? 'family' : 'details'
+      return {
+        run,
+        timing: timingOf(whole, known, { waits, isWhole: missing === undefined && !isCut }, now, rules),
+        enrichment: searching
+          ? { asked: true, again: { detail, at: now + soon } }
+          : enrichmentAfter(whole, priority, missing, now, rules),
+        lateReads: change?.lateReads,
+      }
+    },
+  }
+}
+
+/** Stores that the pipeline has ended before its details are fetched: the deadline begins. Its item of the queue stays as it is. */
+export function applyEnd(end: Observation, rules: MergeRules): RunWork {
+  return {
+    key: end.key,
+    jobs: [],
+    decide: (known, now) => {
+      const change = known && mergeIntoRun(known, observedRun(end), now, rules)
+      return change && { ...change, enrichment: undefined }
+    },
+  }
+}
+
+/**
+ * Why a pipeline was not answered. `gone`: it was deleted. `foreign`: it is on another platform. `refused`: this one is refused; `stopped`: every request
+ * is. `failed`: this one, for now; `away`: every request, for now.
+ */
+export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
+
+/**
+ * The platform did not answer for the pipeline. It is asked for again later, unless it is gone or foreign. If no answer will come soon, and the run has
+ * ended or is gone, it is exported as known so far.
+ */
+export function applyFailure(
+  { key, detail }: EnrichmentItem,
+  priority: EnrichmentPriority,
+  why: Unanswered,
+  rules: MergeRules,
+): RunWork {
+  return {
+    key,
+    jobs: [],
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const { run, timing } = known
+      if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
+      const again = later(known, detail, priority, now)
+      if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
+      // Only jobs are known: whoever has shown them shows more, or nothing will.
+      const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
+      const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
+      const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
+      return {
+        run,
+        timing: { ...timing, ...ended, enrichingUntil, dueAt: timing.dueAt && now },
+        enrichment: isUnseen
+          ? aDayLater(detail, now, timing.changedAt)
+          : why === 'refused' || why === 'stopped'
+            ? again
+            : { asked: true },
+      }
+    },
+  }
+}
+
+/**
+ * A pipeline that a list shows exists, so it is asked for again even after a 404. What the list says counts once the pipeline itself is refused, or fails
+ * for too long while others are answered: its deadline begins. It also counts when nothing will be asked any more.
+ */
+function listedAfter(
+  known: StoredRun,
+  listed: ObservedPipeline,
+  priority: EnrichmentPriority,
+  why: Unanswered,
+  now: Millis,
+  rules: MergeRules,
+): RunChange {
+  const { run } = known
+  // Without a pipeline, `endedAt` only records the first failure.
+  const failedAt = known.timing.endedAt ?? now
+  const timing = run.pipeline === undefined ? { ...known.timing, endedAt: failedAt } : known.timing
+  const since = run.pipeline === undefined ? failedAt : timing.changedAt
+  const isRefused = why === 'gone' || why === 'refused'
+  const enrichment: EnrichmentChange =
+    why === 'foreign'
+      ? { asked: true }
+      : isRefused && run.attempts.length > 0
+        ? aDayLater('details', now, since)
+        : later({ timing: { ...timing, changedAt: since } }, 'details', priority, now)
+  const isLast = !('again' in enrichment) || enrichment.again === undefined
+  const isOver = isTerminal(listed.facts.status) || isBlocked(listed.facts.status)
+  const counts = isLast || (isOver && (isRefused || (why !== 'away' && now - since > patience)))
+  const observed = observedRun({ key: run.key, origin: 'rest', project: run.project.facts, pipeline: listed, jobs: [] })
+  const adds = mergePipeline(run.pipeline, observed.pipeline) !== run.pipeline
+  const change = counts && adds ? mergeIntoRun(known, observed, now, rules) : undefined
+  if (change === undefined) return { run, timing, enrichment }
+  const ended = isOver ? {} : { endedAt: now, dueAt: now }
+  return { ...change, run: { ...change.run, listed }, timing: { ...change.timing, ...ended }, enrichment }
+}
+
+/** Once more, a day after a refusal. */
+function aDayLater(detail: EnrichmentItem['detail'], now: Millis, since: Millis): EnrichmentChange {
+  return { asked: true, again: now - since < longest ? { detail, at: now + longest } : undefined }
+}
+
+function later(
+  { timing }: Pick<StoredRun, 'timing'>,
+  detail: EnrichmentItem['detail'],
+  priority: EnrichmentPriority,
+  now: Millis,
+): EnrichmentChange {
+  const age = now - timing.changedAt
+  // For a silent run this is the only way to learn that it has ended.
+  if (age > longest && priority !== 'silent') return { asked: true }
+  return { asked: true, again: { detail, priority, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
+}
+
+function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
+  return timing.endedAt !== undefined && timing.enrichingUntil !== undefined && now < timing.enrichingUntil
+}
+
+/**
+ * The settle delay counts from the last observation, not from this answer: a run that has waited for the answer settles at once. A deadline that is
+ * not removed marks the snapshot as one without all details.
+ */
+function timingOf(
+  { run, timing }: StoredRun,
+  known: StoredRun,
+  { waits, isWhole }: { readonly waits: boolean; readonly isWhole: boolean },
+  now: Millis,
+  rules: MergeRules,
+): RunTiming {
+  const status = run.pipeline?.record.facts.status ?? ''
+  if (isBlocked(status) && run.attempts.length === 0) {
+    const { changedAt } = known.timing
+    const deadline = waits ? (rules.enrichDeadline ?? 0) : 0
+    return { changedAt, dueAt: Math.max(now, changedAt + rules.blockedAfter + deadline) }
+  }
+  if (!isAtEnd(run)) return timing
+  const given = isWhole ? undefined : timing.enrichingUntil && now
+  const enrichingUntil = waits ? timing.enrichingUntil : given
+  if (known.timing.endedAt === undefined) return { ...timing, enrichingUntil }
+  const { changedAt } = known.timing
+  return { ...timing, changedAt, enrichingUntil, dueAt: Math.max(now, changedAt + rules.settle) }
+}
+
+function enrichmentAfter(
+  whole: StoredRun,
+  priority: EnrichmentPriority,
+  missing: Fetched['missing'],
+  now: Millis,
+  { silentAfter = minSilence }: MergeRules,
+): EnrichmentChange {
+  const { run, timing } = whole
+  const status = run.pipeline?.record.facts.status ?? ''
+  if (isTerminal(status) || isBlocked(status)) {
+    const isRunning = missing === undefined && isTerminal(status) && delayingJobs(run).length > 0
+    if (!isRunning && !(missing instanceof PlatformError)) return { asked: true }
+    // It is not silent any more.
+    return later(whole, 'details', priority === 'silent' ? 'fresh' : priority, now)
+  }
+  // The webhook of its end may get lost, so the run is looked up while it is open, at growing intervals.
+  const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
+  return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
+}

@@ -1,0 +1,93 @@
+// Remembers which requests the platform refuses, by endpoint, for a project or altogether, so that they are not repeated. Each is tried again once a
+// day.
+//
+//   404 about a job                      that job alone: its log was erased, or has expired
+//   404 about the project                the project
+//   403, 404 about a JUnit artifact      the project, when three jobs in a row are refused: a log of a debug trace is refused by itself
+//   403 or 404 about a pipeline's jobs   the project alone, when three pipelines in a row are refused; its bridges likewise
+//   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
+//   five projects refused                everything
+import type { JobReadable } from '../store/ports/job-reads.ts'
+import type { PlatformError } from '../../platform/port.ts'
+import { isInForce, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+type PipelineDetail = 'jobs' | 'bridges'
+
+export interface Asked {
+  readonly what: JobReadable | 'junit' | 'commits' | PipelineDetail
+  readonly project: number
+  readonly path: string | undefined
+}
+
+export interface Capabilities {
+  /** Whether a request is worth trying. */
+  mayAsk(asked: Asked): Promise<boolean>
+  answered(asked: Asked): Promise<void>
+  /** `isOfAll`: the caller knows that it is refused whatever the project. */
+  refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
+}
+
+type Refusals = Repositories['refusedEndpoints']
+
+const whole = 0
+/** After so many refusals in a row the whole project counts as refused. */
+const maxInARow = 3
+/** After so many refused projects the endpoint counts as refused for all. */
+const maxProjects = 5
+
+export function createCapabilities(refusals: Refusals, instance: string): Capabilities {
+  const keyOf = ({ what }: Asked, project: number) => ({ instance, what, project })
+  return {
+    mayAsk: async asked => {
+      const known = await Promise.all([whole, asked.project].map(project => refusals.get(keyOf(asked, project))))
+      if (known.every(one => one?.since === undefined)) return true
+      const now = await refusals.now()
+      return !known.some(one => isInForce(one, now))
+    },
+    answered: async asked => {
+      for (const project of [whole, asked.project]) {
+        if ((await refusals.get(keyOf(asked, project))) !== undefined) await refusals.remove(keyOf(asked, project))
+      }
+    },
+    refused: async (asked, error, isOfAll = error.affectsAllRequests) => {
+      const isDetail = asked.what === 'jobs' || asked.what === 'bridges'
+      const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
+      if (speaksFor === 'job') return
+      const project = speaksFor === 'all' ? whole : asked.project
+      const most = speaksFor === 'row' ? maxInARow : 1
+      await refusals.change(keyOf(asked, project), (known, now) => {
+        const times = (known?.times ?? 0) + 1
+        const document = documentOf(asked, error, { ...keyOf(asked, project), times })
+        return { document: times >= most ? { ...document, since: now } : document, result: undefined }
+      })
+      if (project !== whole && !isDetail) await judgeAll(asked, error)
+    },
+  }
+
+  async function judgeAll(asked: Asked, error: PlatformError): Promise<void> {
+    const now = await refusals.now()
+    const all = await refusals.all()
+    const alike = all.filter(one => one.instance === instance && one.what === asked.what && one.project !== whole)
+    if (alike.filter(one => isInForce(one, now)).length < maxProjects) return
+    await refusals.put({ ...documentOf(asked, error, { ...keyOf(asked, whole), times: 1 }), since: now })
+  }
+}
+
+function scopeOf({ what }: Asked, { kind, detail = '' }: PlatformError): 'job' | 'row' | 'project' {
+  if (kind === 'not-found' && /project/i.test(detail)) return 'project'
+  return kind === 'forbidden' || what === 'junit' ? 'row' : 'job'
+}
+
+function documentOf(
+  { path }: Asked,
+  error: PlatformError,
+  key: Pick<RefusedEndpoint, 'instance' | 'what' | 'project' | 'times'>,
+): RefusedEndpoint {
+  return {
+    ...key,
+    ...(path !== undefined && key.project !== whole && { path }),
+    ...(error.status !== undefined && { status: error.status }),
+    message: error.message,
+  }
+}

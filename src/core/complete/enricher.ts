@@ -1,0 +1,242 @@
+// Adds what webhooks leave out: requests the runs that are due in the enrichment queue, those that webhooks reported or that have just
+// ended before history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
+// the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
+import { fetchRun, type FetchOptions } from './fetch-run.ts'
+import { createLeasedWork, type LeasedWork } from './leased-work.ts'
+import { createCapabilities } from './capability.ts'
+import { tokenLanes, type TokenLane } from './token-lanes.ts'
+import { createFindParents, type Found, type ParentsOptions } from './parents.ts'
+import { createSilence } from '../settle/silence.ts'
+import { applyAnswer, applyEnd, applyFailure, type Unanswered } from './apply-answers.ts'
+import { observedRun, mergeRun, type Run } from '../../model/run.ts'
+import { isAtEnd } from '../../model/attempt.ts'
+import { isTriggered } from '../../model/family.ts'
+import { isBlocked, isTerminal } from '../../model/status.ts'
+import { PlatformError, type ErrorThrottle, type PlatformClient, type Priority } from '../../platform/port.ts'
+import type { Budget } from '../../platform/port/budget.ts'
+import { sparseWarnings } from '../../lib/sparse-warnings.ts'
+import type { EnrichmentItem, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { TrendViews } from '../store/ports/trends.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Observation } from '../../model/observation.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
+import type { Territory } from '../../model/territory.ts'
+
+/** A token of a platform: what it asks, about which runs. */
+export interface EnricherToken {
+  readonly client: Pick<PlatformClient, 'instance' | 'about'>
+  readonly territory: Territory
+  readonly budget: Budget
+  readonly errors: ErrorThrottle
+  /** The key of what is remembered about this token. */
+  readonly scope: string
+  /** Called with a project whose pipelines a run has triggered, or whose run ended without a report: other ends may be missing there. */
+  readonly onHint: (projectId: number) => void
+  /** Called with the project of a run whose end was observed, so that the poller knows it. */
+  readonly onEnded: (projectId: number) => void
+}
+
+export interface EnricherOptions
+  extends Omit<ParentsOptions, 'client'>, Pick<FetchOptions, 'traceparent' | 'activeDetails' | 'wants'> {
+  readonly tokens: readonly EnricherToken[]
+  readonly repositories: Pick<Repositories, 'refusedEndpoints'>
+  /** How long pipelines take. */
+  readonly trends: Pick<TrendViews, 'series'>
+  /** Called after a run changed: the settle loop may have something to do. */
+  readonly onChange: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Counted since start. */
+export interface EnricherCounters {
+  /** Runs with an answer, other than those missed. */
+  completed: number
+  /** Silent runs that had ended: the webhook of their end was lost. */
+  missed: number
+  /** Pipelines that were deleted from the platform. */
+  gone: number
+  /** Requests without an answer; most are tried again later. */
+  failed: number
+}
+
+export interface Enricher extends LeasedWork {
+  readonly counters: Readonly<EnricherCounters>
+}
+
+/** Runs that are fetched at the same time, by priority. */
+const places: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
+const enrichmentPriorities: readonly EnrichmentPriority[] = ['fresh', 'silent', 'backfill']
+/** Runs that have ended come first; those that are only silent have a lower priority. */
+const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
+  fresh: 'enrich',
+  silent: 'poll',
+  backfill: 'backfill',
+}
+/** The maximum wait of an export for the API budget, from when the pipeline's end was observed, ms. */
+const maxWait = 15 * 60_000
+/** How much deadlines are extended at a time, ms. */
+const extendEvery = { least: 500, most: 5_000 }
+const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
+const groupToken = 'Give the platform a token without groups.'
+
+interface Asked {
+  readonly item: EnrichmentItem
+  readonly priority: EnrichmentPriority
+}
+
+export function createEnricher(options: EnricherOptions): Enricher {
+  const { runs, queue, rules, selection, storeNow, clock, log } = options
+  const counters: EnricherCounters = { completed: 0, missed: 0, gone: 0, failed: 0 }
+  const tokens = options.tokens.map(token => ({
+    ...token,
+    findParents: createFindParents({ client: token.client, runs, queue, rules, selection, storeNow }),
+    capabilities: createCapabilities(options.repositories.refusedEndpoints, token.scope),
+  }))
+  type Lane = TokenLane<(typeof tokens)[number]>
+  const lanes = tokenLanes(tokens, ({ item: { key, path } }: Asked) => ({ instance: key.instance, path }), clock)
+  const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
+  const warn = sparseWarnings(log, () => elapsed(clock))
+  let lastTurn = elapsed(clock)
+
+  async function enrich({ item: asked, priority }: Asked, signal: AbortSignal): Promise<void> {
+    const { key, detail, takenAt } = asked
+    const known = await runs.get(key)
+    if (known === undefined) return
+    const lane = lanes.of({ item: asked, priority })
+    const { token, rests } = lane
+    if (token === undefined) {
+      const isKnown = tokens.some(({ client }) => client.instance === key.instance)
+      const what = isKnown
+        ? `No token of ${key.instance} is for the groups of some projects: their details are not fetched. ${groupToken}`
+        : `Webhooks come from ${key.instance}, whose API is not configured: their details are not fetched. ${sameUrl}`
+      warn(isKnown ? 'token' : 'instance', what)
+      await runs.transact([applyFailure(asked, priority, 'foreign', rules)])
+      return
+    }
+    const left = priority === 'silent' ? await silence.left(known, takenAt) : 0
+    if (left > 0) {
+      await queue.defer(key, left)
+      return
+    }
+    const { errors, findParents } = token
+    const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
+    const call = { priority: requestPriorities[priority], signal }
+    const onEnd = async (end: Observation): Promise<void> => {
+      await runs.transact([applyEnd(end, rules)])
+    }
+    try {
+      const fetched = await fetchRun(known.run, detail, call, { ...options, ...token, onEnd })
+      const { observation } = fetched
+      let { missing } = fetched
+      const run = observation === undefined ? known.run : mergeRun(known.run, observedRun(observation))
+      let family: Found = { known: !needsParent(run) }
+      if (!family.known && !(missing instanceof PlatformError)) {
+        try {
+          family = await findParents(run, firstSeenAt(known), call)
+        } catch (error) {
+          if (!(error instanceof PlatformError)) throw error
+          missing = error
+        }
+      }
+      await runs.transact([applyAnswer(key, { observation, family, missing }, priority, rules)])
+      if (missing instanceof PlatformError) {
+        failed(missing, subject, lane)
+        return
+      }
+      for (const { record } of run.jobs.values()) {
+        const { projectId } = record.facts.downstream ?? {}
+        if (projectId !== undefined && projectId !== run.project.facts.id) token.onHint(projectId)
+      }
+      if (priority === 'silent' && isTerminal(run.pipeline?.record.facts.status ?? '')) {
+        counters.missed += 1
+        token.onHint(run.project.facts.id)
+      } else {
+        counters.completed += 1
+        if (priority === 'fresh') token.onEnded(run.project.facts.id)
+      }
+      rests.answered()
+      errors.answered(subject)
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      const why = whyOf(error, subject, known.run, lane)
+      await runs.transact([applyFailure(asked, priority, why, rules)])
+    }
+  }
+
+  function whyOf(error: PlatformError, subject: string, { key, listed }: Run, lane: Lane): Unanswered {
+    if (error.kind === 'not-found' && listed === undefined) {
+      counters.gone += 1
+      warn('gone', 'a pipeline was deleted from the platform; it is exported as known so far', { ...key, subject })
+      return 'gone'
+    }
+    const scope = failed(error, subject, lane)
+    if (listed !== undefined && !error.passing) {
+      const what =
+        'the platform lists a pipeline and does not show it: it is asked for again, and exported by its deadline'
+      warn('listed', what, { ...key, subject, status: error.status })
+    }
+    if (error.passing) return scope === 'stop' || lane.token?.errors.ofPlatform() !== undefined ? 'away' : 'failed'
+    return scope === 'stop' ? 'stopped' : 'refused'
+  }
+
+  function failed(error: PlatformError, subject: string, { token, rests }: Lane): 'go-on' | 'stop' {
+    counters.failed += 1
+    const scope = token?.errors.failed(subject, error) ?? 'go-on'
+    if (scope === 'stop') rests.begin()
+    return scope
+  }
+
+  /** Extends the deadlines of history and silent runs by as long as the API budget had nothing for their class. */
+  async function extendDeadlines(now: number): Promise<void> {
+    const passed = Math.min(extendEvery.most, now - lastTurn)
+    if (passed < extendEvery.least) return
+    lastTurn = now
+    for (const priority of ['silent', 'backfill'] as const) {
+      const { due } = await queue.count(priority)
+      for (const { budget, territory } of due > 0 ? tokens : []) {
+        if (await budget.isShort(requestPriorities[priority]))
+          await queue.postpone(priority, passed, maxWait, tokens.length > 1 ? territory : undefined)
+      }
+    }
+  }
+
+  const work = createLeasedWork<Asked, Lane>({
+    name: 'enricher',
+    lanes,
+    queues: enrichmentPriorities.map(priority => ({
+      places: places[priority],
+      has: one => one.priority === priority,
+      take: async (limit, leaseMs, closed) => {
+        const items = await lanes.take(closed, async which => queue.take(priority, limit, leaseMs, which))
+        return items.map(item => ({ item, priority }))
+      },
+    })),
+    nameOf: ({ item: { key } }) => `${key.instance}\n${key.pipelineId}`,
+    work: enrich,
+    onError: ({ item: { key } }, error) =>
+      log.error({ err: error, ...key }, 'the details of a pipeline could not be fetched'),
+    onDone: options.onChange,
+    extend: async (asked, leaseMs) =>
+      queue.extend(
+        asked.map(({ item }) => item.key),
+        leaseMs,
+      ),
+    beforeTurn: extendDeadlines,
+    clock,
+    log,
+  })
+  return { ...work, counters }
+}
+
+/** True if the first snapshot is about to be taken, which fixes the trace and thus needs the parent. */
+function needsParent(run: Run): boolean {
+  if (run.attempts.length > 0 || !isTriggered(run)) return false
+  return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')
+}
+
+function firstSeenAt({ timing, firstSeenBy }: StoredRun): number {
+  return Math.min(timing.changedAt, ...Object.values(firstSeenBy))
+}

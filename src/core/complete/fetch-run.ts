@@ -1,0 +1,162 @@
+// Fetches the missing parts of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
+// pipeline if it was found in a list. The answer is an observation. A pipeline whose details are refused, or fail, is answered without them.
+import {
+  PlatformError,
+  type CallOptions,
+  type ErrorThrottle,
+  type PipelineAnswers,
+  type PlatformClient,
+} from '../../platform/port.ts'
+import { observedRun, mergeRun, type Run } from '../../model/run.ts'
+import { isAtEnd, isOpen } from '../../model/attempt.ts'
+import { isBlocked, isTerminal, hasFailed } from '../../model/status.ts'
+import { isFromRest } from '../../model/pipeline.ts'
+import { versionOfField } from '../../model/versioned.ts'
+import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
+import type { Capabilities } from './capability.ts'
+import type { MergeRequest, Observation } from '../../model/observation.ts'
+
+export interface FetchOptions {
+  readonly client: Pick<PlatformClient, 'about'>
+  readonly capabilities: Capabilities
+  readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
+  /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
+  readonly traceparent: boolean
+  /** Also ask for the jobs and bridges of a pipeline that has not ended, which no webhook reports. Default: no. */
+  readonly activeDetails?: boolean | undefined
+  /** Whether rules for attributes want labels of merge requests, and variables: asked for where no webhook has shown them. */
+  readonly wants: { readonly labels: boolean; readonly variables: boolean }
+  /** Called with a pipeline that has ended before its details are fetched, so that its export waits for them no longer than the deadline. */
+  readonly onEnd: (state: Observation) => Promise<void>
+}
+
+export interface Fetched {
+  /** Undefined: there was nothing to ask. */
+  readonly observation?: Observation | undefined
+  /** Why jobs, bridges or the traceparent are missing. `refused`: by this project, which is remembered. `cut`: there are more than are read. */
+  readonly missing?: PlatformError | 'refused' | 'cut' | undefined
+}
+
+/** Rejects with a PlatformError if the pipeline itself is not answered. */
+export async function fetchRun(
+  run: Run,
+  detail: DetailLevel,
+  call: CallOptions,
+  options: FetchOptions,
+): Promise<Fetched> {
+  if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
+  const { key, project, listedMergeRequest: mergeRequest } = run
+  const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
+  // A list is no proof of the end, and knows less than the pipeline itself.
+  const isEndKnown = detail === 'details' && isAtEnd(run) && run.listed === undefined
+  let known = run
+  if (!isEndKnown) {
+    await answers.ask('pipeline', call)
+    const state = answers.observation()
+    known = mergeRun(run, observedRun(state))
+    if (!(detail === 'details' ? isOver(known) : isUnexported(known))) {
+      // What is missing now is asked for again when the pipeline has ended.
+      if (options.activeDetails === true && !isOver(known)) await askDetails(known, answers, call, options, false)
+      return { observation: answers.observation() }
+    }
+    if (isAtEnd(known)) await options.onEnd(state)
+  }
+  let missing = await askDetails(known, answers, call, options, isEndKnown && bridgesAreListed(run))
+  if (isEndKnown && missing === undefined && mayBeMisconfigured(run, answers)) await answers.ask('pipeline', call)
+  const { traceparent, wants } = options
+  const change = wants.labels ? unlabelledChange(known) : undefined
+  const optional = [
+    ...(traceparent && mayHaveVariables(run) ? [async () => answers.ask('traceparent', call)] : []),
+    ...(wants.variables && mayHaveVariables(run) ? [async () => answers.ask('variables', call)] : []),
+    ...(change === undefined ? [] : [async () => answers.askLabels(change, call)]),
+  ]
+  for (const ask of optional) {
+    if (missing === undefined || missing === 'cut') missing = (await askOptional(answers, call, ask)) ?? missing
+  }
+  return { observation: answers.observation(), missing }
+}
+
+function mayHaveVariables({ attempts, pipeline }: Run): boolean {
+  return attempts.length === 0 && (pipeline === undefined || isFromRest(pipeline.record.version))
+}
+
+/** The merge request whose labels are not known yet. */
+function unlabelledChange({ pipeline }: Run): MergeRequest | undefined {
+  const { mergeRequest, labels } = pipeline?.record.facts ?? {}
+  return labels === undefined ? mergeRequest : undefined
+}
+
+/** A token that may not read it is fine: variables and labels are optional. An error if it may be answered later. */
+async function askOptional(
+  answers: PipelineAnswers,
+  call: CallOptions,
+  ask: () => Promise<unknown>,
+): Promise<PlatformError | undefined> {
+  try {
+    // They belong to the pipeline, so that this is asked, too, if they failed before.
+    if (answers.observation().pipeline === undefined) await answers.ask('pipeline', call)
+    await ask()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    return error.passing ? error : undefined
+  }
+}
+
+/** Each list by itself: a token may read the one and not the other. */
+async function askDetails(
+  run: Run,
+  answers: PipelineAnswers,
+  call: CallOptions,
+  { capabilities, errors }: FetchOptions,
+  bridgesAreListed: boolean,
+): Promise<Fetched['missing']> {
+  const { id, path } = run.project.facts
+
+  async function list(what: 'jobs' | 'bridges'): Promise<Fetched['missing']> {
+    const asked = { what, project: id, path }
+    const subject = `${what} of project ${path ?? id}`
+    if (!(await capabilities.mayAsk(asked))) return 'refused'
+    try {
+      const isWhole = await answers.ask(what, call)
+      await capabilities.answered(asked)
+      errors.answered(subject)
+      return isWhole ? undefined : 'cut'
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
+      // A pipeline that was deleted answers 404 too, to everything: then this rejects.
+      if (error.kind === 'not-found') await answers.ask('pipeline', call)
+      await capabilities.refused(asked, error)
+      errors.failed(subject, error)
+      return 'refused'
+    }
+  }
+
+  const missing = await list('jobs')
+  // An error for the jobs would occur for the bridges, too.
+  if (bridgesAreListed || missing instanceof PlatformError) return missing
+  return (await list('bridges')) ?? missing
+}
+
+/** True if the newest webhook lists the bridges; an older list may be incomplete. */
+function bridgesAreListed({ pipeline }: Run): boolean {
+  return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
+}
+
+/** A pipeline that failed without any job probably has errors in its configuration, which only the pipeline itself reports. */
+function mayBeMisconfigured({ pipeline, jobs }: Run, answers: PipelineAnswers): boolean {
+  const { status, yamlErrors } = pipeline?.record.facts ?? {}
+  return hasFailed(status) && yamlErrors === undefined && jobs.size === 0 && answers.observation().jobs.length === 0
+}
+
+function isOver(run: Run): boolean {
+  const status = run.pipeline?.record.facts.status ?? ''
+  return isTerminal(status) || isBlocked(status)
+}
+
+/** True if it has ended, or is manual or scheduled, and this was not exported yet. */
+function isUnexported(run: Run): boolean {
+  const status = run.pipeline?.record.facts.status ?? ''
+  return isOpen(run) && (isAtEnd(run) || (isBlocked(status) && run.attempts.length === 0))
+}

@@ -1,0 +1,213 @@
+// Processes queues of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops.
+//
+// Items of different lanes do not wait for each other: a lane has the items that one token of the platform is for. While the platform does not answer
+// that token, none of its items is begun; and each lane has its own places. So a queue is read until it has nothing due, or all lanes are closed.
+import { backoff } from '../../lib/backoff.ts'
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+
+export interface LeasedQueue<Item, Lane> {
+  /** Items in flight at a time, in each lane. */
+  readonly places: number
+  /** An item that takes longer gives its place to another one. At most `extra` do so. */
+  readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
+  /** Which items in flight are this queue's; undefined: all. */
+  readonly has?: (item: Item) => boolean
+  /** Leases items that are due, other than those of the closed lanes. */
+  take(limit: number, leaseMs: number, closed: readonly Lane[]): Promise<readonly Item[]>
+}
+
+export interface Lanes<Item, Lane> {
+  readonly all: readonly Lane[]
+  readonly of: (item: Item) => Lane
+}
+
+/** What every lane has. */
+export interface LeasedLane {
+  readonly rests: Rests
+}
+
+export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
+  /** Of the loop, in the log. */
+  readonly name: string
+  /** The items of one queue are begun before the next queue is read. */
+  readonly queues: readonly LeasedQueue<Item, Lane>[]
+  readonly lanes: Lanes<Item, Lane>
+  /** If an item is leased again while it is in progress, it is released at the end of the work and stays due. */
+  readonly nameOf: (item: Item) => string
+  /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
+  readonly work: (item: Item, signal: AbortSignal) => Promise<void>
+  /** Called with what `work` threw; the item becomes due again when its lease has expired. */
+  readonly onError: (item: Item, error: unknown) => void
+  /** Called after each item, whatever came of it. */
+  readonly onDone?: () => void
+  readonly extend: (items: readonly Item[], leaseMs: number) => Promise<void>
+  readonly beforeTurn?: (now: number) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface LeasedWork extends Loop {
+  /** Processes everything that is due now. */
+  drain(): Promise<void>
+}
+
+interface InFlight<Item, Lane> {
+  readonly item: Item
+  readonly lane: Lane
+  readonly since: number
+  isLeasedAgain: boolean
+  done: Promise<void>
+}
+
+/** Growing pauses while the platform does not answer. */
+export interface Rests {
+  /** The platform answered: the next pause will be short. */
+  answered(): void
+  /** The platform did not answer: a pause begins. */
+  begin(): void
+  /** What is left of the pause, ms; 0: there is none. */
+  left(): number
+}
+
+/** Longer than a request may take, or a pause within its answer. */
+export const leaseMs = 90_000
+const renewMs = 30_000
+const turnMs = 1_000
+
+export function createRests(clock: Clock): Rests {
+  let failures = 0
+  let until = 0
+  return {
+    answered: () => {
+      failures = 0
+    },
+    begin: () => {
+      failures += 1
+      until = elapsed(clock) + backoff(failures, { first: 1_000, max: 60_000 })
+    },
+    left: () => Math.max(0, until - elapsed(clock)),
+  }
+}
+
+/** The lane of all items, if there is only one. */
+export function oneLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
+  return { all: [lane], of: () => lane }
+}
+
+export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedWorkOptions<Item, Lane>): LeasedWork {
+  const { name, queues, lanes, nameOf, work, extend, clock, log } = options
+  const inFlight = new Map<string, InFlight<Item, Lane>>()
+  const closing = new AbortController()
+  let renewedAt = elapsed(clock)
+  /** When a queue was last read in vain while lanes were closed. That reads all that is due in them, so it is not repeated at once. */
+  const inVainAt = new Map<LeasedQueue<Item, Lane>, number>()
+
+  const items = (): Item[] => [...inFlight.values()].map(({ item }) => item)
+
+  function begin(item: Item): void {
+    const itemName = nameOf(item)
+    const earlier = inFlight.get(itemName)
+    if (earlier !== undefined) {
+      earlier.isLeasedAgain = true
+      return
+    }
+    const worked = async (): Promise<void> => {
+      try {
+        await work(item, closing.signal)
+        if (own.isLeasedAgain) await extend([item], 0)
+      } catch (error) {
+        if (!closing.signal.aborted) options.onError(item, error)
+      }
+      inFlight.delete(itemName)
+      options.onDone?.()
+      loop.wake()
+    }
+    const own: InFlight<Item, Lane> = {
+      item,
+      lane: lanes.of(item),
+      since: elapsed(clock),
+      isLeasedAgain: false,
+      done: Promise.resolve(),
+    }
+    inFlight.set(itemName, own)
+    own.done = worked()
+  }
+
+  /** `resting`: lanes that begin nothing. */
+  async function beginDue(resting: readonly Lane[]): Promise<number> {
+    let begun = 0
+    for (const queue of queues) {
+      for (;;) {
+        const { closed, limit } = roomOf(queue, resting)
+        const isTooSoon = elapsed(clock) - (inVainAt.get(queue) ?? -Infinity) < turnMs
+        if (closed.length === lanes.all.length || (closed.length > 0 && isTooSoon)) break
+        const taken = await queue.take(limit, leaseMs, closed)
+        if (closed.length > 0 && taken.length === 0) inVainAt.set(queue, elapsed(clock))
+        for (const item of taken) begin(item)
+        begun += taken.length
+        if (taken.length < limit) break
+      }
+    }
+    return begun
+  }
+
+  /** `limit`: as many items as any lane that is not closed has places for. */
+  function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
+    const own = Map.groupBy(
+      [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),
+      ({ lane }) => lane,
+    )
+    const { afterMs, extra } = queue.slow ?? { afterMs: Infinity, extra: 0 }
+    const closed: Lane[] = []
+    let limit = Infinity
+    for (const lane of lanes.all) {
+      const begun = own.get(lane) ?? []
+      const slow = begun.filter(({ since }) => elapsed(clock) - since > afterMs).length
+      const free = queue.places - begun.length + Math.min(extra, slow)
+      if (free <= 0 || resting.includes(lane)) closed.push(lane)
+      else limit = Math.min(limit, free)
+    }
+    return { closed, limit }
+  }
+
+  async function renew(now: number): Promise<void> {
+    if (now - renewedAt < renewMs) return
+    renewedAt = now
+    await extend(items(), leaseMs)
+  }
+
+  const loop = createLoop({
+    name,
+    clock,
+    log,
+    turn: async () => {
+      const now = elapsed(clock)
+      await options.beforeTurn?.(now)
+      await renew(now)
+      const resting = lanes.all.filter(({ rests }) => rests.left() > 0)
+      if ((await beginDue(resting)) > 0) return 0
+      return Math.min(turnMs, ...resting.map(({ rests }) => Math.max(1, rests.left())))
+    },
+  })
+  return {
+    ...loop,
+    drain: async () => {
+      while ((await beginDue([])) > 0 || inFlight.size > 0) {
+        // All may have ended by now, and a race of no promises would never resolve.
+        if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
+      }
+    },
+    stop: async () => {
+      await loop.stop()
+      closing.abort(new Error('the daemon stops'))
+      const left = [...inFlight.values()]
+      await Promise.all(left.map(({ done }) => done))
+      await extend(
+        left.map(({ item }) => item),
+        0,
+      )
+    },
+  }
+}

@@ -1,0 +1,162 @@
+// Finds the parents of a triggered pipeline up to the root, in the store and then on the platform. A parent is never guessed.
+//
+// A webhook names the parent. REST does not, but the bridges of a parent name the pipelines that they triggered. The bridges of finished runs are
+// known, so those of runs under way are fetched, the runs closest in time first.
+import { remember } from '../../lib/bounded-map.ts'
+import { isTriggered, maxGenerations, withParent } from '../../model/family.ts'
+import { PlatformError, type AskedPipeline, type CallOptions, type PlatformClient } from '../../platform/port.ts'
+import { mergeObservations, type MergeRules } from '../take-in/merge-observations.ts'
+import type { EnrichmentQueue, Trigger } from '../store/ports/enrichment-queue.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Observation, RunKey } from '../../model/observation.ts'
+import type { RunHead } from '../../model/run.ts'
+import type { Runs, RunWork } from '../store/ports/runs.ts'
+import type { Selection } from '../take-in/selection.ts'
+
+export interface ParentsOptions {
+  readonly client: Pick<PlatformClient, 'about'>
+  readonly runs: Runs
+  readonly queue: EnrichmentQueue
+  readonly rules: MergeRules
+  readonly selection: Selection
+  /** The store's clock, which also says when a run was first seen. */
+  readonly storeNow: () => Promise<Millis>
+}
+
+export interface Found {
+  /** False: the parent may be found later. */
+  readonly known: boolean
+  /** The pipeline that triggered the run, if its own observations do not name it. */
+  readonly parent?: Trigger | undefined
+}
+
+/** Stores the parents of a run up to the root, as far as they can be found. `seenAt`: when the run was first seen. */
+export type FindParents = (run: RunHead, seenAt: number, call: CallOptions) => Promise<Found>
+
+/** Runs under way whose bridges are fetched in one search. */
+const maxAsked = 10
+const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
+/** Most runs that are remembered in `askedAt`; the oldest is forgotten first. */
+const capacity = 2_000
+
+export function createFindParents(options: ParentsOptions): FindParents {
+  const { client, runs, queue, rules, selection, storeNow } = options
+  /** When the bridges of a run were last fetched, by the store's clock. A pipeline seen before that, and not among them, is not its child. */
+  const askedAt = new Map<string, number>()
+
+  async function find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found> {
+    let parent: Trigger | undefined
+    try {
+      return await climb()
+    } catch (error) {
+      // The token may not see the parent: the chain ends there.
+      if (error instanceof PlatformError && hidden.has(error.kind)) return { known: true, parent }
+      throw error
+    }
+
+    async function climb(): Promise<Found> {
+      let child = run
+      let since = seenAt
+      for (let generation = 0; generation < maxGenerations && isTriggered(child); generation++) {
+        const found = (await reportedBy(child)) ?? (await searched(child, since, call))
+        if (found === undefined) return { known: false, parent }
+        if (generation === 0) parent = found
+        else await runs.transact([setParent(child.key, found)])
+        if (!(await isEnough(child, found, call))) break
+        const next = await runs.get({ instance: run.key.instance, pipelineId: found.pipelineId })
+        if (next === undefined) break
+        child = next.run
+        since = Math.min(next.timing.changedAt, ...Object.values(next.firstSeenBy))
+      }
+      return { known: true, parent }
+    }
+  }
+
+  /** The trigger that the webhook names, or that the jobs of a stored run name. */
+  async function reportedBy(run: RunHead): Promise<Trigger | undefined> {
+    const reported = run.pipeline?.record.facts.sourcePipeline
+    if (reported?.jobId === undefined) return queue.triggerOf(run.key)
+    const { pipelineId, jobId, projectId } = reported
+    return { pipelineId, jobId, projectId: projectId ?? run.project.facts.id }
+  }
+
+  async function searched(run: RunHead, seenAt: number, call: CallOptions): Promise<Trigger | undefined> {
+    const facts = run.pipeline?.record.facts
+    const named = facts?.sourcePipeline
+    const sameProject = facts?.source === 'parent_pipeline' ? run.project.facts.id : undefined
+    const candidates =
+      named?.projectId === undefined
+        ? await queue.candidates(run.key, sameProject, maxAsked)
+        : [{ key: { ...run.key, pipelineId: named.pipelineId }, projectId: named.projectId }]
+    for (const { key, projectId } of candidates) {
+      if ((askedAt.get(nameOf(key)) ?? -1) > seenAt) continue
+      await askBridges(key, projectId, call).catch((error: unknown) => {
+        if (!(error instanceof PlatformError && hidden.has(error.kind))) throw error
+      })
+      const trigger = await queue.triggerOf(run.key)
+      if (trigger !== undefined) return trigger
+    }
+    return undefined
+  }
+
+  async function asked(
+    part: 'pipeline' | 'jobs' | 'bridges',
+    pipeline: AskedPipeline,
+    call: CallOptions,
+  ): Promise<Observation> {
+    const answers = client.about(pipeline)
+    await answers.ask(part, call)
+    return answers.observation()
+  }
+
+  async function askBridges(key: RunKey, projectId: number, call: CallOptions): Promise<void> {
+    remember(askedAt, nameOf(key), await storeNow(), capacity)
+    await merge(await asked('bridges', { pipelineId: key.pipelineId, project: { id: projectId } }, call))
+  }
+
+  /** Fetches and stores the parent if the root cannot be found without it. False: there is no need to go further up. */
+  async function isEnough(run: RunHead, parent: Trigger, call: CallOptions): Promise<boolean> {
+    const key = { instance: run.key.instance, pipelineId: parent.pipelineId }
+    const known = await runs.ancestor(key, parent.jobId)
+    if (known?.head.attempts[0] !== undefined) return false
+    const root = run.pipeline?.record.facts.rootPipelineId
+    // A parent that is named as the root may only be the first of its project, with another project's pipeline above it.
+    if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
+      const project = { ...known?.head.project.facts, id: parent.projectId }
+      const reported = await asked('pipeline', { pipelineId: parent.pipelineId, project }, call)
+      if (!selection.project(reported.project.path, reported.key.instance)) return false
+      await merge(reported)
+    }
+    if (known?.trigger === undefined) await findTrigger(run, key, parent, call)
+    return true
+  }
+
+  /** A pipeline of another project may be triggered by a job instead of a bridge, whose span has another id. */
+  async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
+    const { projectId, jobId } = parent
+    const facts = run.pipeline?.record.facts
+    const isBridge = facts?.source === 'parent_pipeline' || facts?.sourcePipeline?.bridgesAreListed === true
+    if (isBridge || askedAt.has(nameOf(key))) return
+    await askBridges(key, projectId, call)
+    if ((await runs.ancestor(key, jobId))?.trigger !== undefined) return
+    await merge(await asked('jobs', { pipelineId: key.pipelineId, project: { id: projectId } }, call))
+  }
+
+  async function merge(observation: Observation): Promise<void> {
+    await runs.transact(mergeObservations([observation], undefined, rules))
+  }
+
+  return find
+}
+
+function setParent(key: RunKey, trigger: Trigger): RunWork {
+  return {
+    key,
+    jobs: [],
+    decide: known => known && { run: withParent(known.run, trigger), timing: known.timing },
+  }
+}
+
+function nameOf({ instance, pipelineId }: RunKey): string {
+  return `${instance}\n${pipelineId}`
+}

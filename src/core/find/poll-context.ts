@@ -1,0 +1,141 @@
+// What all kinds of polling share: how requests are made and counted, the platform's clock, how discovered pipelines are stored.
+import { discover, isHistory, type DiscoveryRules } from './discovered-run.ts'
+import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
+import {
+  PlatformError,
+  type CallOptions,
+  type ListedPipeline,
+  type PlatformClient,
+  type Priority,
+} from '../../platform/port.ts'
+import { remember } from '../../lib/bounded-map.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+import { isOfTheData, reasonOf } from '../../lib/fault.ts'
+import { knownOf } from '../../model/versioned.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Runs, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
+import type { Selection } from '../take-in/selection.ts'
+
+export interface PollContextOptions {
+  readonly client: PlatformClient
+  readonly runs: Runs
+  readonly selection: Selection
+  readonly rules: DiscoveryRules
+  readonly source: SourceName & ('poller' | 'backfill')
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** A command has none. */
+  readonly log?: Log | undefined
+}
+
+export interface PollContext {
+  readonly client: PlatformClient
+  readonly call: CallOptions
+  /** Requests made since start. */
+  readonly requests: () => number
+  /** Unix ms on the platform's clock, as its last answer showed it. */
+  readonly now: () => Millis
+  /** Called with the time of an answer. */
+  readonly observeTime: (servedAt: Millis | undefined) => void
+  /** Stores the pipelines that show something new; answers how many do. */
+  readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>
+}
+
+/** How many projects' facts are remembered. */
+const maxProjects = 10_000
+
+/** How late a change may appear in a list, ms: so much of a list is read again. */
+export const overlap = 120_000
+
+export function createPollContext(options: PollContextOptions): PollContext {
+  const { client, runs, selection, rules, source, signal, clock, log } = options
+  let requests = 0
+  /** The platform's clock minus our monotonic clock, ms; undefined until the first answer. */
+  let ahead: number | undefined
+  const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
+  const named = new Set<number>()
+  const projects = new Map<number, ProjectFacts>()
+
+  /** A pipeline whose stored run is damaged must not hold up the others. */
+  async function write(work: readonly RunWork[]): Promise<void> {
+    try {
+      await runs.transact(work)
+    } catch (error) {
+      if (!isOfTheData(error)) throw error
+      for (const one of work) await writeAlone(one)
+    }
+  }
+
+  async function writeAlone(work: RunWork): Promise<void> {
+    try {
+      await runs.transact([work])
+    } catch (error) {
+      if (!isOfTheData(error)) throw error
+      const { key } = work
+      if (!named.has(key.pipelineId))
+        log?.error({ ...key, reason: reasonOf(error) }, 'a discovered pipeline cannot be stored')
+      named.add(key.pipelineId)
+    }
+  }
+
+  /** With the default branch, which lists of pipelines do not have: without it no branch would count as the default. Asked once per project. */
+  async function completed(facts: ProjectFacts): Promise<ProjectFacts> {
+    if (facts.defaultBranch !== undefined) remember(projects, facts.id, facts, maxProjects)
+    const known = projects.get(facts.id)
+    if (known !== undefined) return { ...facts, ...known }
+    const found = await factsOf(facts)
+    if (found !== undefined) remember(projects, facts.id, found, maxProjects)
+    return found ?? facts
+  }
+
+  /** Undefined if the platform answers for this project with an error that may pass: its pipelines are found without the facts, and it is asked again. */
+  async function factsOf(facts: ProjectFacts): Promise<ProjectFacts | undefined> {
+    try {
+      const { id, name, path, webUrl, defaultBranch } = await client.project(facts.id, call)
+      return { ...facts, ...knownOf({ id, name, path, webUrl, defaultBranch }) }
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.kind === 'limited') throw error
+      // The token may read the pipelines of a project, but not the project.
+      return error.passing || error.kind === 'unauthorized' ? undefined : facts
+    }
+  }
+
+  const call: CallOptions = {
+    priority,
+    signal,
+    onSend: () => {
+      requests += 1
+    },
+  }
+
+  const now = (): Millis => (ahead === undefined ? clock.now() : elapsed(clock) + ahead)
+
+  return {
+    client,
+    call,
+    requests: () => requests,
+    now,
+    observeTime: servedAt => {
+      if (servedAt !== undefined) ahead = servedAt - elapsed(clock)
+    },
+    discover: async (items, project) => {
+      const { instance } = client
+      const found = new Set<number>()
+      const work: RunWork[] = []
+      for (const item of items) {
+        const listed = { ...item.project, ...project }
+        // Without a URL in the list only the project itself has its path, by which it may be left out.
+        const early = listed.path === undefined ? await completed(listed) : listed
+        if (!selection.project(early.path, instance)) continue
+        const facts = await completed(early)
+        const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
+          source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'
+        work.push(discover({ instance, item, project: facts }, source, priorityOf, rules, () => found.add(item.id)))
+      }
+      if (work.length > 0) await write(work)
+      return found.size
+    },
+  }
+}

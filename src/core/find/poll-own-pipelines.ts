@@ -1,0 +1,63 @@
+// The pipelines that the token's own user started, in all projects. This list is ordered by creation, so each look goes back to the oldest pipeline
+// under way, and now and then over the whole lookback, to find retries.
+import { isBlocked, isTerminal } from '../../model/status.ts'
+import { overlap, type PollContext } from './poll-context.ts'
+import { PlatformError, type ListedPipeline, type Page, type PlatformClient } from '../../platform/port.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+const day = 24 * 3_600_000
+
+/** For people. */
+export const ownPipelines = "the token's own pipelines"
+
+/** As the client's; an older platform lacks this list, and the error then names the settings that do without. */
+export async function* ownPipelinesOf(
+  client: PlatformClient,
+  ...[query, call]: Parameters<PlatformClient['ownPipelines']>
+): AsyncGenerator<Page<ListedPipeline>, void> {
+  try {
+    yield* client.ownPipelines(query, call)
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
+    const { kind, status, endpoint } = error
+    throw new PlatformError({
+      ...{ kind, status, endpoint },
+      what: "The platform has no list of a user's pipelines in all projects (404 at GET /pipelines).",
+      remedy:
+        'Name the projects in poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS), ' +
+        'and turn off poll.mine (PIPESPAN_POLL_MINE).',
+    })
+  }
+}
+
+/** `scope`: the key of its state. `whole`: over all of `lookback`. Rejects with a PlatformError. */
+export async function lookAtMine(
+  context: PollContext,
+  stored: Repositories['ownPipelines'],
+  { scope: instance, lookback, whole }: { readonly scope: string; readonly lookback: number; readonly whole: boolean },
+): Promise<void> {
+  const known = await stored.get({ instance })
+  const earliest = context.now() - Math.max(day, lookback)
+  const since =
+    // A later time was written under a clock that was ahead.
+    known === undefined || whole || known.newest > context.now() + overlap
+      ? context.now() - lookback
+      : Math.max(earliest, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))
+  const seen: ListedPipeline[] = []
+  for (const source of [undefined, 'parent_pipeline']) {
+    const query = { createdAfter: since, ...(source !== undefined && { source }) }
+    for await (const page of ownPipelinesOf(context.client, query, context.call)) {
+      context.observeTime(page.servedAt)
+      await context.discover(page.items)
+      seen.push(...page.items)
+    }
+  }
+  let newest = Math.min(known?.newest ?? since, context.now())
+  let oldestActive = Infinity
+  for (const { createdAt, status } of seen) {
+    if (createdAt === undefined) continue
+    newest = Math.max(newest, createdAt)
+    if (!isTerminal(status) && !isBlocked(status)) oldestActive = Math.min(oldestActive, createdAt)
+  }
+  await stored.put({ instance, newest, ...(oldestActive < Infinity && { oldestActive }) })
+}

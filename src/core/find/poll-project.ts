@@ -1,0 +1,77 @@
+// Reads one project once: its changed pipelines, and their child pipelines.
+import { changedPipelines } from './poll-list.ts'
+import { maxPages } from './list-limits.ts'
+import { overlap, type PollContext } from './poll-context.ts'
+import { withItems, type BookEntry } from './poll-book.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+
+const day = 24 * 3_600_000
+
+export interface LookOptions {
+  readonly context: PollContext
+  /** Stores the entry: after each page, once its pipelines are in the store. */
+  readonly put: (entry: BookEntry) => Promise<void>
+  /** First read what is running or pending, even if it has not changed since the entry's time. */
+  readonly underWay?: boolean | undefined
+  /** Read child pipelines even if nothing else has changed. */
+  readonly children: boolean
+  readonly facts?: ProjectFacts | undefined
+}
+
+export interface ProjectRead {
+  readonly entry: BookEntry
+  /** Pipelines that show something new. */
+  readonly found: number
+  readonly children: boolean
+}
+
+/** Rejects with a PlatformError; what was seen until then is written down. After 500 pages the next look goes on. */
+export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
+  const begun = options.underWay === true ? await readUnderWay(before, options) : { entry: before, found: 0 }
+  const own = await read(begun.entry, undefined, options)
+  const found = begun.found + own.found
+  const moved = own.changed || own.entry.active.length > 0
+  if (!moved && !options.children) return { entry: own.entry, found, children: false }
+  const children = await read(own.entry, 'parent_pipeline', options)
+  return { entry: children.entry, found: found + children.found, children: true }
+}
+
+/** The pipelines that are running or pending, whenever they last changed. Does not move the cursors. */
+async function readUnderWay(
+  before: BookEntry,
+  { context, put, facts }: LookOptions,
+): Promise<{ entry: BookEntry; found: number }> {
+  let entry = before
+  let found = 0
+  for (const scope of ['running', 'pending'] as const) {
+    for await (const { items, servedAt } of context.client.projectPipelines(before.project, { scope }, context.call)) {
+      context.observeTime(servedAt)
+      found += await context.discover(items, facts)
+      entry = withItems(entry, items, context.now())
+    }
+  }
+  if (entry.ranAt > 0) await put(entry)
+  return { entry, found }
+}
+
+async function read(
+  before: BookEntry,
+  source: 'parent_pipeline' | undefined,
+  { context, put, facts }: LookOptions,
+): Promise<{ entry: BookEntry; found: number; changed: boolean }> {
+  const cursor = source === undefined ? 'seen' : 'childrenSeen'
+  // A later time was written under a clock that was ahead: then the last day is read again.
+  const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
+  let entry = { ...before, [cursor]: seen }
+  let found = 0
+  let pages = 0
+  const since = seen - overlap
+  for await (const step of changedPipelines(context.client, before.project, { since, source }, context.call)) {
+    context.observeTime(step.servedAt)
+    found += await context.discover(step.items, facts)
+    entry = { ...withItems(entry, step.items, context.now()), [cursor]: Math.max(entry[cursor], step.seen) }
+    if (entry.ranAt > 0) await put(entry)
+    if (++pages === maxPages) break
+  }
+  return { entry, found, changed: entry[cursor] > seen }
+}

@@ -1,0 +1,114 @@
+// The slow sweep: once a day every project of a list is read, whatever its last activity, a few in each round. A restart continues it.
+import { maxItems, PlatformError } from '../../platform/port.ts'
+import { overlap, type PollContext } from './poll-context.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PlatformProject } from '../../platform/port.ts'
+import type { ProjectList } from './project-lists.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts'
+
+type SweepState = Omit<StoredSweep, 'instance' | 'group'>
+
+export interface SweepOptions {
+  /** The key of its state, with that of the list. */
+  readonly scope: string
+  readonly list: ProjectList
+  readonly context: PollContext
+  readonly sweeps: Repositories['sweeps']
+  /** Between rounds, ms. */
+  readonly interval: number
+  /** How far the first sweep reads back, ms. */
+  readonly lookback: number
+  /** True for a project that is read in every round anyway. */
+  readonly isKnown: (project: PlatformProject) => boolean
+  /** False: the round must end. */
+  readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
+}
+
+/** Does its share of a round, at most so many requests. */
+export type Sweep = (allowance: number) => Promise<void>
+
+const day = 24 * 3_600_000
+/** Share of a day over which a sweep is spread. */
+const share = 0.9
+/** A project at which so many rounds in a row end is left to the next sweep: its answers may end each round, and the others must be read. */
+const maxEnded = 3
+
+export function createSweep(options: SweepOptions): Sweep {
+  const { list, scope, context, sweeps, interval, lookback } = options
+  const key = { instance: scope, group: list.key }
+  let ended: { readonly id: number; readonly times: number } | undefined
+  let page:
+    | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
+    | undefined
+
+  async function load(): Promise<SweepState> {
+    const known = await sweeps.get(key)
+    const now = context.now()
+    if (known === undefined) {
+      const first = { startedAt: now, since: now - lookback, count: 0, done: false }
+      await save(first)
+      return first
+    }
+    // It began under a clock that was ahead.
+    if (known.startedAt > now) return { ...known, startedAt: now }
+    // The first sweep goes as fast as it may and the second follows at once; from then on one begins every day.
+    if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
+    return { startedAt: now, since: known.startedAt - overlap, count: 0, before: known.count, done: false }
+  }
+
+  async function save(state: SweepState): Promise<void> {
+    await sweeps.put({ ...state, ...key })
+  }
+
+  /** The projects still to be read of the page at `from`. */
+  async function pageAt({ next: from, count }: SweepState): Promise<NonNullable<typeof page>> {
+    if (page !== undefined && page.from === from) return page
+    try {
+      for await (const { items, next, servedAt } of list.pages(
+        {},
+        { ...context.call, from, max: Math.max(1, maxItems - count) },
+      )) {
+        context.observeTime(servedAt)
+        page = { items: [...items], next, from }
+        return page
+      }
+    } catch (error) {
+      // Offset pages have a limit of the platform's own: the list ends there.
+      if (from === undefined || !(error instanceof PlatformError && error.kind === 'refused')) throw error
+    }
+    return { items: [], next: undefined, from }
+  }
+
+  return async allowance => {
+    let now = await load()
+    if (now.done) return
+    const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * share))
+    const end = context.requests() + Math.min(allowance, quota)
+    while (!now.done && context.requests() < end) {
+      const current = await pageAt(now)
+      while (current.items.length > 0 && context.requests() < end) {
+        const [project] = current.items
+        if (project === undefined) break
+        const skip = project.archived || options.isKnown(project)
+        if (!skip && !(await options.look(project, now.since))) {
+          ended = { id: project.id, times: ended?.id === project.id ? ended.times + 1 : 1 }
+          if (ended.times < maxEnded) {
+            await save(now)
+            return
+          }
+        }
+        current.items.shift()
+        now = { ...now, count: now.count + 1 }
+      }
+      if (current.items.length > 0) break
+      // A page counts, too: a list of empty pages ends.
+      const count = now.count + 1
+      const done = current.next === undefined || count >= maxItems
+      now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }
+      page = undefined
+      await save(now)
+    }
+    await save(now)
+  }
+}

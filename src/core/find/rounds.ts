@@ -1,0 +1,97 @@
+// A loop of rounds of requests to the platform, run by the replica that holds a lease. When the daemon stops, the current round is cut short.
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { createSingleton } from './singleton.ts'
+import { isRefusal, maxRefusals, mayConcernAll } from './unless-refused.ts'
+import { PlatformError, type ErrorThrottle } from '../../platform/port.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Leases } from '../store/ports/leases.ts'
+import type { Log } from '../../lib/log.ts'
+
+/** Between two rounds the lease is renewed, ms, so that this replica also runs the next one: otherwise each replica would run its own rounds. */
+const renewEvery = 30_000
+
+export interface RoundsOptions {
+  /** Of the loop in the log, and of the lease. */
+  readonly name: string
+  readonly leases: Leases
+  readonly errors: ErrorThrottle
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export type Tried = 'go-on' | 'refused' | 'stop'
+
+export interface Rounds {
+  /** Aborted when the daemon stops. */
+  readonly signal: AbortSignal
+  /** True while this replica has the lease. */
+  isMine(): Promise<boolean>
+  /**
+   * Runs the requests about one subject and logs their failure. `stop`: the round should end, because the daemon stops or because all requests would
+   * fail. `refused`: all requests may be refused, or only those about this subject.
+   */
+  try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
+  /**
+   * Does it for one after the other, until a round should end. The next one then begins after the last that was tried, so that a subject that
+   * always fails holds up no others.
+   */
+  each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
+  /** `every`: between two rounds; `retry`: until a replica without the lease asks for it again, ms. */
+  loop(pauses: { readonly every: number; readonly retry: number }, round: () => Promise<void>): Loop
+}
+
+export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {
+  const lease = createSingleton(name, leases, clock)
+  const closing = new AbortController()
+  /** Where the next round of several subjects begins. */
+  let first = 0
+  return {
+    signal: closing.signal,
+    isMine: async () => lease.isMine(),
+    try: async (subject, ask, onError) => {
+      try {
+        await ask()
+        errors.answered(subject)
+        return 'go-on'
+      } catch (error) {
+        if (closing.signal.aborted) return 'stop'
+        if (!(error instanceof PlatformError)) throw error
+        await onError?.(error)
+        const scope = errors.failed(subject, error)
+        return scope === 'stop' && (isRefusal(error) || mayConcernAll(error)) ? 'refused' : scope
+      }
+    },
+    each: async (all, about) => {
+      const inTurn = [...all.slice(first), ...all.slice(0, first)]
+      let refused = 0
+      for (const [at, one] of inTurn.entries()) {
+        const tried = await about(one)
+        refused = tried === 'refused' ? refused + 1 : 0
+        if (tried !== 'stop' && refused < maxRefusals) continue
+        first = (first + at + 1) % all.length
+        return
+      }
+      first = 0
+    },
+    loop: ({ every, retry }, round) => {
+      let nextAt = -Infinity
+      const turn = async (): Promise<number> => {
+        if (!(await lease.isMine())) return retry
+        if (elapsed(clock) >= nextAt) {
+          await round()
+          nextAt = elapsed(clock) + every
+        }
+        return Math.min(renewEvery, nextAt - elapsed(clock))
+      }
+      const loop = createLoop({ name, clock, log, turn })
+      return {
+        ...loop,
+        stop: async () => {
+          closing.abort(new Error('the daemon stops'))
+          await loop.stop()
+          await lease.release()
+        },
+      }
+    },
+  }
+}

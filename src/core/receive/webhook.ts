@@ -1,0 +1,190 @@
+// The webhook route: checks the sender of a delivery, has it taken in, and answers what came of it.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { reasonOf } from '../../lib/fault.ts'
+import type { Log } from '../../lib/log.ts'
+import { sparseWarnings } from '../../lib/sparse-warnings.ts'
+import type { Delivery, TakenIn } from '../take-in/take-in.ts'
+import type { DeliveryHeaders, Headers } from '../../platform/port/webhook.ts'
+import { readBody, createWaitingBytes, waitingBytesWithin, type WaitingBytesLimits } from './read-body.ts'
+import { createRefusalRate } from './refusal-rate.ts'
+import { admit, isProven, type Admission, type Sender } from './verify-delivery.ts'
+import { createWebhookCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
+import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
+
+export interface WebhookIngressOptions {
+  /** Rejects with a StoreError if the store cannot write. */
+  readonly take: (delivery: Delivery) => Promise<TakenIn>
+  readonly reads: DeliveryHeaders
+  /** Called for every request, as secrets may change while the daemon runs. */
+  readonly senders: () => readonly Sender[]
+  /** Unix time in milliseconds. */
+  readonly now: () => number
+  readonly log: Log
+  /** The largest body, bytes; 25 MiB, as much as the platform sends. */
+  readonly maxBody?: number | undefined
+  /** The container's memory, bytes, by which the bodies that wait are limited; undefined: no limit is known. */
+  readonly memory?: number | undefined
+  /** Bytes of the bodies that wait, if not by the memory. */
+  readonly waiting?: WaitingBytesLimits | undefined
+  /** Requests a second of an address that shows no right secret. */
+  readonly maxRefusals?: number | undefined
+}
+
+export interface WebhookIngress {
+  /** `POST /webhooks` */
+  readonly routes: FastifyPluginAsync
+  readonly counts: WebhookCounts
+}
+
+/** The platform sends 25 MB at most. */
+const defaultMaxBody = 25 * 1024 * 1024
+const defaultMaxRefusals = 50
+/** Longer headers are ignored, UTF-16 units. */
+const maxInstance = 2_048
+const maxEvent = 255
+
+type Answer =
+  | { readonly message: string; readonly status: number }
+  /** `cause`: for the log alone. */
+  | { readonly refused: Refusal; readonly cause?: string }
+
+const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
+const outcomes: Readonly<Record<Exclude<TakenIn, object>, Answer>> = {
+  accepted: { status: 202, message: 'Accepted.' },
+  duplicate: { status: 200, message: 'Duplicate delivery.' },
+  full: { refused: 'full' },
+  'no object': { refused: 'shape' },
+}
+
+export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
+  const { log, now, reads } = options
+  const maxBody = options.maxBody ?? defaultMaxBody
+  const waiting = createWaitingBytes(options.waiting ?? waitingBytesWithin(options.memory, maxBody))
+  const rate = createRefusalRate(options.maxRefusals ?? defaultMaxRefusals, now)
+  const counts = createWebhookCounts(reads.kinds)
+  const count = (name: Counted): void => counts.count(name)
+  const warn = sparseWarnings(log, now)
+
+  /** The answer, if the headers alone decide it; undefined: read the body. */
+  function answerToHeaders({ headers, ip }: FastifyRequest, admission: Admission): Answer | undefined {
+    if (!isProven(admission) && !rate.allows(ip)) return { refused: 'rate' }
+    if ('refused' in admission) {
+      rate.refused(ip)
+      return { refused: admission.refused }
+    }
+    const refused = refusalOf(headers)
+    return refused && unlessUnwanted(refused, headers, admission)
+  }
+
+  function refusalOf(headers: Headers): Answer | undefined {
+    if (!isJson(headers['content-type'])) return { refused: 'type' }
+    const encoding = headers['content-encoding']
+    if (typeof encoding === 'string' && encoding.toLowerCase() !== 'identity') return { refused: 'encoding' }
+    return Number(headers['content-length'] ?? 0) > maxBody ? { refused: 'size' } : undefined
+  }
+
+  /** A refusal of an unwanted event would make the platform disable the webhook in the end. Without its body, the header says what it is. */
+  function unlessUnwanted(refused: Answer, headers: Headers, admission: Admission): Answer {
+    return ('admitted' in admission ? unwantedOf(headers) : undefined) ?? refused
+  }
+
+  function unwantedOf(headers: Headers, body?: Buffer): Answer | undefined {
+    const kind = reads.unwanted(headers, body && (() => body))
+    if (kind === undefined) return undefined
+    count(`ignored ${kind}`)
+    return notOfInterest
+  }
+
+  async function receive(request: FastifyRequest, admission: Admission): Promise<Answer> {
+    const held = waiting.body(isProven(admission))
+    try {
+      const read = await readBody(request.raw, maxBody, held)
+      if ('refused' in read) return unlessUnwanted(read, request.headers, admission)
+      const isSigned = 'verify' in admission
+      const sender = isSigned ? admission.verify(read.body) : senderOf(admission)
+      if (isSigned && sender === undefined) {
+        rate.refused(request.ip)
+        return { refused: 'signature' }
+      }
+      held.prove()
+      const unwanted = unwantedOf(request.headers, read.body)
+      if (unwanted !== undefined) return unwanted
+      return await takeIn(request.headers, read.body, sender, isSigned ? 'signed' : 'sent')
+    } finally {
+      held.release()
+    }
+  }
+
+  /** If there are several platforms, the secret says whose delivery it is; the header is unsigned. */
+  async function takeIn(
+    headers: Headers,
+    body: Buffer,
+    sender: Sender | undefined,
+    proof: 'sent' | 'signed',
+  ): Promise<Answer> {
+    const [instance, event] = [sender?.instance ?? reads.instance(headers), reads.event(headers)]
+    try {
+      const outcome = await options.take({
+        key: reads.key(headers, proof, sender?.instance),
+        event: event.length <= maxEvent ? event : '',
+        instance: instance !== undefined && instance.length <= maxInstance ? instance : undefined,
+        source: 'webhook',
+        body,
+      })
+      if (typeof outcome === 'object') {
+        count(`ignored ${outcome.ignored}`)
+        return notOfInterest
+      }
+      if (outcome === 'accepted' || outcome === 'duplicate') count(outcome)
+      return outcomes[outcome]
+    } catch (error) {
+      return { refused: 'store', cause: reasonOf(error) }
+    }
+  }
+
+  function send(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
+    if (!('refused' in answer)) return reply.code(answer.status).send({ message: answer.message })
+    const { status, message, retryAfter }: RefusalAnswer = refusals[answer.refused]
+    count(`refused ${answer.refused}`)
+    warn(answer.refused, `delivery refused: ${message}`, {
+      requestId: request.id,
+      remote: request.ip,
+      status,
+      cause: answer.cause,
+    })
+    if (retryAfter !== undefined) void reply.header('retry-after', retryAfter)
+    return reply.code(status).send({ message })
+  }
+
+  return {
+    get counts() {
+      return counts.read()
+    },
+    routes: async app => {
+      // Fastify must not read the body: it is read within limits once the headers are checked.
+      app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+      app.decorateRequest('admission')
+      app.post('/webhooks', {
+        onRequest: async (request, reply) => {
+          count('received')
+          const admission = admit(request.headers, options.senders(), reads, now())
+          const answer = answerToHeaders(request, admission)
+          if (answer !== undefined) return send(request, reply, answer)
+          request.setDecorator('admission', admission)
+          return undefined
+        },
+        handler: async (request, reply) =>
+          send(request, reply, await receive(request, request.getDecorator<Admission>('admission'))),
+      })
+    },
+  }
+}
+
+function senderOf(admission: Admission): Sender | undefined {
+  return 'admitted' in admission ? admission.sender : undefined
+}
+
+/** `application/json` or a vendor's `…+json`, with parameters or without (RFC 6838, section 4.2.8). */
+function isJson(contentType: string | readonly string[] | undefined): boolean {
+  return typeof contentType === 'string' && /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
+}

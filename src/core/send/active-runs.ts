@@ -1,0 +1,144 @@
+// Counts of active runs and active jobs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
+import { ofInstance, type ByInstance } from '../../model/instance.ts'
+import { createActiveJobs, type ActiveJobCounts } from './active-jobs.ts'
+import type { ActiveJobs, ActiveRuns, ProjectKey } from '../../model/totals.ts'
+import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
+import type { MetricSources } from './metric-sources.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { RecentRuns } from '../store/ports/recent-runs.ts'
+
+type ActiveSources = Pick<MetricSources, 'recentRuns' | 'profile'> & {
+  readonly totals: Pick<MetricSources['totals'], 'active' | 'activeJobs'>
+  readonly settings: Pick<MetricSources['settings'], 'maxSeries'>
+}
+
+/** A series of active runs or jobs, and when it last had one. */
+interface Seen<T> {
+  readonly of: T
+  readonly at: Millis
+}
+type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
+
+/** How long a series that ended is sent with 0, ms. */
+const afterglow = 24 * 3_600_000
+
+/** Active runs and jobs by project, for pushed metrics. The series seen are remembered in the store. */
+export async function readActive(source: ActiveSources): Promise<ActiveTotals[]> {
+  const active = await activeNow(source)
+  const next = await source.recentRuns.change({}, (known, now) => {
+    const document = remember(known, active, now, source.settings.maxSeries)
+    return { document, result: document }
+  })
+  return byProject(next, source.profile)
+}
+
+/** Active runs and jobs by project, for scraped metrics. Nothing is written: the series seen are remembered in this process only. */
+export function lookAtActive(source: ActiveSources): () => Promise<ActiveTotals[]> {
+  const { recentRuns, profile, settings } = source
+  let memory: RecentRuns | undefined
+  return async () => {
+    const active = await activeNow(source)
+    const [known, now] = await Promise.all([recentRuns.get({}), recentRuns.now()])
+    memory = remember(joined(memory, known), active, now, settings.maxSeries)
+    return byProject(memory, profile)
+  }
+}
+
+interface ActiveNow {
+  readonly runs: readonly ActiveRuns[]
+  readonly jobs: ActiveJobCounts
+}
+
+async function activeNow({ totals }: ActiveSources): Promise<ActiveNow> {
+  const jobs = createActiveJobs()
+  const runs = await totals.active()
+  await totals.activeJobs(page => jobs.add(page))
+  return { runs, jobs }
+}
+
+/** What this process and the replica that flushes remember. */
+function joined(own: RecentRuns | undefined, stored: RecentRuns | undefined): RecentRuns | undefined {
+  if (own === undefined || stored === undefined) return own ?? stored
+  return {
+    since: stored.since,
+    seen: [...own.seen, ...stored.seen].sort((a, b) => b.at - a.at),
+    jobs: [...(own.jobs ?? []), ...(stored.jobs ?? [])].sort((a, b) => b.at - a.at),
+    pending: [...(own.pending ?? []), ...(stored.pending ?? [])],
+  }
+}
+
+function remember(
+  known: RecentRuns | undefined,
+  { runs, jobs }: ActiveNow,
+  now: Millis,
+  maxSeries: number,
+): RecentRuns {
+  const counted = jobs.since(known?.pending ?? [])
+  const seenRuns = (known?.seen ?? []).map(({ runs: of, at }) => ({ of, at }))
+  const seenJobs = (known?.jobs ?? []).map(({ jobs: of, at }) => ({ of, at }))
+  return {
+    since: known?.since ?? now - 1,
+    seen: recent(seenRuns, runs, runSeries, now, maxSeries).map(({ of, at }) => ({ runs: of, at })),
+    jobs: recent(seenJobs, counted.series, jobSeries, now, maxSeries).map(({ of, at }) => ({ jobs: of, at })),
+    pending: [...counted.pending],
+  }
+}
+
+function byProject({ seen, jobs = [], since }: RecentRuns, profile: ByInstance<string>): ActiveTotals[] {
+  const runsOf = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
+  const jobsOf = Map.groupBy(jobs, ({ jobs: of }) => nameOf(of.key))
+  return [...new Set([...runsOf.keys(), ...jobsOf.keys()])].flatMap(name => {
+    const ofRuns = runsOf.get(name) ?? []
+    const ofJobs = jobsOf.get(name) ?? []
+    const all: Seen<Counted>[] = [
+      ...ofRuns.map(({ runs, at }) => ({ of: runs, at })),
+      ...ofJobs.map(({ jobs: of, at }) => ({ of, at })),
+    ]
+    const newest = all.toSorted((a, b) => b.at - a.at)[0]?.of
+    if (newest === undefined) return []
+    const { key, project } = newest
+    return [
+      {
+        key,
+        project,
+        profile: ofInstance(profile, key.instance),
+        since,
+        runs: ofRuns.map(({ runs }) => runs),
+        jobs: ofJobs.map(({ jobs: of }) => of),
+      },
+    ]
+  })
+}
+
+/** The series that are active now, and those of the last day with a count of 0. */
+function recent<T extends Counted>(
+  seen: readonly Seen<T>[],
+  active: readonly T[],
+  seriesOf: (one: T) => string,
+  now: Millis,
+  maxSeries: number,
+): Seen<T>[] {
+  const found = new Map(active.map(of => [seriesOf(of), { of, at: now }]))
+  const counts = new Map<string, number>()
+  for (const { key } of active) counts.set(nameOf(key), (counts.get(nameOf(key)) ?? 0) + 1)
+  for (const { of, at } of seen) {
+    const project = nameOf(of.key)
+    const count = counts.get(project) ?? 0
+    if (found.has(seriesOf(of)) || now - at > afterglow || count >= maxSeries) continue
+    counts.set(project, count + 1)
+    found.set(seriesOf(of), { of: { ...of, count: 0, oldest: undefined }, at })
+  }
+  return [...found.values()]
+}
+
+function nameOf({ instance, projectId }: ProjectKey): string {
+  return JSON.stringify([instance, projectId])
+}
+
+function runSeries({ key, name, status }: ActiveRuns): string {
+  return JSON.stringify([key.instance, key.projectId, name, status])
+}
+
+function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
+  return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
+}

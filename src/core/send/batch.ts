@@ -1,0 +1,259 @@
+// One leased batch: its messages are packed into requests, sent, and settled by the verdict of each answer.
+//
+// A request that is refused for its content is halved until the refused entries stand alone: of eight entries with one that is refused, that takes seven
+// requests. An answer that may be the fault of an entry (a 5xx, or none) counts as a try of each entry of its request. From the fifth try on entries go
+// in requests of ever fewer, so that in the end a bad one backs off alone. If a batch ends early (a failure, refused credentials, the end of the lease),
+// the rest is returned unsent.
+import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
+import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import { joined, release, requestOf } from './messages.ts'
+import { packed, type Packable } from './packed.ts'
+import { StoreError } from '../../lib/fault.ts'
+import type { ExportQueue, OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
+import type { Destination } from './destination.ts'
+import type { ExportStats } from './export-stats.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Sender } from './sender.ts'
+
+/** What all batches of an export queue share. */
+export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'> {
+  readonly queue: ExportQueue
+  readonly outbox: Pick<Outbox, 'settle'>
+  readonly sender: Pick<Sender, 'send'>
+  readonly breaker: CircuitBreaker
+  /** Of the destination: whether it has accepted anything since the start. If so, its address is right. */
+  readonly address: { isProven: boolean }
+  readonly stats: ExportStats
+  /** Bytes of one request before compression; a single larger entry is still sent, alone. */
+  readonly batchBytes: number
+  /** Pauses of an entry that may itself be the reason. */
+  readonly pauses: BackoffOptions
+  /** The maximum duration of a send, ms. */
+  readonly maxSend: number
+  /** Called when the store fails to settle: the queue leases nothing until the returned function is called. */
+  readonly pauseLeasing: () => () => void
+  /** The queue stops: no other request begins. */
+  readonly isStopping: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface LeasedBatch {
+  readonly lease: OutboxLease
+  /** Until then the entries belong to this process, by `elapsed`. */
+  readonly leaseEnd: Millis
+  /** The same by the time of day: while a machine sleeps, `elapsed` stands still and the database's clock goes on. */
+  readonly leaseEndOfDay: Millis
+}
+
+interface Item extends Packable {
+  readonly entry: OutboxEntry
+}
+
+interface Refused {
+  readonly entry: OutboxEntry
+  readonly verdict: Unacceptable
+}
+
+/** From so many tries on, an entry goes with at most half as many others after each. */
+const halvedFrom = 5
+const maxHalved = 8
+/** The reasons of dead letters that no backend has seen. */
+const damage = 'the stored data is damaged: nothing can be sent'
+const valueless = 'a template of the destination’s headers has no value for its project'
+const foreign = 'not sent: the destination no longer takes this project (`projects`)'
+
+/** The minimum of tries of a settlement, even if the lease expires meanwhile. */
+const minTries = 3
+
+export class Batch {
+  readonly #context: BatchContext
+  readonly #batch: LeasedBatch
+  /** Ids that are not settled yet. */
+  readonly #unsettled: Set<number>
+  readonly #refused: Refused[] = []
+  #lost = false
+
+  constructor(context: BatchContext, batch: LeasedBatch) {
+    this.#context = context
+    this.#batch = batch
+    this.#unsettled = new Set(batch.lease.items.map(({ id }) => id))
+  }
+
+  /** Resolves when every entry is settled. Rejects when the store does not take the settlements while the lease lasts. */
+  async send(): Promise<void> {
+    const items = await this.#items()
+    items.sort((a, b) => a.entry.tries - b.entry.tries)
+    const packs = packed(items, this.#context.batchBytes, ({ entry: { tries } }) =>
+      tries < halvedFrom ? Infinity : Math.max(1, maxHalved >> (tries - halvedFrom + 1)),
+    )
+    let arrived = true
+    for (const pack of packs) arrived &&= await this.#deliver(pack)
+    await this.#settleRefused(arrived)
+    await this.#settle([...this.#unsettled].map(id => ({ id, as: 'unsent' })))
+  }
+
+  /** What cannot be sent, or not there, becomes a dead letter. */
+  async #items(): Promise<Item[]> {
+    const { headerValues, takes } = this.#context
+    const items: Item[] = []
+    for (const entry of this.#batch.lease.items) {
+      const { subject, key, body } = entry
+      const values = headerValues?.(subject, key)
+      const bytes = readable(body)
+      if (bytes === undefined) await this.#reject(entry, 0, damage)
+      else if (headerValues !== undefined && values === undefined) await this.#reject(entry, 0, valueless)
+      else if (takes?.(subject) === false) await this.#reject(entry, 0, foreign)
+      else items.push({ entry, bytes, values })
+    }
+    return items
+  }
+
+  /** False: the batch ends here. */
+  async #deliver(items: readonly Item[]): Promise<boolean> {
+    if (!this.#mayGoOn()) return false
+    const { queue, sender, breaker, address, stats } = this.#context
+    const body = joined(
+      queue.signal,
+      items.map(({ bytes }) => bytes),
+    )
+    const { length } = body
+    const sent = await sender.send(body, items[0]?.values)
+    stats.answered(sent, items.length, length)
+    const { verdict } = sent
+    switch (verdict.as) {
+      case 'delivered':
+        breaker.accepted()
+        address.isProven = true
+        // A single one is the body itself, which a socket may still use: a backend may answer before it has read everything.
+        if (items.length > 1) for (const { bytes } of items) release(bytes)
+        await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
+        return true
+      case 'unauthorized':
+        breaker.trip('unauthorized', verdict, sent.token)
+        await this.#putOff(items, 0, sentenceOf(verdict), false)
+        return false
+      case 'unacceptable':
+        return this.#divide(items, verdict)
+      case 'later':
+        await this.#fail(items, verdict)
+        return false
+    }
+  }
+
+  async #divide(items: readonly Item[], verdict: Unacceptable): Promise<boolean> {
+    const [only, ...others] = items
+    if (only !== undefined && others.length === 0) {
+      this.#refused.push({ entry: only.entry, verdict })
+      return true
+    }
+    const middle = Math.ceil(items.length / 2)
+    return (await this.#deliver(items.slice(0, middle))) && (await this.#deliver(items.slice(middle)))
+  }
+
+  /** They wait longer than the queue if they have failed more often: others are sent meanwhile. */
+  async #fail(items: readonly Item[], verdict: Later): Promise<void> {
+    const { breaker, pauses } = this.#context
+    const isCounted = blames(verdict)
+    const tries = Math.max(...items.map(({ entry }) => entry.tries)) + 1
+    const pause = breaker.trip('unavailable', verdict)
+    await this.#putOff(
+      items,
+      isCounted ? Math.max(pause, backoff(tries, pauses)) : pause,
+      sentenceOf(verdict),
+      isCounted,
+    )
+  }
+
+  /** Refused singles are dead letters, unless this destination has accepted nothing yet: then they wait longer than the pause, so that the next probe has others. */
+  async #settleRefused(arrived: boolean): Promise<void> {
+    const [first] = this.#refused
+    if (first === undefined) return
+    const { breaker, address } = this.#context
+    // A queue that has tripped for this goes on probing.
+    const isHeld = arrived && (!address.isProven || breaker.cause === 'unacceptable')
+    const forMs = isHeld ? 2 * breaker.trip('unacceptable', first.verdict) : 0
+    if (address.isProven) {
+      for (const { entry, verdict } of this.#refused) await this.#reject(entry, verdict.status, verdict.message)
+      return
+    }
+    await this.#settle(
+      this.#refused.map(({ entry: { id }, verdict }) => {
+        return { id, as: 'later', forMs, error: sentenceOf(verdict), counted: false }
+      }),
+    )
+  }
+
+  #mayGoOn(): boolean {
+    const { breaker, clock, maxSend, isStopping } = this.#context
+    const { leaseEnd, leaseEndOfDay } = this.#batch
+    if (this.#lost || isStopping() || breaker.state === 'open') return false
+    return elapsed(clock) + maxSend <= leaseEnd && clock.now() + maxSend <= leaseEndOfDay
+  }
+
+  /** Another replica has the entries by now, and this one may neither send nor settle any of them. */
+  #lose(lost: number): void {
+    this.#lost = true
+    this.#context.log.warn(
+      { lost },
+      'export results came too late: their lease had expired, and another replica has taken over',
+    )
+  }
+
+  async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
+    const { id, pipelineId, subject } = entry
+    const lost = await this.#settle([{ id, as: 'rejected', status, error }])
+    // Logged after it is stored, so that a reader of the log finds it in the list.
+    if (lost > 0) return
+    this.#context.log.error(
+      { export: id, instance: subject.instance, pipelineId, status, reason: error },
+      'an export was refused; it is now a dead letter',
+    )
+  }
+
+  async #putOff(items: readonly Item[], forMs: number, error: string, counted: boolean): Promise<void> {
+    await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'later', forMs, error, counted })))
+  }
+
+  /**
+   * Retries while the lease lasts, and while the store does not answer: a delivered entry that is not settled would be sent twice. All
+   * settlements are of one kind. Returns how many another replica has taken over.
+   */
+  async #settle(settlements: readonly Settlement[]): Promise<number> {
+    const [first] = settlements
+    if (first === undefined) return 0
+    const { outbox, stats, clock, pauseLeasing, isStopping } = this.#context
+    const { lease, leaseEnd } = this.#batch
+    let resumeLeasing: (() => void) | undefined
+    for (const { id } of settlements) this.#unsettled.delete(id)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const { lost } = await outbox.settle(lease.token, settlements)
+        resumeLeasing?.()
+        stats.count('lost', lost)
+        if (lost > 0) this.#lose(lost)
+        if (first.as !== 'unsent') stats.count(first.as, settlements.length - lost)
+        return lost
+      } catch (error) {
+        resumeLeasing ??= pauseLeasing()
+        const isOver = elapsed(clock) >= leaseEnd && tries >= minTries
+        if (isOver && (isStopping() || !(error instanceof StoreError))) {
+          resumeLeasing()
+          throw error
+        }
+        await clock.sleep(backoff(tries, { first: 100, max: 2_000 }))
+      }
+    }
+  }
+}
+
+function readable(body: Uint8Array): Uint8Array | undefined {
+  try {
+    return requestOf(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,173 @@
+// The circuit breaker of one queue: whether it may send now, and how much.
+//
+//                     an answer trips it                     the pause is over
+//   CLOSED (healthy) ────────────────────► OPEN (tripped) ────────────────────► HALF-OPEN (probing)
+//      ▲                                      ▲                                    │         │
+//      │                                      └──── the probe is refused again: ───┘         │
+//      │                                            the next pause is longer                 │
+//      └────────────────────────────── the probe is accepted ────────────────────────────────┘
+//
+// CLOSED: full batches, several at a time; only until the endpoint has accepted something since the start, one small batch at a time.
+// OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent, the probe, and everything else waits for its
+// answer. Nothing becomes a dead letter for what trips the breaker: all of it stays in the outbox.
+//
+//   answer                                         cause         pause
+//   401, 403, after the token was read again       unauthorized  back-off up to 60 s; ends when the token changes
+//   400, 413, 422 for every single item of a       unacceptable  back-off up to 60 s
+//     batch, and nothing accepted since the start
+//   no connection, time-out, 3xx, 404, 429, 5xx,   unavailable   Retry-After, else back-off up to 5 min
+//     a web page, gRPC
+//
+// While it is open, answers to requests that began before change nothing, except that their Retry-After counts: ten requests that fail together are
+// one failure, and one of them that succeeds does not end the pause.
+import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
+import { sameSecret } from './fresh-token.ts'
+import { sentenceOf, type Verdict } from './verdict.ts'
+import type { Bearer } from './destination.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Secret } from '../../lib/secret.ts'
+
+export type CircuitState = 'closed' | 'open' | 'half-open'
+
+/** What tripped it: see the table above. */
+export type TripCause = 'unauthorized' | 'unacceptable' | 'unavailable'
+
+export type Failure = Exclude<Verdict, { as: 'delivered' }>
+
+export interface CircuitBreakerOptions {
+  readonly bearer?: Bearer | undefined
+  /** Pauses of an endpoint that is not available. */
+  readonly pauses: BackoffOptions
+  /** Pauses of one that refuses the credentials, or everything. */
+  readonly probes: BackoffOptions
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** While the credentials are refused, the token is read again this often, ms. */
+const lookAgain = 500
+/** The pause even after `Retry-After: 0`, ms. */
+const minPause = 100
+/** Items of a probe. After content was refused, halving the batch may cost two requests for each item. */
+const probeItems = { unavailable: 8, unauthorized: 4, unacceptable: 4 }
+
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions
+  /** Undefined while it is closed. */
+  #cause: TripCause | undefined
+  #hasAccepted = false
+  /** Trips in a row, without success. */
+  #trips = 0
+  /** When it left the closed state, and the end of the pause, by `elapsed`. */
+  #since: Millis = 0
+  #until: Millis = 0
+  #refusedToken: Secret | undefined
+  #tokenReadAt = -Infinity
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options
+  }
+
+  get state(): CircuitState {
+    if (this.#cause === undefined) return 'closed'
+    return this.pause > 0 ? 'open' : 'half-open'
+  }
+
+  get cause(): TripCause | undefined {
+    return this.#cause
+  }
+
+  /** When the next probe is due, by `elapsed`; undefined while it is closed. */
+  get nextTry(): Millis | undefined {
+    return this.#cause === undefined ? undefined : this.#until
+  }
+
+  /** What is left of the pause, ms. */
+  get pause(): number {
+    return Math.max(0, this.#until - elapsed(this.#options.clock))
+  }
+
+  /** True when several batches may be under way at a time. */
+  get isProven(): boolean {
+    return this.#hasAccepted && this.#cause === undefined
+  }
+
+  /** How many items the next batch may have; 0 while it is open. */
+  async admit(): Promise<number> {
+    if (this.state === 'open' && this.#cause === 'unauthorized') await this.#lookForToken()
+    if (this.state === 'open') return 0
+    return this.isProven ? Infinity : probeItems[this.#cause ?? 'unavailable']
+  }
+
+  /** Ends the pause, so that a probe comes next. False if there was none. */
+  tryNow(): boolean {
+    const wasOpen = this.state === 'open'
+    if (wasOpen) this.#until = elapsed(this.#options.clock)
+    return wasOpen
+  }
+
+  accepted(): void {
+    this.#hasAccepted = true
+    if (this.state !== 'half-open') return
+    const { clock, log } = this.#options
+    this.#cause = undefined
+    this.#trips = 0
+    log.info({ after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports resume')
+  }
+
+  /** Returns how long the queue waits, ms. `token`: the refused one. */
+  trip(cause: TripCause, failure: Failure, token?: Secret): number {
+    const { clock, log, pauses, probes } = this.#options
+    const { state } = this
+    const before = this.#cause
+    const now = elapsed(clock)
+    const asked = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined
+    if (state === 'closed') this.#since = now
+    if (cause === 'unauthorized') this.#refusedToken = token
+    if (state !== 'open') {
+      this.#trips += 1
+      this.#cause = cause
+    }
+    if (state !== 'open' || asked !== undefined) {
+      const pause = asked ?? backoff(this.#trips, cause === 'unavailable' ? pauses : probes)
+      this.#until = Math.max(this.#until, now + Math.max(pause, minPause))
+    }
+    if (this.#cause !== before) {
+      const { level, description } = tripped[cause]
+      log[level]({ cause, reason: sentenceOf(failure) }, `circuit breaker open: ${description}`)
+    }
+    return this.pause
+  }
+
+  /** A token that differs from the refused one ends the pause. */
+  async #lookForToken(): Promise<void> {
+    const { bearer, clock } = this.#options
+    if (bearer === undefined) return
+    if (elapsed(clock) - this.#tokenReadAt >= lookAgain) {
+      this.#tokenReadAt = elapsed(clock)
+      await bearer.reload()
+    }
+    if (!sameSecret(bearer.current(), this.#refusedToken)) this.tryNow()
+  }
+}
+
+const tripped = {
+  unauthorized: {
+    level: 'error',
+    description:
+      'the destination rejects the credentials; its exports stay pending, nothing is dropped. ' +
+      'Configure a valid token (a changed token file is used at once) or correct its OTLP headers.',
+  },
+  unacceptable: {
+    level: 'error',
+    description:
+      'the destination has refused every export since the start; its exports stay pending, nothing is dropped. ' +
+      'Check that the endpoint is an OTLP/HTTP URL for this signal and that the backend accepts protobuf.',
+  },
+  unavailable: {
+    level: 'warn',
+    description: 'the backend does not accept exports at the moment; they stay pending in the store.',
+  },
+} as const

@@ -1,0 +1,185 @@
+// One export queue: the pending entries of one destination and one signal. Its loop leases batches, which are sent and settled.
+//
+// Each turn of the loop checks the limit of requests in flight and the circuit breaker (`circuit-breaker.ts`). Then a batch is leased and sent
+// (`batch.ts`), and the next turn begins at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken or a batch ends. Queues
+// know nothing of each other, so one that is down delays no other.
+import { Batch, type BatchContext, type LeasedBatch } from './batch.ts'
+import { CircuitBreaker, type CircuitState, type TripCause } from './circuit-breaker.ts'
+import { createExportStats, type ExportMeters, type ExportCounters, type LastError } from './export-stats.ts'
+import { createLoop } from '../../lib/loop.ts'
+import { elapsed, timeOfDay } from '../../lib/clock.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import type { BackoffOptions } from '../../lib/backoff.ts'
+import type { Destination } from './destination.ts'
+import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Sender } from './sender.ts'
+
+/** The pauses are also those of the queue. */
+export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
+  /** Entries in one lease. */
+  readonly batchItems: number
+  /** Bytes of one lease as stored; it is in memory as a whole. */
+  readonly leaseBytes: number
+  /** Leases under way at a time. */
+  readonly inFlight: number
+}
+
+export interface ExportQueueOptions extends Pick<
+  BatchContext,
+  'queue' | 'headerValues' | 'takes' | 'address' | 'clock' | 'log'
+> {
+  readonly outbox: Outbox
+  readonly sender: Sender
+  readonly bearer: Destination['bearer']
+  /** The endpoint's time-out, ms. */
+  readonly timeoutMs: number
+  readonly limits: QueueLimits
+  /** Pauses between probes of an endpoint that refuses the credentials, or everything. */
+  readonly probes: BackoffOptions
+  readonly meters?: ExportMeters | undefined
+}
+
+export interface QueueView {
+  /** The state of its circuit breaker. */
+  readonly state: CircuitState
+  /** Why the circuit breaker is not closed. */
+  readonly cause?: TripCause | undefined
+  /** When it will try again, while it is not closed. */
+  readonly nextTry?: Millis | undefined
+  readonly lastError?: LastError | undefined
+  readonly lastSuccess?: Millis | undefined
+  readonly counters: Readonly<ExportCounters>
+}
+
+export interface RunningQueue {
+  readonly queue: ExportQueue
+  start(): void
+  /** Something new is pending. */
+  wake(): void
+  /** Makes delayed entries due, and ends the pause of its circuit breaker. */
+  tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
+  /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
+  rest(): Promise<void>
+  /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
+  stop(deadlineMs: number): Promise<void>
+  view(): QueueView
+}
+
+/** The store is queried at least this often, ms, because leases expire and other processes add entries (`dead-letters retry`). */
+const maxRest = 1_000
+/** And at most this often. */
+const minRest = 100
+/** How long settling may take after requests were cut, ms. */
+const grace = 2_000
+
+export function createExportQueue(options: ExportQueueOptions): RunningQueue {
+  const { queue, outbox, sender, bearer, limits, probes, clock, timeoutMs } = options
+  const log = options.log.child({ destination: queue.destination, signal: queue.signal })
+  const breaker = new CircuitBreaker({ bearer, pauses: limits.pauses, probes, clock, log })
+  const stats = createExportStats(queue, clock, log, options.meters)
+  const inFlight = new Set<Promise<void>>()
+  /** A send may take two time-outs, and a lease has room for two sends. */
+  const maxSend = 2 * timeoutMs + 5_000
+  const leaseMs = 2 * maxSend + 20_000
+  let stopping = false
+  /** Batches that the store fails to settle. When their leases expire, their entries would be leased and sent again, so nothing is leased meanwhile. */
+  let unsettled = 0
+  let resting: (() => void)[] = []
+
+  const context: BatchContext = {
+    ...options,
+    ...limits,
+    ...{ breaker, stats, maxSend, log, isStopping: () => stopping },
+    pauseLeasing: () => {
+      unsettled += 1
+      return () => (unsettled -= 1)
+    },
+  }
+
+  const loop = createLoop({
+    name: `export of ${queue.signal} to ${queue.destination}`,
+    clock,
+    log,
+    turn: async () => {
+      // An entry may have been added after this turn's lease and before a call of `rest`, which therefore resolves only after the next turn.
+      const waiting = resting
+      resting = []
+      const rest = await turn().catch((error: unknown) => {
+        resting.push(...waiting)
+        throw error
+      })
+      if (rest === 0 || inFlight.size > 0) resting.push(...waiting)
+      else for (const resolve of waiting) resolve()
+      return rest
+    },
+  })
+
+  /** Leases one batch and begins to send it, if allowed; returns how long there is nothing to do, ms. */
+  async function turn(): Promise<number> {
+    if (unsettled > 0) return minRest
+    if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return maxRest
+    const items = await breaker.admit()
+    if (items === 0) return Math.min(Math.max(1, breaker.pause), maxRest)
+    const leaseEnd = elapsed(clock) + leaseMs
+    const leaseEndOfDay = clock.now() + leaseMs
+    const lease = await outbox.lease(queue, Math.min(items, limits.batchItems), leaseMs, limits.leaseBytes)
+    if (lease.items.length === 0) return Math.min(maxRest, Math.max(minRest, (await outbox.dueIn(queue)) ?? maxRest))
+    stats.count('repeated', lease.repeated)
+    send({ lease, leaseEnd, leaseEndOfDay })
+    return 0
+  }
+
+  function send(batch: LeasedBatch): void {
+    const done = new Batch(context, batch)
+      .send()
+      .catch((error: unknown) => {
+        log.error({ reason: reasonOf(error) }, 'export results could not be stored; these exports may be sent again')
+      })
+      .finally(() => {
+        inFlight.delete(done)
+        loop.wake()
+      })
+    inFlight.add(done)
+  }
+
+  async function drain(): Promise<void> {
+    await loop.stop()
+    await Promise.all(inFlight)
+  }
+
+  return {
+    queue,
+    start: () => loop.start(),
+    wake: () => loop.wake(),
+    tryNow: async () => {
+      const due = await outbox.makeDue(queue)
+      const wasOpen = breaker.tryNow()
+      loop.wake()
+      return { due, wasOpen }
+    },
+    rest: () =>
+      new Promise(resolve => {
+        resting.push(resolve)
+        loop.wake()
+      }),
+    stop: async deadlineMs => {
+      stopping = true
+      const drained = new AbortController()
+      void drain().then(() => drained.abort())
+      await clock.sleep(deadlineMs, drained.signal)
+      sender.abort()
+      await clock.sleep(grace, drained.signal)
+      await sender.close()
+      for (const resolve of resting.splice(0)) resolve()
+    },
+    view: () => ({
+      state: breaker.state,
+      cause: breaker.cause,
+      nextTry: timeOfDay(breaker.nextTry, clock),
+      lastError: stats.lastError,
+      lastSuccess: stats.lastSuccess,
+      counters: { ...stats.counters },
+    }),
+  }
+}

@@ -1,0 +1,175 @@
+// The flush of cumulative metrics: every interval one replica sends every project's running totals, and the runs under way.
+//
+// Nothing is queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of runs under way do not depend on
+// the destination's temporality; they have their own requests, with the gauges of the inventory.
+import { randomUUID } from 'node:crypto'
+import { createExportStats, type ExportMeters } from './export-stats.ts'
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { createSender } from './sender.ts'
+import { encodeResourceMetrics } from '../telemetry/encode.ts'
+import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
+import { goodReadings, knownChanges, type MetricSources } from './metric-sources.ts'
+import { readActive } from './active-runs.ts'
+import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
+import { toChanges } from '../telemetry/metrics/change-gauges.ts'
+import { toGauges } from '../telemetry/metrics/gauges.ts'
+import { elapsed, timeOfDay, type Clock } from '../../lib/clock.ts'
+import { subjectOf } from '../../model/route.ts'
+import type { Destination } from './destination.ts'
+import type { ExportQueueStatus } from './exporter.ts'
+import type { Leases } from '../store/ports/leases.ts'
+import type { Log } from '../../lib/log.ts'
+
+export interface MetricFlushOptions extends MetricSources {
+  /** Those without metrics are ignored. */
+  readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
+  readonly leases: Leases
+  /** Between two flushes, ms. */
+  readonly interval: number
+  readonly clock: Clock
+  readonly log: Log
+  readonly meters?: ExportMeters | undefined
+}
+
+export interface MetricFlush extends Loop {
+  /** Flushes once more if this replica has the lease, and ends; after `deadlineMs` requests are cut. */
+  finish(deadlineMs: number): Promise<void>
+  /** Ends the pauses of destinations; answers how many had one. */
+  tryNow(destination?: string): number
+  status(): readonly ExportQueueStatus[]
+}
+
+const leaseName = 'metric-flush'
+/** The least pause, so that flushing does not keep the store busy, ms. */
+const minInterval = 100
+/** Projects read at a time. */
+const pageSize = 50
+/** How long requests may take to end after they were cut, ms. */
+const grace = 2_000
+
+export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
+  const { totals, leases, settings, interval, clock, log } = options
+  const holder = randomUUID()
+  /** If a replica dies, another one takes over after two intervals. */
+  const leaseMs = 2 * interval + 10_000
+  const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
+  const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
+
+  async function flush(): Promise<void> {
+    if (targets.length === 0 || !(await hasLease())) return
+    const active = await readActive(options)
+    const now = clock.now()
+    const at = elapsed(clock)
+    const running = active.map(one => ({
+      ...placeOf(one),
+      bytes: encodeResourceMetrics([toActive(one, now, settings)]),
+    }))
+    const found = (await goodReadings(options)).map(one => ({
+      project: one.project?.path ?? one.group ?? one.instance,
+      ...subjectOf(one),
+      bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
+    }))
+    const known = (await knownChanges(options)).map(one => ({
+      ...placeOf(one),
+      bytes: encodeResourceMetrics([toChanges(one, now, settings)]),
+    }))
+    const latest = [...running, ...found, ...known]
+    await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, latest)))
+  }
+
+  async function flushTo(target: FlushTarget, latest: readonly EncodedProject[]): Promise<void> {
+    const delivery = new MetricDelivery(target, clock, log)
+    if (target.isCumulative) {
+      let from: number | undefined
+      do {
+        const page = await totals.read(pageSize, from)
+        const projects = page.projects.flatMap(project => {
+          const metrics = toCumulative(project, page.now, settings)
+          return metrics === undefined ? [] : [{ ...placeOf(project), bytes: encodeResourceMetrics([metrics]) }]
+        })
+        if (!(await delivery.send(projects)) || !(await hasLease())) return
+        from = page.next
+      } while (from !== undefined)
+    }
+    await delivery.send(latest)
+  }
+
+  const loop = createLoop({
+    name: 'metric flush',
+    clock,
+    log,
+    turn: async () => {
+      await flush()
+      return Math.max(minInterval, interval)
+    },
+  })
+
+  return {
+    ...loop,
+    finish: async deadlineMs => {
+      const done = new AbortController()
+      const last = (async () => {
+        await loop.stop()
+        await flush()
+      })()
+      void last.catch(() => undefined).finally(() => done.abort())
+      await clock.sleep(deadlineMs, done.signal)
+      for (const { sender } of targets) sender.abort()
+      await clock.sleep(grace, done.signal)
+      await Promise.all(targets.map(async ({ sender }) => sender.close()))
+      await leases.release(leaseName, holder)
+    },
+    tryNow: destination => {
+      const waiting = targets.filter(
+        ({ name, nextTry }) => nextTry > elapsed(clock) && (destination === undefined || name === destination),
+      )
+      for (const target of waiting) target.nextTry = 0
+      if (waiting.length > 0) loop.wake()
+      return waiting.length
+    },
+    status: () =>
+      targets
+        .filter(({ isCumulative }) => isCumulative)
+        .map(({ name, cause, stats, nextTry }) => ({
+          destination: name,
+          signal: 'metrics' as const,
+          state: cause === undefined ? ('closed' as const) : ('open' as const),
+          cause,
+          pending: 0,
+          dead: 0,
+          putOff: 0,
+          nextTry: nextTry > elapsed(clock) ? timeOfDay(nextTry, clock) : undefined,
+          lastError: stats.lastError,
+          lastSuccess: stats.lastSuccess,
+          counters: { ...stats.counters },
+        })),
+  }
+}
+
+function targetOf(
+  { name, signals, takes, headerValues, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
+  { clock, log, meters }: MetricFlushOptions,
+): FlushTarget | undefined {
+  const endpoint = signals.metrics
+  if (endpoint === undefined) return undefined
+  return {
+    name,
+    ...{ takes, headerValues },
+    isCumulative: temporality !== 'delta',
+    sender: createSender({ signal: 'metrics', endpoint, bearer, proxy, connections: 1, clock }),
+    stats: createExportStats({ destination: name, signal: 'metrics' }, clock, log, meters),
+    cause: undefined,
+    hasAccepted: false,
+    nextTry: 0,
+  }
+}
+
+function placeOf({
+  project: { path },
+  key,
+}: {
+  readonly project: { readonly path?: string | undefined }
+  readonly key: { readonly instance: string; readonly projectId: number }
+}): Omit<EncodedProject, 'bytes'> {
+  return { project: path ?? String(key.projectId), instance: key.instance, path, projectId: key.projectId }
+}

@@ -1,0 +1,170 @@
+// What a backend's answer means for a request: the one table of verdicts. Pure.
+import {
+  JsonLogsSerializer,
+  JsonMetricsSerializer,
+  JsonTraceSerializer,
+  ProtobufLogsSerializer,
+  ProtobufMetricsSerializer,
+  ProtobufTraceSerializer,
+} from '@opentelemetry/otlp-transformer'
+import { isJson, shorten, messageOf } from './backend-message.ts'
+import { isGrpc, isOtlpGrpc, isRefusedByGrpc, useOtlpHttp, isWebPage } from '../../lib/wrong-service.ts'
+import { httpDate, retryAfter } from '../../lib/retry-after.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Signal } from '../store/ports/runs.ts'
+
+// An import of node:http reads all of its names, and one of them loads Node's own copy of undici, which nothing here uses: a process that does
+// nothing else takes 58 MiB with it and 44 without.
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
+
+/** The outcome of one POST. */
+export type Answer =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly contentType?: string | undefined
+      readonly retryAfter?: string | undefined
+      /** The backend's own time, to which a date in Retry-After refers. */
+      readonly date?: string | undefined
+      readonly body: Uint8Array
+    }
+  | {
+      readonly kind: 'failed'
+      readonly reason: string
+      /** The request was under way: the backend may have taken it. */
+      readonly outcomeUnknown: boolean
+      /** Why it is taken for gRPC: it answered with frames of HTTP/2; or it speaks no HTTP/1.1, and has gRPC's port. */
+      readonly grpcBy?: 'frames' | 'port' | undefined
+    }
+
+/** `message`: the backend's own, shortened, or the meaning of the status. */
+export type Verdict =
+  /** Accepted, except for `rejected` spans, points or records; OTLP forbids sending those again. */
+  | { readonly as: 'delivered'; readonly rejected: number; readonly message?: string | undefined }
+  | Later
+  | Unauthorized
+  | Unacceptable
+
+export interface Later {
+  readonly as: 'later'
+  readonly kind: 'unreachable' | 'throttled' | 'server' | 'other'
+  readonly status?: number | undefined
+  readonly message: string
+  readonly retryAfterMs?: number | undefined
+  readonly outcomeUnknown: boolean
+}
+
+interface Refusal<As> {
+  readonly as: As
+  readonly status: number
+  readonly message: string
+}
+
+/** Only other credentials would be accepted. */
+export type Unauthorized = Refusal<'unauthorized'>
+/** Only another content would be accepted. */
+export type Unacceptable = Refusal<'unacceptable'>
+
+/**
+ * 2xx is delivered, unless a web page or gRPC answers: then the request has reached something else. 401 and 403 are about the credentials, 400, 413
+ * and 422 about the content. All else is sent again later, redirects and 404 included: an operator can fix them.
+ */
+export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
+  if (answer.kind === 'failed') return failedBy(answer, signal)
+  const { status, body, contentType } = answer
+  const another = signal === 'notifications' ? undefined : anotherBy(answer)
+  if (another !== undefined) return { as: 'later', kind: 'other', status, message: another, outcomeUnknown: false }
+  if (status >= 200 && status < 300) return deliveredBy(answer, signal)
+  const message = messageOf(body, contentType) ?? STATUS_CODES[status] ?? 'no reason given'
+  if (status === 401 || status === 403) return { as: 'unauthorized', status, message }
+  if (status === 400 || status === 413 || status === 422) return { as: 'unacceptable', status, message }
+  const wait = retryAfter(answer.retryAfter, httpDate(answer.date) ?? now)
+  return {
+    as: 'later',
+    kind: status === 429 ? 'throttled' : status >= 500 ? 'server' : 'other',
+    status,
+    message,
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    outcomeUnknown: false,
+  }
+}
+
+/** A verdict's status and message as one sentence, e.g. `HTTP 503: overloaded`. */
+export function sentenceOf(verdict: { readonly status?: number | undefined; readonly message: string }): string {
+  return verdict.status === undefined ? verdict.message : `HTTP ${verdict.status}: ${verdict.message}`
+}
+
+/** True when an entry of the request may itself be the reason: after five such answers it is sent alone. */
+export function blames(verdict: Later): boolean {
+  return verdict.kind === 'server' || verdict.outcomeUnknown
+}
+
+function failedBy({ reason, outcomeUnknown, grpcBy }: Extract<Answer, { kind: 'failed' }>, signal: Signal): Later {
+  const why = shorten(reason) ?? 'no answer'
+  if (grpcBy === undefined || signal === 'notifications')
+    return { as: 'later', kind: 'unreachable', message: why, outcomeUnknown }
+  if (grpcBy === 'port') {
+    const message = `${why}; it has the port of OTLP/gRPC, and ${useOtlpHttp}`
+    return { as: 'later', kind: 'other', message, outcomeUnknown }
+  }
+  return { as: 'later', kind: 'other', message: isOtlpGrpc, outcomeUnknown: false }
+}
+
+type Answered = Extract<Answer, { kind: 'answered' }>
+
+/** What answered that is no OTLP receiver. Statuses other than 2xx have their own verdicts, whoever sends them. */
+function anotherBy({ status, body, contentType }: Answered): string | undefined {
+  if (isGrpc(contentType) || (status >= 400 && isRefusedByGrpc(messageOf(body, contentType)))) return isOtlpGrpc
+  if (status < 200 || status >= 300 || !isWebPage(body, contentType)) return undefined
+  const title = messageOf(body, 'text/html')
+  return `a web page answered, and no OTLP receiver${title === undefined ? '' : `: ${title}`}`
+}
+
+function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: 'delivered' }> {
+  // It may be how the receiver of a message says that it has it. People must not get it again and again.
+  if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
+    return { as: 'delivered', rejected: 0, message: 'a web page answered: check that the address is the receiver’s' }
+  const { rejected, text } = partialSuccess(answer, signal)
+  const message = shorten(text)
+  return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }
+}
+
+/** The partial success that the answer reports; if it cannot be read, a 2xx is a full success. */
+function partialSuccess(
+  { body, contentType }: { readonly body: Uint8Array; readonly contentType?: string | undefined },
+  signal: Signal,
+): { rejected: number; text: string } {
+  try {
+    const reported = readPartialSuccess[signal](body, isJson(contentType))
+    const rejected = Number(reported?.rejected ?? 0)
+    const text = typeof reported?.message === 'string' ? reported.message : ''
+    return { rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0, text }
+  } catch {
+    return { rejected: 0, text: '' }
+  }
+}
+
+/** Unknown, as a 64-bit number in JSON may be a string, and backends may violate the types. */
+interface PartialSuccess {
+  readonly rejected: unknown
+  readonly message: unknown
+}
+
+const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boolean) => PartialSuccess | undefined>> = {
+  traces: (body, json) => {
+    const { partialSuccess: partial } = (json ? JsonTraceSerializer : ProtobufTraceSerializer).deserializeResponse(body)
+    return partial && { rejected: partial.rejectedSpans, message: partial.errorMessage }
+  },
+  metrics: (body, json) => {
+    const { partialSuccess: partial } = (json ? JsonMetricsSerializer : ProtobufMetricsSerializer).deserializeResponse(
+      body,
+    )
+    return partial && { rejected: partial.rejectedDataPoints, message: partial.errorMessage }
+  },
+  // Receivers of messages answer in their own words, and take a message whole or not at all.
+  notifications: () => undefined,
+  logs: (body, json) => {
+    const { partialSuccess: partial } = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body)
+    return partial && { rejected: partial.rejectedLogRecords, message: partial.errorMessage }
+  },
+}

@@ -1,0 +1,66 @@
+// How long an active run may be silent before it is looked up: as long as 95 % of its project's pipelines take. A run that is silent
+// for longer has probably ended, and its webhook was lost.
+import { isBlocked } from '../../model/status.ts'
+import { percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
+import type { TrendViews } from '../store/ports/trends.ts'
+
+export interface SilenceOptions {
+  readonly trends: Pick<TrendViews, 'series'>
+  /** The minimum time, which a late webhook does not exceed, ms. */
+  readonly silentAfter?: number | undefined
+  /** The time for manual and scheduled pipelines, which are silent by nature, ms. */
+  readonly staleAfter: number
+  /** Unix time in milliseconds. */
+  readonly now: () => number
+}
+
+export interface Silence {
+  /** How much longer the run may be silent, ms; 0 or less: ask. `at`: now, by the clock of the run's times. */
+  left(known: StoredRun, at: Millis): Promise<number>
+}
+
+const minute = 60_000
+const day = 86_400_000
+/** The default of `silentAfter`, ms. */
+export const minSilence = 2 * minute
+/** A lost end is found within this time, however long the project's pipelines take. */
+const maxSilence = 6 * 60 * minute
+/** Multiple of the least time for a project without exported pipelines. */
+const unknownTimes = 5
+const share = 0.95
+/** Durations of so many days count, and are computed again after `knownFor`. */
+const days = 14
+const knownFor = 10 * minute
+const maxKnown = 10_000
+
+export function createSilence({ trends, silentAfter = minSilence, staleAfter, now }: SilenceOptions): Silence {
+  const known = new Map<string, { readonly usual: number; readonly until: number }>()
+
+  async function usualOf(instance: string, projectId: number): Promise<number> {
+    const name = `${instance}\n${projectId}`
+    const before = known.get(name)
+    const at = now()
+    if (before !== undefined && before.until > at) return before.usual
+    const rows = await trends.series({ instance, projectId }, { step: day, since: at - days * day, until: at + day })
+    const took = percentileOf(
+      rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {}),
+      share,
+    )
+    const usual = Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
+    if (known.size >= maxKnown) known.clear()
+    known.set(name, { usual, until: at + knownFor })
+    return usual
+  }
+
+  return {
+    left: async ({ run, timing }, at) => {
+      const { key, project, pipeline } = run
+      if (pipeline === undefined) return 0
+      const isWaiting = isBlocked(pipeline.record.facts.status)
+      const usual = isWaiting ? staleAfter : await usualOf(key.instance, project.facts.id)
+      return Math.min(timing.changedAt, at) + Math.min(usual, staleAfter) - at
+    },
+  }
+}

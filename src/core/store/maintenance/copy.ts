@@ -1,0 +1,136 @@
+// Copies one store into another, of either database, in steps that can be continued after an interruption, and compares the counts at the end.
+import { createHash } from 'node:crypto'
+import { StoreError } from '../../../lib/fault.ts'
+import { maintenanceLease } from './maintenance.ts'
+import type { Leases } from '../ports/leases.ts'
+import type { Repositories } from '../ports/repository.ts'
+import type { Table, Tables } from '../ports/tables.ts'
+
+export interface Copyable {
+  readonly tables: Tables
+  readonly leases: Leases
+  readonly repositories: Pick<Repositories, 'copy'>
+}
+
+export interface CopyOptions {
+  readonly from: Copyable
+  readonly to: Copyable
+  /** Identifies the source, without secrets: an interrupted copy is continued only from the same source. */
+  readonly source: string
+  /** Called after each table. */
+  readonly onTable?: ((name: string, rows: number) => void) | undefined
+}
+
+/** Rows of one transaction; rows with bodies of deliveries are large. */
+const rowsAtOnce = { large: 16, usual: 500 }
+/** No daemon may start on either store during the copy, nor for this long after it crashed, ms. */
+const leaseMs = 60_000
+const renewMs = 10_000
+const copyLease = 'store-copy'
+const forGood = 100 * 365 * 24 * 3_600_000
+
+/** Returns the number of rows of each table. Throws StoreError if either store is in use, or the target has other content. */
+export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<string, number>> {
+  const { from, to } = options
+  const pairs = await paired(from.tables, to.tables)
+  const holder = `copy of ${createHash('sha256').update(options.source).digest('hex').slice(0, 16)}`
+  let renewed = -Infinity
+  const renew = async (): Promise<void> => {
+    if (performance.now() - renewed < renewMs) return
+    for (const store of [from, to]) await reserve(store.leases, holder)
+    renewed = performance.now()
+  }
+  try {
+    await renew()
+    await begin(from, to, pairs, holder)
+    for (const table of pairs) {
+      await renew()
+      await copyTable(table, from.tables, to.tables, renew)
+      options.onTable?.(table.name, await to.tables.count(table))
+    }
+    await to.tables.finish()
+    const counts = await verified(pairs, from.tables, to.tables)
+    for (const { repositories } of [from, to]) await repositories.copy.remove({})
+    await to.leases.release(copyLease, holder)
+    return counts
+  } finally {
+    for (const store of [from, to]) await store.leases.release(maintenanceLease, holder)
+  }
+}
+
+async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Promise<void>): Promise<void> {
+  const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.usual
+  // Rows are written in the order of their keys, so an interrupted copy continues after the greatest key.
+  let after = await to.last(table)
+  for (;;) {
+    await renew()
+    const rows = await from.read(table, after, limit)
+    if (rows.length > 0) await to.write(table, rows)
+    if (rows.length < limit) return
+    const last = rows.at(-1)
+    after = table.key.map(name => last?.[table.columns.indexOf(name)] ?? null)
+  }
+}
+
+/** A running daemon holds this lease. */
+async function reserve(leases: Leases, holder: string): Promise<void> {
+  if (await leases.take(maintenanceLease, holder, leaseMs)) return
+  throw new StoreError(
+    'A Pipespan daemon uses one of the two stores.',
+    'Stop every daemon of both stores first. On PostgreSQL a daemon that was killed counts as stopped after 30 s.',
+  )
+}
+
+/** Marks both stores, so that an interrupted copy can be continued, but only if no daemon has used them since. */
+async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
+  const isBegun = !(await to.leases.take(copyLease, 'nobody', 0))
+  if (isBegun) {
+    const isOurs = await to.leases.take(copyLease, holder, forGood)
+    if (isOurs && (await from.repositories.copy.get({}))?.holder === holder) return
+    throw new StoreError(
+      isOurs
+        ? 'The source store was used after the copy had started.'
+        : 'This store has an unfinished copy of another store.',
+      'Copy into a new file or an empty database.',
+    )
+  }
+  for (const table of tables) {
+    if ((await to.tables.count(table)) === 0) continue
+    throw new StoreError(
+      `The store to copy into is not empty: its table ${table.name} has rows.`,
+      'Copy into a new file or an empty database.',
+    )
+  }
+  await from.repositories.copy.put({ holder })
+  await to.leases.take(copyLease, holder, forGood)
+}
+
+/** The tables of the source, which the target must have too. */
+async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
+  const targets = new Map((await to.list()).map(table => [table.name, table]))
+  const tables = await from.list()
+  for (const { name, columns } of tables) {
+    const known = targets.get(name)?.columns ?? []
+    if (columns.length === known.length && columns.every(column => known.includes(column))) continue
+    throw new StoreError(
+      `The two stores have different schemas: see the table ${name}.`,
+      'Run `pipespan migrate` on both with the newest version in use.',
+    )
+  }
+  return tables
+}
+
+async function verified(tables: readonly Table[], from: Tables, to: Tables): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (const table of tables) {
+    const [before, after] = [await from.count(table), await to.count(table)]
+    if (before !== after) {
+      throw new StoreError(
+        `The copy is not complete: the table ${table.name} has ${before} rows and its copy ${after}.`,
+        'Something wrote to a store during the copy: stop it, and copy again into an empty store.',
+      )
+    }
+    counts.set(table.name, after)
+  }
+  return counts
+}

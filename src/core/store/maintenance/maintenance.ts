@@ -1,0 +1,144 @@
+// Maintenance of the store: deletes what is no longer needed, in small steps, counts and logs it. The replica with the lease does it.
+import { randomUUID } from 'node:crypto'
+import { createLoop, type Loop } from '../../../lib/loop.ts'
+import { createSteps } from './steps.ts'
+import { elapsed, type Clock } from '../../../lib/clock.ts'
+import { pressureOf, relieve } from './relief.ts'
+import { heldFor } from '../../../model/held-name.ts'
+import { keptInStore, type KeepTimes, type KeptStore } from './kept.ts'
+import type { ExportQueue } from '../ports/outbox.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { Store } from '../ports/store.ts'
+
+export interface MaintenanceOptions extends KeepTimes {
+  readonly store: KeptStore & Pick<Store, 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
+  /** The configured queues. Entries that are pending for other queues are dropped after the retention. */
+  readonly served: readonly ExportQueue[]
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The holder maintains the store. A running daemon always holds this lease, so `pipespan store copy` also learns from it that a store is in use. */
+export const maintenanceLease = 'maintenance'
+
+/** Between two rounds, ms. */
+const every = 600_000
+/** A replica that crashes is replaced within `leaseMs`. */
+const lease = { leaseMs: 30_000, renewMs: 10_000 }
+/** Entries younger than this, ms, are not dropped even if their destination is not configured: another replica may have a newer configuration. */
+const unservedSpared = 600_000
+/** How soon the size of a store that fills up is checked again, ms. */
+const soon = 1_000
+/** Between two messages about early deletions, ms. */
+const betweenMessages = 60_000
+
+export function createMaintenance(options: MaintenanceOptions): Loop {
+  const { store, served, retention, clock, log } = options
+  const { pruning } = store
+  const holder = randomUUID()
+  let stopping = false
+  let renewed = -Infinity
+  let nextRound = -Infinity
+  /** Rows that were deleted early, by kind. */
+  const unreported = new Map<string, number>()
+  let reportedAt = -Infinity
+
+  /** False if another replica has the lease, or if this one is stopping. */
+  async function mayGoOn(): Promise<boolean> {
+    if (stopping) return false
+    if (elapsed(clock) - renewed < lease.renewMs) return true
+    if (!(await store.leases.take(maintenanceLease, holder, lease.leaseMs))) return false
+    renewed = elapsed(clock)
+    return true
+  }
+
+  const steps = createSteps(mayGoOn, clock)
+  const kept = keptInStore(store, options, steps)
+
+  /** A destination may be configured again within the retention. A backlog that is held for one stays until somebody decides. */
+  async function giveUpUnserved(before: Millis): Promise<number> {
+    let sum = 0
+    for (const queue of await store.outbox.queues()) {
+      const name = heldFor(queue.destination) ?? queue.destination
+      const isServed = served.some(one => one.destination === name && one.signal === queue.signal)
+      if (isServed || queue.pending === 0) continue
+      const exports = await steps.repeat(async rows => pruning.unserved(queue, before, rows))
+      sum += exports
+      const { destination, signal } = queue
+      if (exports > 0)
+        log.warn(
+          { destination, signal, exports },
+          'this destination is no longer configured: its pending exports were dropped',
+        )
+    }
+    return sum
+  }
+
+  /** `pruned`: rows by kind. False if there were none. */
+  async function count(pruned: Readonly<Record<string, number>>): Promise<boolean> {
+    const some = Object.entries(pruned).filter(([, rows]) => rows > 0)
+    for (const [kind, rows] of some) await store.counters.add(`pruned.${kind}`, rows)
+    return some.length > 0
+  }
+
+  /** Returns how soon it is to be called again, ms. */
+  async function makeRoom(): Promise<number> {
+    const fullness = async (): Promise<number> => pruning.fullness()
+    const pressure = pressureOf(await fullness())
+    if (pressure === 'nearly full') {
+      const now = await store.now()
+      await count({ unserved_exports: await giveUpUnserved(now - unservedSpared) })
+      const early = await relieve({ fullness, kept, now })
+      await count(Object.fromEntries([...early].map(([kind, rows]) => [`${kind}_early`, rows])))
+      for (const [kind, rows] of early) unreported.set(kind, (unreported.get(kind) ?? 0) + rows)
+    }
+    if (unreported.size > 0 && elapsed(clock) - reportedAt >= betweenMessages) {
+      const facts = { ...Object.fromEntries(unreported), full: await fullness() }
+      log.warn(facts, 'the store is nearly full: this was pruned before the end of its time')
+      unreported.clear()
+      reportedAt = elapsed(clock)
+    }
+    return pressure === 'none' ? lease.renewMs : soon
+  }
+
+  async function round(): Promise<void> {
+    const now = await store.now()
+    const pruned: Record<string, number> = { unserved_exports: await giveUpUnserved(now - retention) }
+    for (const one of kept) {
+      await makeRoom()
+      pruned[one.kind] = await one.sweep()(now - one.keep)
+    }
+    const bytes = await steps.repeat(async () => pruning.giveBack())
+    const { dead_letters: letters = 0, quarantined_deliveries: deliveries = 0 } = pruned
+    if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were deleted')
+    if (deliveries > 0) log.warn({ deliveries }, 'quarantined deliveries older than the retention were deleted')
+    if (await count(pruned)) log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
+  }
+
+  const loop = createLoop({
+    name: 'maintenance',
+    clock,
+    log,
+    turn: async () => {
+      if (!(await mayGoOn())) return lease.renewMs
+      const next = await makeRoom()
+      if (elapsed(clock) >= nextRound) {
+        // An unfinished copy of this store cannot be continued after this.
+        const { copy } = store.repositories
+        if (nextRound === -Infinity && (await copy.get({})) !== undefined) await copy.remove({})
+        await round()
+        nextRound = elapsed(clock) + every
+      }
+      return next
+    },
+  })
+  return {
+    ...loop,
+    stop: async () => {
+      stopping = true
+      await loop.stop()
+      if (renewed > -Infinity) await store.leases.release(maintenanceLease, holder)
+    },
+  }
+}

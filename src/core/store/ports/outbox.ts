@@ -1,0 +1,122 @@
+// The outbox: pending exports. A message is the bytes of one chunk or event for one signal, encoded in the transaction that takes it, once for all
+// destinations. One entry per message and destination is leased, sent, and settled by the verdict; with its last entry a message is deleted.
+import type { AnyChunk } from '../../../model/event.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { Scope } from './scope.ts'
+import type { Signal } from './runs.ts'
+import type { Subject } from '../../../model/route.ts'
+
+export interface ExportQueue {
+  readonly destination: string
+  readonly signal: Signal
+}
+
+/** Compressed bytes, as they stay until they are sent. */
+export interface EncodedMessage {
+  readonly signal: Signal
+  readonly body: Uint8Array
+  readonly destinations: readonly string[]
+}
+
+/** The messages of a chunk for its queues; queues for which it has nothing are in none. Pure. */
+export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
+
+export interface OutboxEntry {
+  readonly id: number
+  /** How often it was sent without success for a reason that may be its own. */
+  readonly tries: number
+  readonly pendingSince: Millis
+  readonly body: Uint8Array
+  readonly subject: Subject
+  readonly pipelineId?: number | undefined
+  /** Of an event. */
+  readonly key?: string | undefined
+  /** When the delivery was received that made it due. */
+  readonly observedAt?: Millis | undefined
+}
+
+export interface OutboxLease {
+  readonly token: string
+  readonly items: readonly OutboxEntry[]
+  /** How many of `items` were leased before and not settled, because that process crashed or was too late: they may have been sent already. */
+  readonly repeated: number
+}
+
+/** The outcome of one leased item. */
+export type Settlement =
+  | { readonly id: number; readonly as: 'delivered' }
+  /** Stays pending. `error`: the backend's answer. `counted`: the try counts against this item, not the destination. */
+  | {
+      readonly id: number
+      readonly as: 'later'
+      /** How long it is not leased, ms by the store's clock; ten minutes at most. */
+      readonly forMs: number
+      readonly error: string
+      readonly counted: boolean
+    }
+  /** Returned untouched: it was never sent. */
+  | { readonly id: number; readonly as: 'unsent' }
+  /** Dead letter. */
+  | { readonly id: number; readonly as: 'rejected'; readonly status: number; readonly error: string }
+
+export interface DeadLetter extends ExportQueue {
+  readonly id: number
+  readonly instance: string
+  /** Undefined for an event. */
+  readonly pipelineId?: number | undefined
+  readonly projectId?: number | undefined
+  /** The kind of event, if it is one. */
+  readonly event?: string | undefined
+  readonly attempt: number
+  readonly chunk: number
+  readonly status: number
+  /** From the backend's answer. */
+  readonly error: string
+  readonly tries: number
+  readonly pendingSince: Millis
+  readonly settledAt: Millis
+}
+
+export interface ExportQueueState extends ExportQueue {
+  readonly pending: number
+  readonly oldest?: Millis | undefined
+  readonly dead: number
+  readonly lastError?: string | undefined
+  /** How many pending entries failed and are in back-off. */
+  readonly putOff: number
+}
+
+export interface Outbox extends DeadLetters {
+  /** How chunks are encoded from now on. To be called before anything with queues is taken in, and again when the configuration changes. */
+  encodeWith(encode: EncodeMessages): void
+  /**
+   * Leases due items, and at most one beyond `maxBytes` of stored bodies. If there are more than `limit`, half are the oldest and half
+   * the newest, so that a backlog does not delay what is new.
+   */
+  lease(queue: ExportQueue, limit: number, leaseMs: number, maxBytes?: number): Promise<OutboxLease>
+  /**
+   * Settles items of a lease. `lost`: how many were skipped because their lease was lost. `at`: the store's time.
+   */
+  settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
+  /** Ms until the next item of the queue is due; undefined when nothing is pending. */
+  dueIn(queue: ExportQueue): Promise<number | undefined>
+  /** Ends the back-off of all items that are not being sent at the moment; returns how many. */
+  makeDue(queue: ExportQueue): Promise<number>
+  /** Moves up to `limit` pending entries to another name; returns how many. */
+  move(queue: ExportQueue, to: string, limit: number): Promise<number>
+  queues(): Promise<readonly ExportQueueState[]>
+  /** The dead letters of what a scope sees; nothing changes those of others. */
+  within(scope: Scope): DeadLetters
+}
+
+/** Exports that a backend refused for good: they stay until somebody decides. */
+export interface DeadLetters {
+  /** The newest first. */
+  deadLetters(limit: number): Promise<readonly DeadLetter[]>
+  /** `body`: as it was stored. */
+  deadLetter(id: number): Promise<{ letter: DeadLetter; body: Uint8Array } | undefined>
+  /** Makes dead letters pending again; returns how many. */
+  retryDead(ids: readonly number[] | 'all'): Promise<number>
+  /** Deletes dead letters for good; returns how many. */
+  dropDead(ids: readonly number[] | 'all'): Promise<number>
+}

@@ -1,0 +1,24 @@
+// The name under which trends count a pipeline. What changes from run to run becomes `*`: `Deploy feature/login #1234` on branch
+// `feature/login` is `Deploy * #*`. Pure.
+import { plainText } from '../sql/plain-text.ts'
+import type { PipelineFacts } from '../../../model/observation.ts'
+
+/** UTF-16 units. */
+const longest = 100
+
+/** Empty for a pipeline without a name. */
+export function foldedName({
+  name = '',
+  ref,
+  commit,
+  mergeRequest,
+}: Pick<PipelineFacts, 'name' | 'ref' | 'commit' | 'mergeRequest'>): string {
+  const title = commit?.message?.split('\n', 1)[0]
+  const changing = [title, mergeRequest?.title, mergeRequest?.sourceBranch, ref].filter(one => one !== undefined)
+  const folded = changing
+    // A branch `a` would be found in most names.
+    .filter(one => one.length > 2)
+    .reduce((text, one) => text.replaceAll(one, '*'), name)
+    .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')
+  return plainText(folded.trim().slice(0, longest))
+}

@@ -1,0 +1,56 @@
+// Regressions as they are stored: from when they are flagged until some months after.
+import { z } from 'zod'
+import { branchClasses } from '../../../model/pipeline.ts'
+
+const times = z.object({ pipelineId: z.number(), at: z.number() })
+
+export const regression = z.object({
+  instance: z.string(),
+  projectId: z.number(),
+  /** Unique within the project: a digest of its subject and its first bad run. */
+  id: z.string(),
+  /** Full path. */
+  project: z.string(),
+  webUrl: z.string().optional(),
+  kind: z.enum(['slower', 'failing']),
+  branch: z.enum(branchClasses),
+  /** Empty: the project's pipelines. */
+  job: z.string(),
+  /** The median, ms; for `failing` the share of failed runs. */
+  before: z.number(),
+  after: z.number(),
+  /** Runs that took longer are slow, ms; 0 for `failing`. */
+  limit: z.number(),
+  runsBefore: z.number(),
+  runsAfter: z.number(),
+  /** The first bad run. */
+  first: times.extend({
+    /** The job's id, or one made of pipeline and attempt. */
+    id: z.number(),
+    attempt: z.number(),
+    jobId: z.number().optional(),
+    sha: z.string().optional(),
+    ref: z.string().optional(),
+    user: z.string().optional(),
+    change: z.number().optional(),
+    url: z.string().optional(),
+  }),
+  /** The run with which it became certain. */
+  flagged: times,
+  /** By the store's clock. */
+  flaggedAt: z.number(),
+  /** A sentence: what else changed with the first bad run. */
+  cause: z.string(),
+  /** The section that became worse itself, or that explains its job's regression; only if sections are read. */
+  section: z.string().optional(),
+  /** It is about the section itself: its figures are those of the section. */
+  ofSection: z.literal(true).optional(),
+  /** Other jobs that changed with it. */
+  also: z.array(z.string()),
+  resolved: times.extend({ how: z.enum(['recovered', 'settled']), resolvedAt: z.number() }).optional(),
+  /** What identifies the span of the first bad run. */
+  span: z.record(z.string(), z.unknown()).optional(),
+  /** Whether the event was exported. */
+  announced: z.object({ detected: z.boolean(), resolved: z.boolean() }),
+})
+export type Regression = z.infer<typeof regression>

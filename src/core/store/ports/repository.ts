@@ -1,0 +1,114 @@
+// Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository; one owner writes it,
+// everybody else reads through it.
+import { z } from 'zod'
+import { auditBackfill, auditCursor } from './audit-documents.ts'
+import { conditionDocument, knownCondition, notificationRule } from './condition-documents.ts'
+import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
+import { daemonReport, rotationJournal, rotationRecord } from './token-documents.ts'
+import { gaugeReading } from './gauge-documents.ts'
+import { inventoryState } from './inventory-documents.ts'
+import { regression } from './regression-documents.ts'
+import { refusedEndpoint } from './capability-documents.ts'
+import { exportEndpoint } from './endpoint-documents.ts'
+import { recentRuns } from './recent-runs.ts'
+import { countedRows } from './scrape-documents.ts'
+import type { Millis } from '../../../model/instant.ts'
+
+/** `Key` are the fields that identify a document. */
+export interface Repository<Document extends object, Key extends keyof Document> {
+  /** Also undefined if it is damaged: its owner will write a new one. */
+  get(key: Pick<Document, Key>): Promise<Document | undefined>
+  /** In the order of their keys, without damaged ones: `onDamaged` is called with the name of each. */
+  all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
+  put(document: Document): Promise<void>
+  remove(key: Pick<Document, Key>): Promise<void>
+  /** Deletes expired and damaged documents. `now` is the store's clock. */
+  prune(isOver: (document: Document, now: Millis) => boolean): Promise<void>
+  /**
+   * Changes one document under a lock. `change` must be pure, as it may be called again. If it returns no document, the document is
+   * deleted. `now` is the store's clock.
+   */
+  change<T>(
+    key: Pick<Document, Key>,
+    change: (known: Document | undefined, now: Millis) => Change<Document, T>,
+  ): Promise<T>
+  /** The store's clock. */
+  now(): Promise<Millis>
+}
+
+export interface Change<Document, T> {
+  readonly document: Document | undefined
+  readonly result: T
+}
+
+/** The interface for rooms other than the owner. */
+export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
+
+type MakeRepository = <Document extends object, Key extends keyof Document>(
+  /** The beginning of the documents' names in the key-value table. */
+  kind: string,
+  shape: z.ZodType<Document>,
+  key: readonly Key[],
+) => Repository<Document, Key>
+
+/** All kinds of documents. Times of those that are declared here are the store's unless noted. */
+export function repositoriesOf(make: MakeRepository) {
+  return {
+    /** Written by the poller. */
+    polledProjects: make('poll/project', polledProject, ['instance', 'project']),
+    ownPipelines: make('poll/own', ownPipelines, ['instance']),
+    sweeps: make('poll/sweep', sweep, ['instance', 'group']),
+    /** Written by redelivery. */
+    hooks: make('hook', watchedHook, ['instance', 'kind', 'id']),
+    backfills: make('backfill', backfill, ['instance', 'name']),
+    /** Written by the reader of audit events. */
+    auditCursors: make('audit/cursor', auditCursor, ['instance', 'source']),
+    auditBackfills: make('audit/backfill', auditBackfill, ['instance', 'name']),
+    /** Written by the reader of incidents. `at`: the `updated_at` of the last incident that was read, the platform's time. */
+    incidentCursors: make('incidents/cursor', z.object({ instance: z.string(), at: z.number() }), ['instance']),
+    /** Written by the API client, one for each token. */
+    budgets: make('budget', apiBudget, ['account']),
+    /** Written by the job reader. */
+    refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project']),
+    /**
+     * The metric names in the reports of a project's jobs, in the order in which they were first seen. Users choose them, and each becomes a metric, so
+     * their number is limited.
+     */
+    reportedNames: make(
+      'reported-names',
+      z.object({ instance: z.string(), project: z.number(), names: z.array(z.string()) }),
+      ['instance', 'project'],
+    ),
+    /** Written by inventory. */
+    gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of']),
+    inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of']),
+    /** Written by each daemon. */
+    daemonReports: make('daemon', daemonReport, ['daemon']),
+    /** Written by `pipespan tokens rotate`. */
+    journals: make('rotation/journal', rotationJournal, ['target']),
+    rotations: make('rotation/record', rotationRecord, ['id']),
+    /** Written by the judge of regressions. */
+    regressions: make('regression', regression, ['instance', 'projectId', 'id']),
+    /** Written by the pages. `digest`: HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
+    sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
+    /** Written by the pages; a single document. Signs forms of people who have no session, so that each replica accepts the forms of the others. */
+    formKeys: make('form-key', z.object({ key: z.string() }), []),
+    /** Written when a daemon starts to send: the endpoint that what is pending for a destination and signal is meant for. */
+    exportEndpoints: make('export/endpoint', exportEndpoint, ['destination', 'signal']),
+    /** Written by the metric flush; a single document. */
+    recentRuns: make('metrics/recent-runs', recentRuns, []),
+    /** Written by scrapes with the metrics of gcpe. */
+    countedRows: make('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
+    /** Written with what reports a condition (`Reports`, `RunChange`). */
+    conditions: make(conditionDocument, knownCondition, ['subject']),
+    /** Written when a daemon starts. */
+    notificationRules: make('notification-rule', notificationRule, ['name']),
+    /**
+     * Written by `pipespan store copy` into the source of an unfinished copy; a single document. A daemon that serves the source deletes it, as the
+     * copy cannot be continued then.
+     */
+    copy: make('store-copy', z.object({ holder: z.string() }), []),
+  } as const
+}
+
+export type Repositories = ReturnType<typeof repositoriesOf>

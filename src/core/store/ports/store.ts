@@ -1,0 +1,88 @@
+// The store as other rooms see it. `open-store.ts` chooses the database; the same exercises test both.
+import type { Changes } from './changes.ts'
+import type { Deployments } from './deployments.ts'
+import type { EnrichmentQueue } from './enrichment-queue.ts'
+import type { Outbox } from './outbox.ts'
+import type { Incidents } from './incidents.ts'
+import type { Latest } from './latest.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { JobReads } from './job-reads.ts'
+import type { Leases } from './leases.ts'
+import type { Pruning } from './pruning.ts'
+import type { Quarantine } from './quarantine.ts'
+import type { Repositories } from './repository.ts'
+import type { Reads } from './reads.ts'
+import type { Runs } from './runs.ts'
+import type { Scope } from './scope.ts'
+import type { StoreError } from '../../../lib/fault.ts'
+import type { Tables } from './tables.ts'
+import type { TestMemory } from './test-memory.ts'
+import type { Totals } from './totals.ts'
+import type { Views } from './views.ts'
+
+export interface StoreOptions {
+  /** Unix time, ms. PostgreSQL uses its own clock. */
+  readonly now: () => number
+  /** Monotonic ms, for leases in memory; `now` if it is missing. */
+  readonly elapsed?: (() => number) | undefined
+  /** At this size, in bytes, the store refuses deliveries. */
+  readonly maxSize: number
+  /** Bytes of test results of one project; `testMemoryBytes` if it is missing. */
+  readonly testMemory?: number | undefined
+  readonly log?: Log | undefined
+  /** SQLite: the file is damaged. Whoever serves it ends; the statement that met the damage throws the same fault. */
+  readonly onDamage?: ((fault: StoreError) => void) | undefined
+}
+
+export interface Store {
+  /** How many runs one transaction should change: few on SQLite, where others wait; many on PostgreSQL, where statements are round trips. */
+  readonly runsPerTransaction: number
+  /** How many groups of deliveries may be taken in at the same time. */
+  readonly groupsAtOnce: number
+  readonly runs: Runs
+  readonly outbox: Outbox
+  readonly enrichment: EnrichmentQueue
+  readonly jobReads: JobReads
+  readonly repositories: Repositories
+  readonly leases: Leases
+  readonly counters: Counters
+  readonly pruning: Pruning
+  readonly tables: Tables
+  readonly totals: Totals
+  readonly tests: TestMemory
+  readonly deployments: Deployments
+  readonly changes: Changes
+  readonly incidents: Incidents
+  readonly views: Views
+  /** What people may read. */
+  readonly reads: (scope: Scope) => Reads
+  readonly latest: Latest
+  readonly quarantine: Quarantine
+  /** Damaged rows that were skipped since the start. */
+  readonly damaged: { readonly count: number }
+  /** The store's clock, which gives all of its times: that of the database's host. */
+  now(): Promise<Millis>
+  /** How far that clock was ahead of its present value at any time that this process read since the last call, ms. */
+  clockWasAhead(): Promise<number>
+  /** Makes rows due whose time is impossibly distant, because a clock was ahead (`too-far-ahead.ts`). Returns how many. */
+  bringBack(): Promise<number>
+  /** SQLite: false while its files are not those that were opened (`StoreGone`). Undefined: it has no files. */
+  isInPlace?(): boolean
+  /** Its size limit is reached: deliveries are refused. */
+  isFull(): Promise<boolean>
+  /** Writes and reads back a row; throws StoreError if that fails. */
+  proveWritable(): Promise<void>
+  /** Ends the leases of a crashed process. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
+  reclaim(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Counters that survive the process: dropped, rejected, pruned. */
+export interface Counters {
+  add(name: string, by: number): Promise<void>
+  all(): Promise<ReadonlyMap<string, number>>
+}
+
+/** What a command may do with a store while a daemon may be serving it. */
+export type SharedStore = Omit<Store, 'reclaim'>

@@ -1,0 +1,158 @@
+// What pages and commands read: lists of runs, one run with its family, the state of its exports, trends.
+import type { Chunk } from '../../../model/chunk.ts'
+import type { EventChunk } from '../../../model/event.ts'
+import type { JobInside } from '../../../model/inside.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { PeriodFilter, ProjectScope } from './project-scope.ts'
+import type { RunKey } from '../../../model/observation.ts'
+import type { ShownKind } from '../../../model/shown-event.ts'
+import type { Signal, StoredRun } from './runs.ts'
+import type { Judging } from './judging.ts'
+import type { CostReads } from './costs.ts'
+import type { TrendViews } from './trends.ts'
+
+export interface RunQuery {
+  /** Full path. */
+  readonly project?: ProjectScope | undefined
+  readonly ref?: string | undefined
+  readonly status?: string | undefined
+  readonly source?: string | undefined
+  /** Created at or after. */
+  readonly since?: Millis | undefined
+  /** Created before. */
+  readonly until?: Millis | undefined
+  /** The name of a job, exactly. */
+  readonly job?: string | undefined
+  /** Words that must each occur in project, ref, name, commit title, revision, user or id. */
+  readonly text?: string | undefined
+  /** The end of the previous page. */
+  readonly after?: RunCursor | undefined
+  readonly limit: number
+}
+
+/**
+ * A place in the order of all runs, newest first: that of a run which the reader has seen. It has no number of a row, whose gaps would count the runs
+ * that the reader may not see.
+ */
+export interface RunCursor {
+  readonly createdAt: Millis
+  readonly pipelineId: number
+}
+
+export interface ListedKey extends RunKey {
+  /** The id of the run's row. */
+  readonly id: number
+  /** The pipeline that triggered it. */
+  readonly parentId?: number | undefined
+  readonly createdAt: Millis
+}
+
+/** What a run is like that took about as long as another. */
+export interface LikeRun extends RunKey {
+  readonly projectId: number
+  /** Full path. */
+  readonly project: string
+  readonly ref?: string | undefined
+  readonly source?: string | undefined
+  /** ms. */
+  readonly tookMs: number
+  /** Created at or after. */
+  readonly since: Millis
+}
+
+export interface SeenRun {
+  readonly instance: string
+  /** On the platform's clock. */
+  readonly createdAt: Millis
+  /** On the database's clock. */
+  readonly firstSeenAt: Millis
+}
+
+export interface RunPage {
+  readonly runs: readonly StoredRun[]
+  /** Undefined on the last page. */
+  readonly next?: RunCursor | undefined
+  /** Set if the search reached its limit: only runs created since then were searched. */
+  readonly searchedBackTo?: Millis | undefined
+}
+
+export interface ExportState {
+  readonly id: number
+  readonly attempt: number
+  readonly chunk: number
+  readonly signal: Signal
+  readonly destination: string
+  readonly state: 'pending' | 'dead'
+  readonly pendingSince: Millis
+  readonly settledAt?: Millis | undefined
+  readonly tries: number
+  /** The backend's last answer. */
+  readonly error?: string | undefined
+}
+
+/** A place in the order of all audit events, newest first. */
+export interface AuditCursorPlace {
+  readonly at: Millis
+  readonly id: number
+}
+
+export interface AuditPage {
+  readonly events: readonly EventChunk[]
+  /** Undefined on the last page. */
+  readonly next?: AuditCursorPlace | undefined
+}
+
+/** The count of a list stops here. */
+export const maxCounted = 10_000
+
+export interface Views {
+  /** Runs in one of these statuses, the newest first. */
+  inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
+  countInStatus(statuses: readonly string[]): Promise<number>
+  /** The runs in one of these statuses without an observation since then, the longest silent first, and their number. */
+  silentInStatus(
+    statuses: readonly string[],
+    since: Millis,
+    limit: number,
+  ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
+  /** How many runs finished since then. */
+  countFinished(since: Millis): Promise<number>
+  /** When the newest runs were created, and when any source first reported them. */
+  newestFirstSeen(): Promise<readonly SeenRun[]>
+  /** The latest end first. */
+  lastFinished(limit: number): Promise<readonly StoredRun[]>
+  /** One page of a list. A text or a job is searched in a limited number of runs at a time. */
+  search(query: RunQuery): Promise<RunPage>
+  /**
+   * Other runs of the same project that succeeded and took about as long (within a tenth), of its last 2,000: those of the same ref or source first,
+   * then those whose duration is nearest; at most `limit`.
+   */
+  tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
+  /** Keys of runs, the last stored first; `before`: only those that were stored before this one. */
+  listedKeys(limit: number, before?: RunCursor): Promise<readonly ListedKey[]>
+  /** The length of a list without text and job; undefined if it is longer than `maxCounted`. */
+  countRuns(query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>): Promise<number | undefined>
+  /** Full paths of known projects in order, at most `limit`. */
+  projects(limit: number): Promise<readonly string[]>
+  /** The run of a project's pipeline; the newest one if several instances have it and none is named. */
+  find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
+  /** The runs that this one triggered. */
+  children(key: RunKey): Promise<readonly StoredRun[]>
+  /** The chunks of a run's snapshots, in order; without the insides of its jobs. */
+  chunks(key: RunKey): Promise<readonly Chunk[]>
+  /** The same for many runs, by id, in any order. All are in memory at once, so a few dozen at most. */
+  chunksOf(runs: readonly Pick<ListedKey, 'id'>[]): Promise<ReadonlyMap<number, readonly Chunk[]>>
+  /** The sections of its jobs, or of one job, in the order in which they were read; of at most `limit` jobs. */
+  sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
+  /** The tests of one job, in the order in which they were read; from the newest `limit` chunks. */
+  tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
+  /** What of it is pending or was refused, in order. */
+  outboxOf(key: RunKey): Promise<readonly ExportState[]>
+  /** Audit events, the newest first. */
+  audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
+  /** Events of one kind within a period, the newest first; without a project, also those of groups. */
+  shownEvents(query: PeriodFilter & { readonly as: ShownKind }): Promise<readonly EventChunk[]>
+  readonly trends: TrendViews
+  readonly costs: CostReads
+  readonly judging: Judging
+}

@@ -1,0 +1,255 @@
+// A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
+import pg from 'pg'
+import { faultOf, schemaFault } from './faults.ts'
+import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
+import { createEncoder, type Encoder } from '../sql/encoder.ts'
+import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
+import { Again } from '../sql/steps.ts'
+import { migrate } from './migrate.ts'
+import { number, optional, type Row } from '../sql/columns.ts'
+import { checkConnectionRoom, daemonSessions } from './connection-room.ts'
+import { reasonOf, StoreError } from '../../../lib/fault.ts'
+import type { Log } from '../../../lib/log.ts'
+
+/** A connection inside a transaction, or the pool outside of one. */
+export interface Session {
+  query(sql: string, values?: readonly unknown[]): Promise<Row[]>
+  readonly damaged: DamagedRows
+  readonly log: Log | undefined
+  readonly encode: Encoder['encode']
+}
+
+export interface Database extends Session, Encoder {
+  /** Runs `work` again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
+  transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
+  /** A query that may be slow: the server also cancels it after the timeout. */
+  ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
+  /** The database's clock, ms of Unix time. */
+  now(): Promise<number>
+  wasAhead(): Promise<number>
+  /** Ms by that clock until `due`, a column of the query, at least 0; undefined if it is null. */
+  dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
+  /** The same database with another time-out of statements, ms. */
+  withPatience(ms: number): Database
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** Replaces the database's clock, for tests. */
+  readonly now?: (() => number) | undefined
+  /** A daemon's sessions show that they belong together, and the server must have room for them. */
+  readonly daemon?: boolean | undefined
+  /** The maximum size of the pool. */
+  readonly connections?: number | undefined
+  readonly log?: Log | undefined
+  /** The timeout of a statement and its connection, ms: a network may drop everything without an error. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** For commands. */
+const defaultTimeoutMs = 60_000
+/** How long to wait for a new or free connection, ms. */
+const connectTimeout = 5_000
+/** The server ends a transaction that is idle for this long, and frees its locks, ms. */
+const silentTransaction = 10_000
+
+const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
+const nowOf = number('now')
+const attempts = 8
+
+/** Connects and brings the database to this version's schema. Throws StoreError with a remedy. */
+export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
+  // No start-up options and no settings of the session: poolers such as PgBouncer refuse the former and share the latter.
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.connections ?? 8,
+    connectionTimeoutMillis: Math.min(connectTimeout, timeoutMs),
+    application_name: options.daemon === true ? daemonSessions() : 'pipespan',
+    // Finds a dead idle connection before it is needed.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    query_timeout: timeoutMs,
+    // Pipelined statements are sent at once, without waiting for earlier answers.
+    pipeline: true,
+    types: { getTypeParser: parserOf },
+  })
+  // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
+  pool.on('error', ignore)
+  const database = connect(
+    { pool, options, damaged: createDamagedRows(options.log), followed: followedClock(), encoder: createEncoder() },
+    timeoutMs,
+  )
+  try {
+    await migrate(pool)
+    if (options.daemon === true) await checkConnectionRoom(pool, options.log)
+  } catch (error) {
+    await pool.end()
+    if (error instanceof StoreError) throw error
+    const schema = schemaFault(error)
+    if (schema !== undefined) throw schema
+    throw new StoreError(
+      `The PostgreSQL store cannot be opened: ${silenceOf(error, timeoutMs) ?? reasonOf(error)}.`,
+      'Check the host, the database, the user and its password in PIPESPAN_STORE_URL, and that the server is up.',
+      { cause: error },
+    )
+  }
+  return database
+}
+
+/** The reason if no PostgreSQL server answers; undefined if a server refused the connection. */
+function silenceOf(error: unknown, timeoutMs: number): string | undefined {
+  const message = reasonOf(error)
+  const quoted = `(${message})`
+  if (/terminated unexpectedly|ECONNRESET/.test(message)) {
+    return `the server closes the connection before a PostgreSQL handshake ${quoted}`
+  }
+  if (!message.includes('connection timeout')) return undefined
+  return `no PostgreSQL server answered within ${Math.min(connectTimeout, timeoutMs) / 1000} s ${quoted}`
+}
+
+interface Shared {
+  readonly pool: pg.Pool
+  readonly options: DatabaseOptions
+  readonly damaged: DamagedRows
+  readonly followed: FollowedClock
+  readonly encoder: Encoder
+}
+
+function connect(shared: Shared, timeoutMs: number): Database {
+  const { pool, options, damaged, followed, encoder } = shared
+  const readClock = async (): Promise<number> => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {})
+  const query: Session['query'] = async (text, values = []) => {
+    try {
+      return (await pool.query<Row>(timed(text, timeoutMs), [...values])).rows
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+  const repeatedly = async <T>(once: () => Promise<T>): Promise<T> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await once()
+      } catch (error) {
+        if (attempt < attempts && isWorthAnotherTry(error)) continue
+        throw error instanceof Again ? faultOf(error) : error
+      }
+    }
+  }
+  return {
+    query,
+    damaged,
+    log: options.log,
+    ...encoder,
+    transaction: async work => repeatedly(async () => once(shared, work, timeoutMs)),
+    ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, timeoutMs)),
+    now: async () => followed.follow(await readClock()),
+    wasAhead: async () => followed.wasAhead(await readClock()),
+    dueIn: async (sql, values) => {
+      const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
+      const due = row && optional(number, 'due')(row)
+      return row && due !== undefined ? Math.max(0, due - followed.follow(options.now?.() ?? nowOf(row))) : undefined
+    },
+    withPatience: ms => connect(shared, ms),
+    close: async () => pool.end(),
+  }
+}
+
+/**
+ * A transaction of one statement, in one round trip: a page runs dozens, and each round trip costs both processes a context switch. If the
+ * statement fails, the server makes the commit a rollback.
+ */
+async function askOnce({ pool }: Shared, sql: string, values: readonly unknown[], timeoutMs: number): Promise<Row[]> {
+  const client = await connection(pool)
+  const sent = await Promise.allSettled([
+    client.query(timed(beginning(timeoutMs), timeoutMs)),
+    client.query<Row>(timed(sql, timeoutMs), [...values]),
+    client.query(timed('COMMIT', timeoutMs)),
+  ] as const)
+  const [, answer] = sent
+  const failures = sent.flatMap(one => (one.status === 'rejected' ? [one.reason as Error] : []))
+  client.off('error', ignore)
+  client.release(failures.find(error => !(error instanceof pg.DatabaseError)))
+  const [first] = failures
+  if (first !== undefined) throw faultOf(first)
+  return answer.status === 'fulfilled' ? answer.value.rows : []
+}
+
+async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw faultOf(error)
+  })
+  // If the connection breaks, the query fails anyway; an unhandled event would end the process.
+  client.on('error', ignore)
+  return client
+}
+
+async function once<T>(
+  { pool, options, damaged, followed, encoder: { encode } }: Shared,
+  work: (session: Session, now: number) => Promise<T>,
+  timeoutMs: number,
+): Promise<T> {
+  const client = await connection(pool)
+  let broken: Error | undefined
+  const query: Session['query'] = async (text, values = []) => {
+    try {
+      return (await client.query<Row>(timed(text, timeoutMs), [...values])).rows
+    } catch (error) {
+      // No error of the server: the connection is unusable.
+      if (!(error instanceof pg.DatabaseError)) broken = error as Error
+      throw faultOf(error)
+    }
+  }
+  try {
+    const now = await begin(client, timeoutMs).catch((error: unknown) => {
+      broken = error as Error
+      throw faultOf(error)
+    })
+    const result = await work({ query, damaged, log: options.log, encode }, followed.follow(options.now?.() ?? now))
+    await query('COMMIT')
+    return result
+  } catch (error) {
+    if (broken === undefined) await query('ROLLBACK').catch((lost: unknown) => (broken = lost as Error))
+    throw error
+  } finally {
+    client.off('error', ignore)
+    client.release(broken)
+  }
+}
+
+/** Begins a transaction, sets the server's own time-outs and reads its clock, in one round trip. */
+async function begin(client: pg.PoolClient, timeoutMs: number): Promise<number> {
+  const text = `${beginning(timeoutMs)}; SELECT ${clock}`
+  const results = (await client.query<Row>(timed(text, timeoutMs))) as unknown as pg.QueryResult<Row>[]
+  return nowOf(results.at(-1)?.rows[0] ?? {})
+}
+
+function beginning(timeoutMs: number): string {
+  return `BEGIN; SET LOCAL statement_timeout = ${timeoutMs};
+    SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}`
+}
+
+/** After the time-out the connection is dropped, as a late answer may still arrive on it. */
+function timed(text: string, timeoutMs: number): pg.QueryConfig {
+  return { text, query_timeout: timeoutMs } as pg.QueryConfig
+}
+
+/** The driver returns bigint as text; all of ours are counts, ids or times, and fit a double. */
+function parserOf(
+  id: Parameters<typeof pg.types.getTypeParser>[0],
+  format?: 'text' | 'binary',
+): (value: string) => unknown {
+  if (id === pg.types.builtins.INT8 || id === pg.types.builtins.NUMERIC) return Number
+  return pg.types.getTypeParser(id, format) as (value: string) => unknown
+}
+
+function ignore(): void {
+  // The query that uses the connection fails.
+}
+
+function isWorthAnotherTry(error: unknown): boolean {
+  if (error instanceof Again) return true
+  const cause = error instanceof StoreError ? error.cause : undefined
+  // serialization_failure, deadlock_detected
+  return cause instanceof pg.DatabaseError && (cause.code === '40001' || cause.code === '40P01')
+}

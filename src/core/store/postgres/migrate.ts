@@ -1,0 +1,88 @@
+// PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
+// transaction, so that it works through a transaction pooler (PgBouncer).
+import { StoreError } from '../../../lib/fault.ts'
+import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
+import type pg from 'pg'
+
+const tables = schemaOf({
+  id: 'bigserial PRIMARY KEY',
+  ownId: 'bigint PRIMARY KEY',
+  bytes: 'bytea',
+  byKey: '',
+})
+
+export const postgresMigrations: readonly string[] = [
+  // 1: the tables that both databases have.
+  `${tables}
+
+  -- Idempotency keys of deliveries, remembered for a week.
+  CREATE TABLE delivery_keys (
+    key     text PRIMARY KEY,
+    seen_at bigint NOT NULL
+  );
+  CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
+  `,
+]
+
+/** An arbitrary number, the same in every version. */
+const migrationLock = 7_462_736_101
+/** The timeout of a step, ms: large tables, or another replica that migrates, take long. */
+const timeoutMs = 24 * 3_600_000
+
+/** The tables of pre-releases, one or the other. */
+const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
+
+/**
+ * Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. `steps`: other ones, for
+ * tests.
+ */
+export async function migrate(pool: pg.Pool, steps = postgresMigrations): Promise<void> {
+  while ((await migrateOnce(pool, steps)) === 'more');
+}
+
+async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'more' | 'done'> {
+  const client = await pool.connect()
+  const ignore = (): void => undefined
+  client.on('error', ignore)
+  const query = async (text: string, values: unknown[] = []): Promise<{ version?: number }[]> =>
+    (await client.query<{ version?: number }>({ text, query_timeout: timeoutMs } as pg.QueryConfig, values)).rows
+  let broken: Error | undefined
+  try {
+    await query('BEGIN')
+    await query('SET LOCAL statement_timeout = 0')
+    await query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+    if (
+      (await query('SELECT FROM unnest($1::text[]) AS old WHERE to_regclass(old) IS NOT NULL', [ofOldSchemas])).length >
+      0
+    ) {
+      throw new StoreError(
+        'The PostgreSQL store has a pre-release schema that this version cannot read.',
+        leaveOldSchema('a new database'),
+      )
+    }
+    await query('CREATE TABLE IF NOT EXISTS pipespan_store (number integer NOT NULL)')
+    const [row] = await query('SELECT number AS version FROM pipespan_store')
+    const version = row?.version ?? 0
+    const newest = steps.length
+    if (version > newest + 1) {
+      throw new StoreError(
+        `The PostgreSQL store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
+        'Run the Pipespan version that wrote it, or a newer one.',
+      )
+    }
+    if (version < newest) {
+      await query(steps[version] ?? '')
+      await query('DELETE FROM pipespan_store')
+      await query('INSERT INTO pipespan_store VALUES ($1)', [version + 1])
+    }
+    await query('COMMIT')
+    return version + 1 < newest ? 'more' : 'done'
+  } catch (error) {
+    // Dropping the connection ends the transaction and the lock.
+    broken = error as Error
+    throw error
+  } finally {
+    client.off('error', ignore)
+    client.release(broken)
+  }
+}

@@ -1,0 +1,110 @@
+// The SQL of the figures of sections: adds those of new chunks to the stored ones, and reads them for regressions.
+import { branchClasses } from '../../../model/pipeline.ts'
+import { day } from '../ports/trends.ts'
+import { json, number, record, text, word, type Row } from '../sql/columns.ts'
+import { maxNames, type SectionsOfDay } from './section-sums.ts'
+import { forRows, type StepValue } from '../sql/steps.ts'
+import { places } from '../sql/statements.ts'
+import { plusBins } from '../../../lib/log-bins.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { DamagedRows } from '../sql/stored-json.ts'
+import type { Reading } from '../sql/reading.ts'
+import type { Judging, SectionFigures } from '../ports/judging.ts'
+
+const dayKey = 'project_id, job, bucket, instance, branch'
+const dayTypes = ['bigint', 'text', 'bigint', 'text', 'text'] as const
+
+/** Its rows are a number, and a day (`sectionDayKey`). */
+export const knownSections = forRows(
+  ['bigint', ...dayTypes],
+  ({ rows }) => `
+  WITH k (nth, ${dayKey}) AS (${rows})
+  SELECT k.nth, f.section, f.runs, f.failed, f.durations FROM k JOIN section_figures f USING (${dayKey})`,
+)
+/** Its rows are `sectionValues`; they replace those with the same key. */
+export const writeSections = forRows(
+  [...dayTypes, 'text', 'bigint', 'bigint', 'json'],
+  ({ rows }) => `
+  INSERT INTO section_figures (${dayKey}, section, runs, failed, durations) ${rows}
+  ON CONFLICT (${dayKey}, section) DO UPDATE SET
+    runs = excluded.runs, failed = excluded.failed, durations = excluded.durations`,
+)
+export const pruneSections = 'DELETE FROM section_figures WHERE bucket < ?1 RETURNING 1'
+
+/** How far regressions look back, ms. */
+const storedFor = 100 * day
+
+/** Older rows are deleted. `keep`: how long daily figures are stored, ms. */
+export function sectionsForgottenBefore(now: number, keep: number): number {
+  return now - Math.min(storedFor, keep)
+}
+
+export function sectionDayKey({
+  projectId,
+  job,
+  bucket,
+  instance,
+  branch,
+}: Omit<SectionsOfDay, 'sections'>): StepValue[] {
+  return [projectId, job, bucket, instance, branch]
+}
+
+/** The values of `writeSections`. `known`: rows of `knownSections`. New names beyond `maxNames` are dropped. */
+export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged: DamagedRows): StepValue[][] {
+  const stored = new Map(known.map(row => [nameOf(row), row]))
+  let room = maxNames - stored.size
+  return [...of.sections].flatMap(([section, more]) => {
+    const row = stored.get(section)
+    if (row === undefined && (room -= 1) < 0) return []
+    const names = { section, projectId: of.projectId, job: of.job, bucket: of.bucket }
+    const before = row && damaged.orNothing(names, 'its figures begin anew', () => figuresOf(row))
+    const sum = before === undefined ? more : plus(before, more)
+    return [[...sectionDayKey(of), section, sum.runs, sum.failed, JSON.stringify(sum.durations)]]
+  })
+}
+
+function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
+  return { runs: a.runs + b.runs, failed: a.failed + b.failed, durations: plusBins(a.durations, b.durations) }
+}
+
+/** How many are read before the event loop continues, and the maximum of one project. */
+const jobs = { atOnce: 10, most: 1_000 }
+
+export function judgedSectionsOn({ ask, damaged }: Reading): Judging['sections'] {
+  return async function* ({ instance, projectId }, since, active) {
+    const known = await ask(
+      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${jobs.most}`,
+      [active, projectId],
+    )
+    const names = known.map(text('job'))
+    for (let first = 0; first < names.length; first += jobs.atOnce) {
+      const some = names.slice(first, first + jobs.atOnce)
+      const rows = await ask(
+        `SELECT job, section, branch, bucket, runs, failed, durations FROM section_figures
+         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
+        [projectId, since, instance, ...some],
+      )
+      yield rows.flatMap(
+        one =>
+          damaged.orNothing({ section: one.section, projectId, job: one.job }, 'it is not judged', () => judged(one)) ??
+          [],
+      )
+      await breathe()
+    }
+  }
+}
+
+const nameOf = text('section')
+const figures = {
+  runs: number('runs'),
+  failed: number('failed'),
+  durations: json<SectionFigures['durations']>('durations'),
+}
+const figuresOf: (row: Row) => SectionFigures = record(figures)
+const judged = record({
+  job: text('job'),
+  section: nameOf,
+  branch: word('branch', branchClasses),
+  bucket: number('bucket'),
+  ...figures,
+})

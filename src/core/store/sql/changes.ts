@@ -1,0 +1,99 @@
+// Changes (merge requests), for both databases.
+import { countable, listed, ownByNumber, type CountedTable } from './counted.ts'
+import { changeStates, mergeChange, viewChange, type Change } from '../../../model/change.ts'
+import { json, number, optional, record, text, word, type Row } from './columns.ts'
+import { latest } from '../../../model/instant.ts'
+import { plainText } from './plain-text.ts'
+import { uncounted, type CountedTimes } from '../../../model/change-figures.ts'
+import type { Changes, ProjectChanges } from '../ports/changes.ts'
+import type { DamagedRows } from './stored-json.ts'
+import { unbounded, type Reading } from './reading.ts'
+import type { Statements } from './statements.ts'
+
+export const changeTable: CountedTable<Change, CountedTimes> = {
+  table: 'changes',
+  name: 'change',
+  content: json<Change>('content'),
+  merge: mergeChange,
+  own: ownByNumber('changes'),
+  columns: ['instance', 'project_id', 'iid', 'project', 'state', 'happened_at'],
+  values: (change, now) => {
+    const { instance, iid, project, event, createdAt, stateAt, approvedAt, mergedAt, pipeline } = change
+    const at = latest([createdAt, stateAt, approvedAt, mergedAt, pipeline?.createdAt])
+    const state = event === undefined ? null : (viewChange(change)?.state ?? null)
+    const path = project.path === undefined ? null : plainText(project.path)
+    return [instance, project.id, iid, path, state, Math.round(at ?? now)]
+  },
+  uncounted: (change, row, damaged) => uncounted(change, row === undefined ? {} : countedOf(row, damaged)),
+  state: (row, damaged) => countedOf(row, damaged),
+  setCounted: 'counted = ?2',
+  countedValues: times => [JSON.stringify(times ?? {})],
+  pruned: { where: 'd.happened_at < ?1 AND d.known_at < ?1', by: 'happened_at' },
+}
+
+/** If it is damaged, all times count as counted: nothing may be counted twice. */
+function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
+  const all = { at: 0, took: 0 }
+  const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }
+  return damaged.orNothing({ change: row.id }, 'nothing more is counted of it', () => counted(row) ?? {}) ?? lost
+}
+
+export function changes(sql: Statements): Changes {
+  return { ...countable(sql, changeTable), ...changeReads(unbounded(sql)) }
+}
+
+export function changeReads(reading: Reading): Pick<Changes, 'list' | 'states' | 'open'> {
+  const { ask, damaged } = reading
+  const changeOf = (row: Row): Change | undefined =>
+    damaged.orNothing({ change: row.id }, 'it is counted by its state alone', () => content(row))
+  return {
+    list: async ({ since, until, ...filter }) => {
+      const where = 'happened_at >= ?1 AND happened_at < ?2 AND state IS NOT NULL'
+      return listed(reading, changeTable, { ...filter, where, values: [since, until], by: 'happened_at' }, row => {
+        const change = content(row)
+        const view = viewChange(change)
+        return view && { id: number('id')(row), change, view, at: happenedAt(row), counted: countedOf(row, damaged) }
+      })
+    },
+    states: async () => {
+      const counts = (await ask(selectStates)).map(stateCount)
+      const byProject = Map.groupBy(counts, ({ instance, projectId }) => JSON.stringify([instance, projectId]))
+      const found: ProjectChanges[] = []
+      for (const states of byProject.values()) {
+        const [any] = states
+        if (any === undefined) continue
+        const { instance, projectId } = any
+        const [newest] = await ask(selectNewest, [instance, projectId])
+        found.push({
+          instance,
+          project: (newest && changeOf(newest)?.project) ?? { id: projectId },
+          since: Math.min(...states.map(({ since }) => since)),
+          states: Object.fromEntries(states.map(({ state, count }) => [state, count])),
+        })
+      }
+      return found
+    },
+    open: async ({ instance, projectId }, limit) =>
+      (await ask(selectOpen, [instance, projectId, limit])).flatMap(row => {
+        const change = changeOf(row)
+        return (change && viewChange(change)) ?? []
+      }),
+  }
+}
+
+const { content } = changeTable
+const counted = optional(json<CountedTimes>, 'counted')
+const happenedAt = number('happened_at')
+const selectStates = `SELECT instance, project_id, state, count(*) AS changes, min(known_at) AS since FROM changes
+  WHERE state IS NOT NULL AND {visible} GROUP BY instance, project_id, state`
+const stateCount = record({
+  instance: text('instance'),
+  projectId: number('project_id'),
+  state: word('state', changeStates),
+  count: number('changes'),
+  since: number('since'),
+})
+const selectNewest = `SELECT id, content FROM changes
+  WHERE instance = ?1 AND project_id = ?2 AND {visible} AND state IS NOT NULL ORDER BY iid DESC LIMIT 1`
+const selectOpen = `SELECT id, content FROM changes
+  WHERE instance = ?1 AND project_id = ?2 AND {visible} AND state IN ('open', 'wip') ORDER BY iid LIMIT ?3`

@@ -1,0 +1,76 @@
+// Typed readers of rows, for both databases: each column is checked once, here.
+import { DataError } from '../../../lib/fault.ts'
+import { storedJson } from './stored-json.ts'
+import type { Cell } from '../ports/tables.ts'
+
+/** A row by column name. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** Reads one column of a row. Throws DataError if its type is not the expected one. */
+export type Column<T> = (row: Row) => T
+
+export function number(name: string): Column<number> {
+  return row => {
+    const value = row[name]
+    return typeof value === 'number' ? value : damaged(name)
+  }
+}
+
+export function text(name: string): Column<string> {
+  return row => {
+    const value = row[name]
+    return typeof value === 'string' ? value : damaged(name)
+  }
+}
+
+/** A text that is one of these values. */
+export function word<const T extends string>(name: string, words: readonly T[]): Column<T> {
+  return row => words.find(one => one === row[name]) ?? damaged(name)
+}
+
+export function bytes(name: string): Column<Uint8Array> {
+  return row => {
+    const value = row[name]
+    return value instanceof Uint8Array ? value : damaged(name)
+  }
+}
+
+/** Any value that a column can have. */
+export function cell(name: string): Column<Cell> {
+  return row => {
+    const value = row[name]
+    if (value === null || typeof value === 'number' || typeof value === 'string' || value instanceof Uint8Array)
+      return value
+    return damaged(name)
+  }
+}
+
+/** JSON that this program has written: its shape is not checked. */
+export function json<T>(name: string): Column<T> {
+  return row => storedJson<T>(row[name])
+}
+
+/** A column that may be null. */
+export function optional<T>(column: (name: string) => Column<T>, name: string): Column<T | undefined> {
+  const read = column(name)
+  return row => (row[name] === null ? undefined : read(row))
+}
+
+type Columns = Readonly<Record<string, Column<unknown>>>
+
+/** A reader of rows: `record({ pipelineId: number('pipeline_id') })(row).pipelineId`. */
+export function record<C extends Columns>(columns: C): (row: Row) => { [Name in keyof C]: ReturnType<C[Name]> } {
+  const all = Object.entries(columns)
+  return row => {
+    const found: Record<string, unknown> = {}
+    for (const [name, read] of all) found[name] = read(row)
+    return found as never
+  }
+}
+
+function damaged(name: string): never {
+  throw new DataError(
+    `The column ${name} of a stored row has an unexpected value.`,
+    'Other rows are not affected; a backup may still have this one intact.',
+  )
+}

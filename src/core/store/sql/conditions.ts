@@ -1,0 +1,50 @@
+// Writes reports of conditions, as the last steps of a transaction: what is known of each changes under its lock, and a message goes to the outbox.
+import {
+  afterCondition,
+  compareVersions,
+  messageAttributes,
+  messageKey,
+  subjectDigest,
+  type ConditionMessage,
+  type KnownCondition,
+  type RoutedCondition,
+} from '../../../model/condition.ts'
+import { conditionDocument, knownCondition, type StoredCondition } from '../ports/condition-documents.ts'
+import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
+import { selectValue, valueOf, writeValue } from './key-value.ts'
+import { storedDocument } from './stored-json.ts'
+import { writeEvent } from './events.ts'
+
+/** After all else that locks: what locks conditions locks nothing later. */
+export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<void> {
+  if (reports.length === 0) return
+  // Several pipelines of a branch may settle in one transaction, in any order.
+  const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
+  const byName = Map.groupBy(inOrder, ({ condition }) => `${conditionDocument} ${subjectDigest(condition)}`)
+  yield* lockNames([...byName.keys()], within)
+  yield* concurrently([...byName].map(([name, own]) => writeCondition(name, own, within)))
+}
+
+/** All reports of one condition, the oldest first. */
+function* writeCondition(name: string, reports: readonly RoutedCondition[], within: Within): Steps<void> {
+  const { now, damaged } = within
+  const [row] = yield [selectValue, [name]]
+  const stored =
+    row &&
+    damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(valueOf(row), knownCondition))
+  const messages: ConditionMessage[] = []
+  let known: KnownCondition | undefined = stored
+  for (const report of reports) {
+    const next = afterCondition(known, report, now)
+    if (next?.message !== undefined) messages.push(next.message)
+    known = next?.known ?? known
+  }
+  if (known === undefined || known === stored) return
+  yield [writeValue, [name, JSON.stringify({ ...known, changedAt: now } satisfies StoredCondition)]]
+  for (const { chunk, to } of messages) {
+    const key = messageKey(known.subject, String(chunk.event.attributes[messageAttributes.id]))
+    const queues = to.map(destination => ({ destination, signal: 'notifications' as const }))
+    const event = { event: { object: key, key, content: '' }, chunk, to: queues }
+    yield* writeEvent(event, within)
+  }
+}

@@ -1,0 +1,89 @@
+// The deployments to compare a deployment with: the others of its environment, as steps of a transaction.
+import { number, optional, record, text, type Row } from './columns.ts'
+import { storedDeployment, type DamagedRows } from './stored-json.ts'
+import { viewDeployment, type Deployment } from '../../../model/deployment.ts'
+import type { Neighbours } from '../../../model/deployment-figures.ts'
+import type { Steps } from './steps.ts'
+
+/** The lock of its environment: two deployments counted at the same time would not see each other. */
+export function lockOf(row: Row): string {
+  return `environment ${String(row.project_id)} ${String(row.environment)} ${String(row.instance)}`
+}
+
+/** The others of its environment. */
+export function* neighbours(own: Row, damaged: DamagedRows): Steps<Neighbours> {
+  const { id, instance, projectId, environment, finishedAt, knownAt, revision } = place(own)
+  const env = [instance, projectId, environment ?? null] as const
+  const at = finishedAt ?? 0
+  const [last] = yield [selectPrevious, [...env, at, id]]
+  const previous = last && previousOf(last, damaged)
+  const since = previous?.finishedAt ?? 0
+  const [failed] = yield [selectFailed, [...env, at, since]]
+  const failedAt = failed && failedOf(failed)
+  const known = previous === undefined ? [] : yield [selectKnown, [...env, since, previous.id, revision ?? null]]
+  const later = yield [selectLater, [...env, at, id, knownAt ?? 0]]
+  return {
+    ...(previous !== undefined && { previous }),
+    ...(failedAt !== undefined && { failedAt }),
+    isKnownRevision: known.length > 0,
+    isLate: later.length > 0,
+  }
+}
+
+/**
+ * Before or after (?4, ?5) by end and id, in two parts: if both are compared at once, neither database finds the place by an index among many that
+ * ended at the same time.
+ */
+function withoutTies(select: (ended: string) => string, compared: '<' | '>'): string {
+  const [tied, others] = [`finished_at = ?4 AND id ${compared} ?5`, `finished_at ${compared} ?4`]
+  return `SELECT * FROM (${select(tied)}) AS of_same_time UNION ALL SELECT * FROM (${select(others)}) AS of_others`
+}
+
+const sameEnvironment = 'instance = ?1 AND project_id = ?2 AND environment = ?3'
+const newestFirst = (limit: number): string => `ORDER BY finished_at DESC, id DESC LIMIT ${limit}`
+const previous = withoutTies(
+  ended => `SELECT id, finished_at FROM deployments
+    WHERE ${sameEnvironment} AND outcome = 'succeeded' AND ${ended} ${newestFirst(1)}`,
+  '<',
+)
+/** Its row is read only once it is found, because the index has all searched columns. */
+const selectPrevious = `
+  SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst(1)}) AS newest)`
+const selectFailed = `SELECT min(finished_at) AS failed_at FROM deployments
+  WHERE ${sameEnvironment} AND outcome = 'failed' AND finished_at <= ?4 AND finished_at > ?5`
+/** A rollback goes back to one of so many that succeeded before the previous one. */
+const maxRolledBack = 100
+const selectKnown = `SELECT 1 FROM (
+  SELECT revision FROM deployments
+  WHERE ${sameEnvironment} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) ${newestFirst(maxRolledBack)}
+) AS recent WHERE revision = ?6 LIMIT 1`
+const selectLater = withoutTies(
+  ended => `SELECT 1 FROM deployments
+    WHERE ${sameEnvironment} AND outcome IS NOT NULL AND ${ended} AND counted_at <= ?6 LIMIT 1`,
+  '>',
+)
+
+const idOf = number('id')
+const content = (row: Row): Deployment => storedDeployment(row.content)
+const failedOf = optional(number, 'failed_at')
+const place = record({
+  id: idOf,
+  instance: text('instance'),
+  projectId: number('project_id'),
+  environment: optional(text, 'environment'),
+  finishedAt: optional(number, 'finished_at'),
+  knownAt: optional(number, 'known_at'),
+  revision: optional(text, 'revision'),
+})
+
+function previousOf(row: Row, damaged: DamagedRows): NonNullable<Neighbours['previous']> {
+  const view = damaged.orNothing({ deployment: row.id }, 'of what it deployed its end is known alone', () =>
+    viewDeployment(content(row)),
+  )
+  return {
+    id: idOf(row),
+    finishedAt: number('finished_at')(row),
+    revision: view?.revision,
+    committedAt: view?.committedAt,
+  }
+}

@@ -1,0 +1,184 @@
+// Deployments, for both databases: writes their reports, and compares them when they are counted.
+import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
+import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
+import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
+import { joinWaiting } from './waiting-events.ts'
+import { json, number, optional, record, text, type Column, type Row } from './columns.ts'
+import { leasedQueue } from './leased-queue.ts'
+import { lockOf, neighbours } from './deployment-neighbours.ts'
+import { mergeDeployment, viewDeployment, type Deployment } from '../../../model/deployment.ts'
+import { places, type Statements } from './statements.ts'
+import { plainText } from './plain-text.ts'
+import { unbounded } from './reading.ts'
+import { storedDeployment } from './stored-json.ts'
+import type { DeploymentFigures, Neighbours } from '../../../model/deployment-figures.ts'
+import type { Deployments, DueDeployment } from '../ports/deployments.ts'
+import type { Reported } from '../ports/counted.ts'
+import type { RunChange } from '../ports/runs.ts'
+import type { Run } from '../../../model/run.ts'
+
+/** The platform's limit for the name of an environment. */
+const maxName = 255
+
+const content: Column<Deployment> = row => storedDeployment(row.content)
+
+const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> = {
+  table: 'deployments',
+  name: 'deployment',
+  content,
+  merge: mergeDeployment,
+  own: function* ({ instance, jobId, deploymentId }, within) {
+    const own = `SELECT * FROM deployments
+      WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2`
+    const [row, twin] = yield [`${own} ${forUpdate(within)}`, [instance, jobId ?? null, deploymentId ?? null]]
+    return row === undefined || twin === undefined ? row : yield* joined(row, twin, within)
+  },
+  columns: [
+    ...['instance', 'project_id', 'project', 'job_id', 'deployment_id', 'environment', 'outcome', 'revision'],
+    ...['happened_at', 'finished_at'],
+  ],
+  values: (deployment, now) => {
+    const { instance, project, jobId, deploymentId, event, job } = deployment
+    const view = viewDeployment(deployment)
+    const happenedAt = view?.finishedAt ?? event?.facts.at ?? job?.finishedAt ?? now
+    return [
+      ...[instance, project.id, name(project.path), jobId ?? null, deploymentId ?? null],
+      ...[name(view?.environment ?? job?.environment), view?.outcome ?? null, name(view?.revision)],
+      ...[Math.round(happenedAt), view?.finishedAt === undefined ? null : Math.round(view.finishedAt)],
+    ]
+  },
+  // Only what succeeded or failed is counted.
+  uncounted: (deployment, row) => {
+    const isCounted = row !== undefined && countedAtOf(row) !== undefined
+    return isCounted || viewDeployment(deployment)?.outcome === undefined ? [] : ['end']
+  },
+  isKnownLater: true,
+  state: row => figuresOf(row),
+  setCounted: 'counted_at = ?2, figures = ?3',
+  countedValues: (figures, now) => [now, figures === undefined ? null : JSON.stringify(figures)],
+  together: 'apart = 0',
+  // A new due time ends the lease.
+  setDue: 'leased = CASE WHEN due_at = CAST(?1 AS bigint) THEN leased ELSE 0 END',
+  compared: { lock: lockOf, around: neighbours },
+  pruned: {
+    where: `d.happened_at < ?1 AND d.due_at IS NULL AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS (${laterSuccess}))`,
+    by: 'happened_at',
+  },
+}
+
+/** An event without a job and the job make two rows, until an event names both: then one is left. */
+function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
+  yield ['DELETE FROM deployments WHERE id = ?1', [number('id')(twin)]]
+  const known = knownOf(deploymentTable, row, damaged)
+  const other = knownOf(deploymentTable, twin, damaged)
+  const of = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
+  if (of === undefined) return row
+  const either = <T>(column: Column<T | undefined>): T | null => column(row) ?? column(twin) ?? null
+  const [countedAt, figures, knownAt] = [either(countedAtOf), either(optional(text, 'figures')), either(knownAtOf)]
+  const due = countedAt === null ? either(dueOf) : null
+  yield updateRow(deploymentTable, row, { of, due, knownAt, now })
+  yield ['UPDATE deployments SET counted_at = ?1, figures = ?2 WHERE id = ?3', [countedAt, figures, number('id')(row)]]
+  return { ...row, content: JSON.stringify(of), due_at: due, known_at: knownAt, counted_at: countedAt, figures }
+}
+
+function name(given: string | undefined): string | null {
+  return given === undefined ? null : plainText(given).slice(0, maxName)
+}
+
+/** Events that wait for the span of a job get it here. */
+export function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<void> {
+  yield* writeReported(deploymentTable, reported, within)
+  for (const { report } of reported) {
+    const { job, instance } = report
+    if (job !== undefined) yield* joinWaiting(instance, job.span, within)
+  }
+}
+
+/** Serialises all writers of a job's deployment and of the events that wait for it. */
+export function nameOfJob(instance: string, jobId: number): string {
+  return `deployment of job ${jobId} ${instance}`
+}
+
+export function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): string[] {
+  const own = deploymentId === undefined ? [] : [`deployment ${deploymentId} ${instance}`]
+  return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
+}
+
+/** Adds the platform's ids of the deployments that its jobs made to its chunks, if events have reported them before, or `reported` has them. */
+export function* withDeploymentIds(change: RunChange, reported: readonly Reported<Deployment>[]): Steps<RunChange> {
+  const { instance } = change.run.key
+  const jobs = (change.deployments ?? []).flatMap(({ report: { jobId } }) => jobId ?? [])
+  if (jobs.length === 0) return change
+  const rows = (yield each(
+    selectIds,
+    jobs.map(job => [instance, job]),
+  )).map(idsOf)
+  const ids = new Map<number | undefined, number | undefined>()
+  for (const { jobId, deploymentId } of [...rows, ...reported.map(({ report }) => report)])
+    if (deploymentId !== undefined) ids.set(jobId, deploymentId)
+  const pending = change.pending?.map(one => {
+    const known = one.chunk.jobs.map(job => {
+      const deploymentId = ids.get(job.id)
+      return deploymentId === undefined ? job : { ...job, deploymentId }
+    })
+    return { ...one, chunk: { ...one.chunk, jobs: known } }
+  })
+  const run = change.pending === undefined ? change.run : withIds(change.run, change.pending, ids)
+  return { ...change, run, pending }
+}
+
+/** The marks of the spans that are pending. */
+function withIds(
+  run: Run,
+  pending: NonNullable<RunChange['pending']>,
+  ids: ReadonlyMap<number | undefined, number | undefined>,
+): Run {
+  const jobs = new Map(run.jobs)
+  for (const { id } of pending.flatMap(({ chunk }) => chunk.jobs)) {
+    const [job, deploymentId] = [jobs.get(id), ids.get(id)]
+    if (job?.snapshot !== undefined && deploymentId !== undefined)
+      jobs.set(id, { ...job, snapshot: { ...job.snapshot, deploymentId } })
+  }
+  return { ...run, jobs }
+}
+
+const selectIds = forRows(
+  ['text', 'bigint'],
+  ({ among }) =>
+    `SELECT job_id, deployment_id FROM deployments WHERE deployment_id IS NOT NULL AND ${among('instance', 'job_id')}`,
+)
+const idsOf = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
+
+export function deployments(sql: Statements): Deployments {
+  const queue = leasedQueue(sql, 'deployments', '*')
+  const { damaged } = sql
+  return {
+    ...countable(sql, deploymentTable),
+    ...pruneEarly(sql),
+    ...deploymentReads(unbounded(sql)),
+    take: async (limit, leaseMs) => {
+      const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
+      const due: DueDeployment[] = []
+      for (const row of rows) {
+        const one = damaged.orNothing({ deployment: row.id }, 'it is not counted', () => dueDeployment(row))
+        if (one !== undefined) due.push(one)
+        else await sql.change('UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1', [number('id')(row)])
+      }
+      return due.sort((a, b) => a.id - b.id)
+    },
+    extend: async (ids, leaseMs) => {
+      if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
+    },
+    around: async id =>
+      sql.transaction(function* () {
+        const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]
+        return own && (yield* neighbours(own, damaged))
+      }),
+  }
+}
+
+const dueOf = optional(number, 'due_at')
+const knownAtOf = optional(number, 'known_at')
+const countedAtOf = optional(number, 'counted_at')
+const figuresOf = optional(json<DeploymentFigures>, 'figures')
+const dueDeployment: Column<DueDeployment> = record({ id: number('id'), deployment: content, tries: number('tries') })

@@ -1,0 +1,84 @@
+// Writes an event, as steps of the transaction that takes it in. Of a known event nothing is written.
+import { number, record, text } from './columns.ts'
+import { isAgain, timeAfter, type ReportedState } from '../../../model/event-order.ts'
+import { shownAs } from '../../../model/shown-event.ts'
+import type { EventChunk } from '../../../model/event.ts'
+import type { ReceivedEvent } from '../ports/events.ts'
+import { groupPathOf } from './owners.ts'
+import { jobSpanOf } from './waiting-events.ts'
+import { writeMessages } from './messages.ts'
+import type { Steps, Within } from './steps.ts'
+
+/** Events without a key of their own are distinguished by the order in which they are taken in, under a lock on their object. */
+export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
+  const { event, chunk } = received
+  if (event.key === undefined) {
+    yield* writeState(received, within)
+    return
+  }
+  const known = yield ['SELECT 1 AS known FROM events WHERE key = ?1', [event.key]]
+  if (known.length === 0) yield* insert(chunk, event.key, received, within)
+}
+
+/** An object has one row: the state that was reported last, with its event. */
+function* writeState(received: ReceivedEvent, within: Within): Steps<void> {
+  const { event, chunk } = received
+  const { object, content } = event
+  const [before] = (yield [selectState, [object]]).map(state)
+  const own: ReportedState = { content, receivedAt: chunk.observedAt }
+  if (isAgain(before, own)) {
+    yield ['UPDATE event_states SET received_at = ?1 WHERE object = ?2', [own.receivedAt, object]]
+    return
+  }
+  const happenedAt = timeAfter(before?.happenedAt, chunk.at)
+  const number = (before?.number ?? 0) + 1
+  const key = `${object} ${number} ${own.receivedAt}`
+  const id = yield* insert({ ...chunk, at: happenedAt }, key, received, within)
+  yield [upsertState, [object, number, content, own.receivedAt, id]]
+}
+
+function* insert(
+  received: EventChunk,
+  key: string,
+  { to, waits }: Pick<ReceivedEvent, 'to' | 'waits'>,
+  within: Within,
+): Steps<number> {
+  const { now, damaged } = within
+  const { instance } = received.key
+  const job = waits && (yield* jobSpanOf(instance, waits.jobId, damaged))
+  const chunk = job === undefined ? received : { ...received, job }
+  const dueAt = now + (job === undefined ? (waits?.ms ?? 0) : 0)
+  const [row] = yield [
+    'INSERT INTO chunks (attempt, number, content, snapshot_at) VALUES (1, 1, ?1, ?2) RETURNING id',
+    [JSON.stringify(chunk), now],
+  ]
+  const id = number('id')(row ?? {})
+  const { event, project, at } = chunk
+  const waitsFor = job === undefined ? (waits?.jobId ?? null) : null
+  yield [
+    `INSERT INTO events (chunk_id, key, kind, shown_as, instance, project_id, project, happened_at, taken_at, waits_for, group_path)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+    [
+      ...[id, key, event.kind, shownAs(event) ?? null, instance, project?.id ?? null, project?.path ?? null],
+      ...[Math.round(at), now, waitsFor, groupPathOf(chunk)],
+    ],
+  ]
+  yield* writeMessages([{ chunk, to, key, dueAt }], within)
+  return id
+}
+
+const selectState = `
+  SELECT s.number, s.content, s.received_at, e.happened_at FROM event_states s JOIN events e ON e.chunk_id = s.chunk_id
+  WHERE s.object = ?1`
+
+const upsertState = `
+  INSERT INTO event_states (object, number, content, received_at, chunk_id) VALUES (?1, ?2, ?3, ?4, ?5)
+  ON CONFLICT (object) DO UPDATE SET number = excluded.number, content = excluded.content, received_at = excluded.received_at,
+    chunk_id = excluded.chunk_id`
+
+const state = record({
+  number: number('number'),
+  content: text('content'),
+  receivedAt: number('received_at'),
+  happenedAt: number('happened_at'),
+})

@@ -1,0 +1,68 @@
+// Incidents, for both databases.
+import { countable, listed, ownByNumber, type CountedTable } from './counted.ts'
+import { json, optional, number, type Row } from './columns.ts'
+import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../../../model/incident.ts'
+import { plainText } from './plain-text.ts'
+import type { Incidents, ShownIncident } from '../ports/incidents.ts'
+import { unbounded, type Reading } from './reading.ts'
+import type { Statements } from './statements.ts'
+
+/** The platform's limit for the path of a project. */
+const maxPath = 512
+
+export const incidentTable: CountedTable<Incident, CountedIncident> = {
+  table: 'incidents',
+  name: 'incident',
+  content: json<Incident>('content'),
+  merge: mergeIncident,
+  own: ownByNumber('incidents'),
+  columns: ['instance', 'project_id', 'iid', 'project', 'state', 'opened_at', 'changed_at'],
+  values: incident => {
+    const { state, openedAt, changedAt } = viewIncident(incident)
+    const { instance, iid, project } = incident
+    const path = project.path === undefined ? null : plainText(project.path).slice(0, maxPath)
+    const opened = openedAt === undefined ? null : Math.round(openedAt)
+    return [instance, project.id, iid, path, state, opened, Math.round(changedAt)]
+  },
+  uncounted: (incident, row) => {
+    const { opening, closing } = countedOf(row)
+    const isClosed = viewIncident(incident).state === 'closed'
+    return [...(opening ? [] : ['opening']), ...(isClosed && !closing ? ['closing'] : [])]
+  },
+  isNothing: incident => viewIncident(incident).state === 'retyped',
+  state: countedOf,
+  setCounted: `opening_counted_at = coalesce(opening_counted_at, ?2), closing_counted_at = coalesce(closing_counted_at, ?3)`,
+  countedValues: (counted, now) => [counted?.opening === true ? now : null, counted?.closing === true ? now : null],
+  pruned: { where: 'd.changed_at < ?1', by: 'changed_at' },
+}
+
+function countedOf(row: Row | undefined): CountedIncident {
+  return {
+    opening: row !== undefined && openingOf(row) !== undefined,
+    closing: row !== undefined && closingOf(row) !== undefined,
+  }
+}
+
+export function incidents(sql: Statements): Incidents {
+  return { ...countable(sql, incidentTable), ...incidentReads(unbounded(sql)) }
+}
+
+export function incidentReads(reading: Reading): Pick<Incidents, 'opened' | 'open'> {
+  const list = async (where: string, values: readonly number[], { project, limit }: Parameters<Incidents['open']>[0]) =>
+    listed(
+      reading,
+      incidentTable,
+      { where: `${where} AND state <> 'retyped'`, values, by: 'opened_at', project, limit },
+      (row): ShownIncident => {
+        const incident = incidentTable.content(row)
+        return { incident, view: viewIncident(incident) }
+      },
+    )
+  return {
+    opened: async ({ since, until, ...filter }) => list('opened_at >= ?1 AND opened_at < ?2', [since, until], filter),
+    open: async filter => list(`state = 'opened' AND opened_at IS NOT NULL`, [], filter),
+  }
+}
+
+const openingOf = optional(number, 'opening_counted_at')
+const closingOf = optional(number, 'closing_counted_at')

@@ -1,0 +1,114 @@
+// The jobs of a run that has many, in pages: a change of one job reads and writes one of them (decision 116). A run with few jobs has them in its row.
+//
+// The pages of a run lie side by side: each has the jobs from its `first_job` up to that of the next page, and the first one begins at 0, so that each id
+// has its page before the job is known. A page that grows too large is cut; pages are never joined, because a run never loses jobs.
+import { bytes, number, type Row } from './columns.ts'
+import { cut } from './cut.ts'
+import { documentBytes, documentOf } from './stored-document.ts'
+import { each, forRows, type Steps, type StepValue } from './steps.ts'
+import type { Job } from '../../../model/job.ts'
+import type { RunWork } from '../ports/runs.ts'
+
+/** Of one page, or of a row. */
+export const maxJobs = 50
+
+/** Of all runs that are in memory at once where statements are round trips; a larger run is alone. */
+export const maxJobsAtOnce = 20_000
+
+/** A run's row, and the jobs to read. */
+export interface Wanted {
+  readonly row: Row
+  readonly jobs: RunWork['jobs']
+}
+
+/** The pages of these jobs, by the id of their run. */
+export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number, readonly Row[]>> {
+  const paged = wanted.filter(({ row }) => jobCount(row) > maxJobs)
+  const [whole, some] = [paged.filter(readsAll), paged.filter(one => !readsAll(one))]
+  const rows = [
+    ...(yield each(
+      selectAll,
+      whole.map(({ row }) => [idOf(row)]),
+    )),
+    ...(yield each(
+      selectSome,
+      some.flatMap(({ row, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [idOf(row), job]))),
+    )),
+  ]
+  const pages = new Map(rows.map(row => [`${runId(row)} ${firstJob(row)}`, row]))
+  return Map.groupBy(
+    [...pages.values()].sort((a, b) => firstJob(a) - firstJob(b)),
+    runId,
+  )
+}
+
+/** Nearly every page has one of so many jobs. */
+function readsAll({ jobs }: Wanted): boolean {
+  return jobs === 'all' || jobs.length > maxJobs
+}
+
+export const selectPages = 'SELECT run_id, first_job, content FROM job_pages'
+const selectAll = forRows(['bigint'], ({ among }) => `${selectPages} WHERE ${among('run_id')}`)
+const selectSome = forRows(
+  ['bigint', 'bigint'],
+  ({ rows }) => `
+  WITH w (run_id, job) AS (${rows})
+  SELECT p.run_id, p.first_job, p.content FROM job_pages p JOIN (
+    SELECT DISTINCT run_id, (SELECT max(first_job) FROM job_pages WHERE job_pages.run_id = w.run_id AND first_job <= w.job) AS first_job
+    FROM w) AS own ON own.run_id = p.run_id AND own.first_job = p.first_job`,
+)
+
+/** Throws DataError if it is damaged. */
+export function jobsOfPage(page: Row): readonly Job[] {
+  return documentOf<readonly Job[]>(content(page))
+}
+
+/** Where the jobs of a run are to be written. */
+export interface Placed {
+  /** All that the row has. */
+  readonly inRow: readonly Job[]
+  /** Values of `writePages` without the run. */
+  readonly pages: readonly StepValue[][]
+  /** How many jobs the run has. */
+  readonly count: number
+}
+
+/** `pages`: those that were read. `known`: the jobs of the row and these pages; `changed`: the jobs to write. */
+export function placeJobs(
+  row: Row | undefined,
+  pages: readonly Row[],
+  known: ReadonlyMap<number, Job>,
+  changed: readonly Job[],
+): Placed {
+  const before = row === undefined ? 0 : jobCount(row)
+  const fresh = changed.filter(({ id }) => !known.has(id)).length
+  const count = before + fresh
+  const after = new Map(known)
+  for (const job of changed) after.set(job.id, job)
+  const jobs = [...after.values()].sort((a, b) => a.id - b.id)
+  if (count <= maxJobs) return { inRow: jobs, pages: [], count }
+  const firsts = before > maxJobs ? pages.map(firstJob) : [0]
+  const pageOf = ({ id }: Job): number => firsts.findLast(first => first <= id) ?? 0
+  const touched = new Set(before > maxJobs ? changed.map(pageOf) : [0])
+  const parts = [...Map.groupBy(jobs, pageOf)].filter(([first]) => touched.has(first))
+  return { inRow: [], pages: parts.flatMap(([first, own]) => pagesFrom(first, own)), count }
+}
+
+function pagesFrom(first: number, jobs: readonly Job[]): StepValue[][] {
+  return cut(jobs, () => 1, maxJobs).map((part, at) => [at === 0 ? first : (part[0]?.id ?? 0), documentBytes(part)])
+}
+
+/** Its rows are the id of a run, and a page of `Placed`. */
+export const writePages = forRows(
+  ['bigint', 'bigint', 'bytea'],
+  ({ rows }) => `
+  INSERT INTO job_pages (run_id, first_job, content) ${rows}
+  ON CONFLICT (run_id, first_job) DO UPDATE SET content = excluded.content`,
+)
+
+const idOf = number('id')
+const runId = number('run_id')
+const firstJob = number('first_job')
+const content = bytes('content')
+/** Of all jobs of the run. */
+export const jobCount = number('jobs')

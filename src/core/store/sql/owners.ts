@@ -1,0 +1,105 @@
+// What data belongs to, for both databases: each project, group and instance with its latest path. Scopes choose among these rows, so that a renamed or
+// moved project is seen, or not, with all of its data, whatever path it had when that was written.
+import { each, forRows, type Step, type StepValue } from './steps.ts'
+import { newestSecondOf, versionOfField } from '../../../model/versioned.ts'
+import { number, record, text, type Row } from './columns.ts'
+import { plainText } from './plain-text.ts'
+import type { Dialect } from './dialect.ts'
+import type { Change } from '../../../model/change.ts'
+import type { Deployment } from '../../../model/deployment.ts'
+import type { Incident } from '../../../model/incident.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
+import type { Run } from '../../../model/run.ts'
+
+/** The path of a project at a time; of a group, or of an instance (an empty path), without a project. */
+export interface SeenOwner {
+  readonly instance: string
+  readonly project?: ProjectFacts | undefined
+  readonly group?: string | undefined
+  readonly at: Millis
+}
+
+export function ownerOfRun({ key, project }: Run): SeenOwner {
+  // The first part of its version says whether a pipeline was reported, the second when.
+  const at = newestSecondOf((versionOfField(project, 'path') ?? '').split(':')[1] ?? '') * 1_000
+  return { instance: key.instance, project: project.facts, at }
+}
+
+/** What was reported without a time of its own came with a run, whose project is known. */
+export function ownerOfReport(report: Deployment | Change | Incident): SeenOwner {
+  const { instance, project } = report
+  const own = 'facts' in report ? report.facts : report.event
+  return { instance, project, at: own === undefined ? 0 : newestSecondOf(own.version) * 1_000 }
+}
+
+/** The path of a group in the row of an event; empty if it is of a project. */
+export function groupPathOf({ project, group }: Pick<SeenOwner, 'project' | 'group'>): string {
+  return project === undefined ? plainText(group ?? '') : ''
+}
+
+/**
+ * To be written last, as nothing that is locked later may wait for it. Almost always nothing is new, and then nothing is written or locked. A later
+ * path replaces an earlier one, an unknown one none.
+ */
+const writeNew = forRows(
+  ['text', 'bigint', 'text', 'text', 'bigint'],
+  ({ rows }) => `
+  WITH seen (instance, project_id, group_path, path, seen_at) AS (${rows})
+  INSERT INTO owners (instance, project_id, group_path, path, seen_at)
+  SELECT * FROM seen WHERE NOT EXISTS (
+    SELECT 1 FROM owners o WHERE o.instance = seen.instance AND o.project_id = seen.project_id AND o.group_path = seen.group_path
+      AND (seen.path IN ('', o.path) OR (o.path <> '' AND o.seen_at > seen.seen_at)))
+  ORDER BY instance, project_id, group_path
+  ON CONFLICT (instance, project_id, group_path) DO UPDATE SET path = excluded.path, seen_at = excluded.seen_at, version = owners.version + 1
+  WHERE excluded.path <> '' AND (owners.path = '' OR owners.seen_at <= excluded.seen_at)`,
+)
+
+export function writeOwners(seen: readonly SeenOwner[]): Step {
+  const latest = new Map<string, StepValue[]>()
+  for (const { instance, project, group, at } of seen.toSorted((a, b) => a.at - b.at)) {
+    const path = plainText(project === undefined ? (group ?? '') : (project.path ?? project.name ?? ''))
+    const place = [instance, project?.id ?? 0, groupPathOf({ project, group })]
+    const name = JSON.stringify(place)
+    if (path !== '' || !latest.has(name)) latest.set(name, [...place, path, Math.round(at)])
+  }
+  return each(writeNew, [...latest.values()])
+}
+
+/** An owner as it is stored. */
+export const ownerRow: (row: Row) => OwnerRow = record({
+  id: number('id'),
+  instance: text('instance'),
+  projectId: number('project_id'),
+  path: text('path'),
+})
+export interface OwnerRow {
+  readonly id: number
+  readonly instance: string
+  /** 0: a group or an instance. */
+  readonly projectId: number
+  readonly path: string
+}
+
+/** A sum of the versions grows with each change, in whatever order transactions commit. */
+export const selectOwnersVersion =
+  'SELECT count(*) AS owners, CAST(coalesce(sum(version), 0) AS bigint) AS versions FROM owners'
+export const selectOwners = 'SELECT id, instance, project_id, path FROM owners'
+
+export function ownersSchema({ id }: Pick<Dialect, 'id'>): string {
+  return `
+  CREATE TABLE owners (
+    id         ${id},
+    instance   text    NOT NULL,
+    -- 0: a group or an instance.
+    project_id bigint  NOT NULL,
+    -- Empty for a project and an instance.
+    group_path text    NOT NULL,
+    -- The latest; empty if it is unknown.
+    path       text    NOT NULL,
+    seen_at    bigint  NOT NULL,
+    version    integer NOT NULL DEFAULT 1,
+    UNIQUE (instance, project_id, group_path)
+  );
+  `
+}

@@ -1,0 +1,64 @@
+// The one decoder of runs: from a row of `runs`, with the pages of its jobs if it has many.
+//
+// A run is one document: its head as the model has it, and its jobs with what of them was exported. A damaged row or page costs its run: it is logged
+// and counted here, and nowhere else.
+import { bytes, json, number, optional, record, text, type Row } from './columns.ts'
+import { documentBytes, documentOf } from './stored-document.ts'
+import { DataError } from '../../../lib/fault.ts'
+import { jobsOfPage } from './job-pages.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Job } from '../../../model/job.ts'
+import type { Run, RunHead } from '../../../model/run.ts'
+import type { RunKey } from '../../../model/observation.ts'
+import type { StoredRun } from '../ports/runs.ts'
+
+export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
+
+export function nameOf({ instance, pipelineId }: RunKey): string {
+  return `${instance}\n${pipelineId}`
+}
+
+/** What `document` has. `jobs`: empty if they are in pages. */
+type Document = Omit<RunHead, 'key' | 'project'> & { readonly jobs: readonly Job[] }
+
+/** `jobs`: those that are stored in the row. */
+export function runDocument({ key, project: own, jobs: all, ...head }: Run, jobs: readonly Job[]): Uint8Array {
+  return documentBytes({ ...head, jobs } satisfies Document)
+}
+
+/** `pages`: those that were read, in order. Undefined if it is damaged. */
+export function storedRun(damaged: DamagedRows, row: Row, pages: readonly Row[]): StoredRun | undefined {
+  return damaged.orNothing(
+    { instance: row.instance, pipelineId: row.pipeline_id },
+    'it is as if it were unknown',
+    () => {
+      const { jobs: own, ...head } = documentOf<Document>(document(row))
+      const jobs = new Map<number, Job>()
+      for (const job of own) jobs.set(job.id, job)
+      for (const page of pages) for (const job of jobsOfPage(page)) jobs.set(job.id, job)
+      return {
+        run: { key: keyOf(row), project: project(row), ...head, jobs },
+        timing: timing(row),
+        firstSeenBy: firstSeenBy(row),
+      }
+    },
+  )
+}
+
+/** For what cannot go on without the run. */
+export function damagedRun({ instance, pipelineId }: RunKey): DataError {
+  return new DataError(
+    `The stored run of pipeline ${pipelineId} of ${instance} is damaged.`,
+    'Other runs are not affected; a backup may still have this one intact.',
+  )
+}
+
+const document = bytes('document')
+const project = json<RunHead['project']>('project')
+const timing = record({
+  changedAt: number('changed_at'),
+  endedAt: optional(number, 'ended_at'),
+  enrichingUntil: optional(number, 'enriching_until'),
+  dueAt: optional(number, 'due_at'),
+})
+export const firstSeenBy = json<StoredRun['firstSeenBy']>('first_seen_by')

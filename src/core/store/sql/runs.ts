@@ -1,0 +1,192 @@
+// Changes runs, as steps of a transaction: loads them under a lock, decides their changes, and writes these.
+//
+// All runs of the transaction are locked at once, in the order of their keys, so that replicas cannot wait for each other in a circle. Then each run
+// goes through all its decisions, one after the other, and is written once.
+import { changedJobs, writeChunks, writeRuns, type Written } from './run-writes.ts'
+import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
+import { cut } from './cut.ts'
+import { damagedRun, keyOf, nameOf, storedRun } from './run-rows.ts'
+import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
+import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
+import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
+import { number, type Row } from './columns.ts'
+import { ownerOfRun, type SeenOwner } from './owners.ts'
+import { insertJobReads, readValues, removeJobRead, wishValues } from './job-reads.ts'
+import { revivedRun, takeTombstones } from './tombstone-text.ts'
+import { withDeploymentIds } from './deployments.ts'
+import { writeBeside, type BesideRuns } from './beside-runs.ts'
+import type { Reports, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
+import type { Run } from '../../../model/run.ts'
+import type { RunKey } from '../../../model/observation.ts'
+
+/** For the only process of a store, which has leases in memory: a row was changed. */
+export type OnChanged = (id: number) => void
+
+type Writable = { [Key in keyof BesideRuns]: BesideRuns[Key][number][] }
+
+/** What is written at the end of the transaction. */
+interface Last {
+  readonly beside: Writable
+  readonly owners: SeenOwner[]
+}
+
+export function* changeRuns(
+  work: readonly RunWork[],
+  reports: Reports | undefined,
+  changed: OnChanged | undefined,
+  within: Within,
+): Steps<void> {
+  const { deployments = [], changes = [], conditions = [] } = reports ?? {}
+  const beside: Writable = {
+    ...{ deployments: [...deployments], changes: [...changes], totals: [] },
+    conditions: [...conditions],
+  }
+  const owners: SeenOwner[] = []
+  const rows = yield* lockRuns(
+    work.map(({ key }) => key),
+    within,
+  )
+  const left: RunWork[] = []
+  for (const item of work) {
+    const { read } = item
+    if (read === undefined || (yield [`${removeJobRead} RETURNING 1`, readValues(read)]).length > 0) left.push(item)
+  }
+  const ofRuns = [...Map.groupBy(left, ({ key }) => nameOf(key)).values()].map(works => ({
+    works,
+    row: works[0] && rows.get(nameOf(works[0].key)),
+  }))
+  // What is in memory is a run at a time where nobody waits for round trips.
+  const atOnce = within.isShared ? maxJobsAtOnce : 0
+  for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
+    yield* changeSlice(slice, { beside, owners }, changed, within)
+  yield* writeBeside(reports, beside, owners, within)
+}
+
+/** By the names of their keys. Pruned runs that are observed again continue from their tombstones. */
+function* lockRuns(keys: readonly RunKey[], within: Within): Steps<Map<string, Row>> {
+  const values = new Map(keys.map(key => [nameOf(key), [key.instance, key.pipelineId]]))
+  const locked = yield each(selectRuns, [...values.values()])
+  const rows = new Map(locked.map(row => [nameOf(keyOf(row)), row]))
+  const unknown = [...values].flatMap(([name, value]) => (rows.has(name) ? [] : [value]))
+  const tombstones = yield each(takeTombstones, unknown)
+  if (tombstones.length === 0) return rows
+  yield* writeRuns(
+    tombstones.map(tombstone => {
+      const after = revivedRun(within.damaged, tombstone)
+      if (after === undefined) throw damagedRun(keyOf(tombstone))
+      return { row: undefined, pages: [], before: undefined, after, changes: [] }
+    }),
+  )
+  const revived = yield each(
+    selectRuns,
+    tombstones.map(row => [keyOf(row).instance, keyOf(row).pipelineId]),
+  )
+  for (const row of revived) rows.set(nameOf(keyOf(row)), row)
+  return rows
+}
+
+const selectRuns = forRows(
+  ['text', 'bigint'],
+  ({ among, forUpdate }) =>
+    `SELECT * FROM runs WHERE ${among('instance', 'pipeline_id')} ORDER BY instance, pipeline_id ${forUpdate}`,
+)
+
+/** The work on one run, in order. */
+interface WorkOnRun {
+  readonly works: readonly RunWork[]
+  readonly row: Row | undefined
+}
+
+/** Decides and writes the changes of some runs. */
+function* changeSlice(
+  slice: readonly WorkOnRun[],
+  { beside, owners }: Last,
+  changed: OnChanged | undefined,
+  within: Within,
+): Steps<void> {
+  const { now, damaged } = within
+  const pages = yield* readPages(
+    slice.flatMap(({ works, row }) => (row === undefined ? [] : [{ row, jobs: jobsOf(works) }])),
+  )
+  const written: Written[] = []
+  for (const { works, row } of slice) {
+    const own = (row && pages.get(idOf(row))) ?? []
+    const before = row && storedRun(damaged, row, own)
+    if (row !== undefined && before === undefined) throw damagedRun(keyOf(row))
+    const { after, changes } = yield* decideAll(works, before, beside, now)
+    if (after === undefined || after === before) continue
+    if (row !== undefined && changes.length > 0) changed?.(idOf(row))
+    written.push({ row, pages: own, before, after, changes })
+  }
+  const ids = yield* writeRuns(written)
+  const all = written.map((one, at) => ({ ...one, id: ids[at] ?? 0 }))
+  yield each(
+    insertListings,
+    all.flatMap(({ id, before, after }) =>
+      changesListing(before?.run, after.run) ? listingRow(id, after.run, now) : [],
+    ),
+  )
+  for (const { before, after } of all)
+    if (before?.run.project.facts.path !== after.run.project.facts.path || before === undefined)
+      owners.push(ownerOfRun(after.run))
+  const changes = all.flatMap(({ id, changes: its }) => its.map(change => ({ id, change })))
+  const chunks = changes.flatMap(({ id, change }) => (change.pending ?? []).map(one => ({ ...one, run: id })))
+  yield* writeChunks(chunks, within)
+  yield each(
+    insertJobReads,
+    changes.flatMap(({ id, change }) => (change.lateReads ?? []).map(read => wishValues({ ...read, run: id }, now))),
+  )
+  yield writeTriggers(
+    all.flatMap(one => changedJobs(one).map(job => ({ runId: one.id, instance: one.after.run.key.instance, job }))),
+  )
+  for (const { id, change } of changes)
+    if (change.enrichment !== undefined) yield enrichmentChange(id, change.enrichment)
+  for (const { change } of changes) {
+    beside.deployments.push(...(change.deployments ?? []))
+    beside.changes.push(...(change.changes ?? []))
+    beside.totals.push(...(change.totals ?? []))
+    beside.conditions.push(...(change.conditions ?? []))
+  }
+}
+
+function jobsOf(works: readonly RunWork[]): RunWork['jobs'] {
+  const some: number[] = []
+  for (const { jobs } of works) {
+    if (jobs === 'all') return 'all'
+    some.push(...jobs)
+  }
+  return some
+}
+
+/** Each decision gets what the one before left. */
+function* decideAll(
+  works: readonly RunWork[],
+  before: StoredRun | undefined,
+  beside: Writable,
+  now: number,
+): Steps<{ readonly after: StoredRun | undefined; readonly changes: readonly RunChange[] }> {
+  let after = before
+  const changes: RunChange[] = []
+  for (const { source, decide } of works) {
+    const decided = decide(after, now)
+    const firstSeenBy: StoredRun['firstSeenBy'] = {
+      ...(source === undefined ? {} : { [source]: now }),
+      ...after?.firstSeenBy,
+    }
+    if (decided !== undefined) {
+      const change = yield* withDeploymentIds(decided, beside.deployments)
+      changes.push(change)
+      after = { run: change.run, timing: change.timing, firstSeenBy }
+    } else if (after !== undefined && source !== undefined && after.firstSeenBy[source] === undefined) {
+      after = { ...after, firstSeenBy }
+    }
+  }
+  return { after, changes }
+}
+
+function listingRow(id: number, run: Run, now: number): StepValue[][] {
+  const listing = listingOf(run, now)
+  return listing === undefined ? [] : [[id, ...listing]]
+}
+
+const idOf = number('id')

@@ -1,0 +1,297 @@
+// The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
+import { countedSchema } from './counted-schema.ts'
+import { figureSchema } from './figure-schema.ts'
+import { ownersSchema } from './owners.ts'
+import { testSchema } from './test-schema.ts'
+import { reasonOf, StoreError } from '../../../lib/fault.ts'
+import type { Dialect } from './dialect.ts'
+
+/** How a statement fails in a schema that no released version has: SQLite's message, PostgreSQL's code. */
+export const isOfTheSchema = {
+  sqlite: /no such (table|column|index)|has no column named|already exists|duplicate column name/,
+  postgres: /^(42P01|42703|42P07|42701|42704|42710)$/,
+} as const
+
+/** For a schema of a version between two releases, or one that was changed by hand. */
+export function otherSchema(store: string, error: unknown, start: string): StoreError {
+  return new StoreError(
+    `${store} has a schema that no released version has: ${reasonOf(error)}.`,
+    leaveOldSchema(start),
+    { cause: error },
+  )
+}
+
+/** The remedy. `start`: the setting to start the new version with. */
+export function leaveOldSchema(start: string): string {
+  return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
+}
+
+export function schemaOf(dialect: Dialect): string {
+  const { id, ownId, bytes, byKey } = dialect
+  return `
+  -- Deliveries that could not be decoded.
+  CREATE TABLE quarantined_deliveries (
+    id          ${id},
+    event       text     NOT NULL,
+    instance    text,
+    source      text     NOT NULL,
+    received_at bigint   NOT NULL,
+    body        ${bytes} NOT NULL,
+    reason      text     NOT NULL,
+    version     text     NOT NULL,
+    -- 1: to be decoded again.
+    retry       integer  NOT NULL
+  );
+
+  CREATE TABLE runs (
+    id              ${id},
+    instance        text   NOT NULL,
+    pipeline_id     bigint NOT NULL,
+    project_id      bigint NOT NULL,
+    name            text,
+    status          text,
+    project         text   NOT NULL,
+    -- Everything else that is known of it (run-document.ts), with its jobs if they are few.
+    document        ${bytes}  NOT NULL,
+    jobs            integer NOT NULL,
+    attempts        integer NOT NULL,
+    first_seen_by   text   NOT NULL,
+    changed_at      bigint NOT NULL,
+    ended_at        bigint,
+    enriching_until bigint,
+    due_at          bigint,
+    UNIQUE (instance, pipeline_id)
+  );
+  CREATE INDEX runs_due ON runs (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
+  CREATE INDEX runs_active ON runs (instance, project_id, name, status)
+    WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
+  CREATE INDEX runs_without_snapshot ON runs (instance, pipeline_id) WHERE attempts = 0;
+
+  -- The jobs of a run that has many: those from \`first_job\` up to that of the next page (job-pages.ts).
+  CREATE TABLE job_pages (
+    run_id    bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    first_job bigint NOT NULL,
+    content   ${bytes} NOT NULL,
+    PRIMARY KEY (run_id, first_job)
+  );
+
+  -- What was read about the inside of jobs: each chunk fits one request, and never changes. \`inside\`: the job. Without
+  -- a run it is an event.
+  CREATE TABLE chunks (
+    id          ${id},
+    run_id      bigint  REFERENCES runs (id) ON DELETE CASCADE,
+    attempt     integer NOT NULL,
+    number      integer NOT NULL,
+    content     text    NOT NULL,
+    snapshot_at bigint  NOT NULL,
+    inside      bigint,
+    UNIQUE (run_id, attempt, number)
+  );
+
+  -- What is to be sent: a chunk or an event, encoded for one signal and compressed. Deleted with its last entry in the outbox.
+  CREATE TABLE messages (
+    id          ${id},
+    signal      text     NOT NULL,
+    body        ${bytes} NOT NULL,
+    instance    text     NOT NULL,
+    -- Of a chunk of a run.
+    pipeline_id bigint,
+    attempt     integer  NOT NULL,
+    number      integer  NOT NULL,
+    project_id  bigint,
+    project     text,
+    group_path  text     NOT NULL,
+    -- Of an event.
+    event_key   text,
+    kind        text,
+    -- When the delivery was received that made it due.
+    observed_at bigint
+  );
+  CREATE INDEX messages_by_pipeline ON messages (pipeline_id, instance) WHERE pipeline_id IS NOT NULL;
+  CREATE INDEX messages_by_event ON messages (event_key) WHERE event_key IS NOT NULL;
+
+  -- Where a message is still to be sent, or was refused for good.
+  CREATE TABLE outbox (
+    id            ${id},
+    message_id    bigint  NOT NULL REFERENCES messages (id),
+    signal        text    NOT NULL,
+    destination   text    NOT NULL,
+    state         text    NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'dead')),
+    pending_since bigint  NOT NULL,
+    due_at        bigint  NOT NULL,
+    lease         text,
+    tries         integer NOT NULL DEFAULT 0,
+    answer_status integer,
+    error         text,
+    settled_at    bigint
+  );
+  CREATE INDEX outbox_by_message ON outbox (message_id);
+  CREATE INDEX outbox_pending ON outbox (destination, signal, due_at, id) WHERE state = 'pending';
+  CREATE INDEX outbox_pending_put_off ON outbox (destination, signal, error) WHERE state = 'pending' AND error IS NOT NULL;
+  CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
+  CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
+
+  -- Events that are about no run.
+  CREATE TABLE events (
+    chunk_id    ${ownId} REFERENCES chunks (id) ON DELETE CASCADE,
+    key         text   NOT NULL UNIQUE,
+    kind        text   NOT NULL,
+    -- Its kind on the timeline; null if it is not shown.
+    shown_as    text,
+    instance    text   NOT NULL,
+    project_id  bigint,
+    project     text,
+    happened_at bigint NOT NULL,
+    taken_at    bigint NOT NULL,
+    -- The job whose span it still waits for.
+    waits_for   bigint,
+    -- The path of the group that an event of no project is about.
+    group_path  text   NOT NULL DEFAULT ''
+  );
+  CREATE INDEX events_by_age ON events (taken_at);
+  CREATE INDEX audit_events ON events (happened_at, chunk_id) WHERE kind = 'audit';
+  CREATE INDEX shown_events ON events (shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
+  CREATE INDEX shown_events_of_project ON events (project, shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
+  CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
+
+  -- The last state of each object whose events have no key of their own, with its event (model/event-order.ts).
+  CREATE TABLE event_states (
+    object      text   PRIMARY KEY,
+    number      bigint NOT NULL,
+    content     text   NOT NULL,
+    received_at bigint NOT NULL,
+    chunk_id    bigint NOT NULL REFERENCES chunks (id) ON DELETE CASCADE
+  ) ${byKey};
+  CREATE INDEX event_states_by_chunk ON event_states (chunk_id);
+
+  -- What is remembered of pruned runs (tombstone-text.ts).
+  CREATE TABLE tombstones (
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    project_id  bigint NOT NULL,
+    pruned_at   bigint NOT NULL,
+    memory      text   NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  ) ${byKey};
+  CREATE INDEX tombstones_by_age ON tombstones (pruned_at);
+
+  -- What the platform's API is to be asked about.
+  CREATE TABLE enrichment_queue (
+    run_id   ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
+    priority text    NOT NULL,
+    detail   integer NOT NULL,
+    due_at   bigint  NOT NULL,
+    leased   integer NOT NULL
+  );
+  CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
+
+  -- What is still to be read about the inside of jobs. An entry is written with the job's span, which is in this chunk of its attempt, and deleted with
+  -- the chunk of what was read.
+  CREATE TABLE job_reads (
+    id            ${id},
+    run_id        bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt       integer NOT NULL,
+    number        integer NOT NULL,
+    job_id        bigint  NOT NULL,
+    what          text    NOT NULL,
+    pending_since bigint  NOT NULL,
+    due_at        bigint  NOT NULL,
+    tries         integer NOT NULL DEFAULT 0,
+    leased        integer NOT NULL DEFAULT 0,
+    UNIQUE (run_id, attempt, number, job_id, what)
+  );
+  CREATE INDEX job_reads_due ON job_reads (due_at, id);
+
+  -- The job that started a pipeline.
+  CREATE TABLE triggers (
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    run_id      bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id      bigint NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  ) ${byKey};
+  CREATE INDEX triggers_by_run ON triggers (run_id);
+
+  -- Running totals of metrics, by project. \`names\`: the values of limited attributes that its metrics have, as JSON by metric.
+  CREATE TABLE totals_projects (
+    id         ${id},
+    instance   text   NOT NULL,
+    project_id bigint NOT NULL,
+    profile    text   NOT NULL,
+    facts      text   NOT NULL,
+    -- The values of limited attributes that its metrics have, as JSON by metric.
+    names      text   NOT NULL DEFAULT '{}',
+    UNIQUE (instance, project_id)
+  );
+
+  CREATE TABLE totals (
+    project    bigint NOT NULL REFERENCES totals_projects (id) ON DELETE CASCADE,
+    series     text   NOT NULL,
+    metric     text   NOT NULL,
+    attributes text   NOT NULL,
+    shape      text   NOT NULL,
+    amount     text   NOT NULL,
+    started_at bigint NOT NULL,
+    PRIMARY KEY (project, series)
+  ) ${byKey};
+  -- For scrapes.
+  CREATE INDEX totals_by_metric ON totals (metric, project, series);
+
+  -- What snapshots add to totals, until it is folded into them (fold-totals.ts).
+  CREATE TABLE totals_added (
+    id       ${id},
+    added_at bigint NOT NULL,
+    content  ${bytes} NOT NULL
+  );
+
+  -- What lists of runs are filtered and ordered by.
+  CREATE TABLE listed_runs (
+    run_id      ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    project_id  bigint NOT NULL,
+    project     text   NOT NULL,
+    status      text   NOT NULL,
+    ref         text   NOT NULL,
+    source      text   NOT NULL,
+    created_at  bigint NOT NULL,
+    finished_at bigint,
+    parent_id   bigint,
+    text        text   NOT NULL
+  );
+  CREATE INDEX listed_by_time ON listed_runs (created_at, run_id);
+  -- What else may be asked of the runs of a project, a ref or a status is in the index behind the order: they are filtered without their rows.
+  CREATE INDEX listed_by_project ON listed_runs (project, created_at, run_id, status, ref, source);
+  CREATE INDEX listed_by_status ON listed_runs (status, created_at, run_id, source);
+  CREATE INDEX listed_by_ref ON listed_runs (ref, created_at, run_id, status, source);
+  CREATE INDEX listed_by_source ON listed_runs (source, created_at, run_id);
+  CREATE INDEX listed_by_finish ON listed_runs (finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
+  CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
+
+  ${figureSchema(dialect)}
+
+  ${testSchema(dialect)}
+
+  ${countedSchema(dialect)}
+
+  ${ownersSchema(dialect)}
+
+  CREATE TABLE counters (
+    name  text PRIMARY KEY,
+    value bigint NOT NULL
+  ) ${byKey};
+
+  CREATE TABLE key_value (
+    name  text PRIMARY KEY,
+    value text NOT NULL
+  ) ${byKey};
+
+  CREATE TABLE leases (
+    name   text PRIMARY KEY,
+    holder text   NOT NULL,
+    until  bigint NOT NULL
+  ) ${byKey};
+  `
+}

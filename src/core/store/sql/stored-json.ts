@@ -1,0 +1,92 @@
+// Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
+import type { z } from 'zod'
+import { DataError, isOfTheData } from '../../../lib/fault.ts'
+import { isEvent, type AnyChunk } from '../../../model/event.ts'
+import type { Chunk } from '../../../model/chunk.ts'
+import type { Deployment } from '../../../model/deployment.ts'
+import type { Log } from '../../../lib/log.ts'
+
+export interface DamagedRows {
+  /** How many damaged rows were found since the start. */
+  readonly count: number
+  /**
+   * The result of `read`; undefined if the row is damaged. `row`: identifies it in the log. `consequence`: the effect, for
+   * the log. Other errors are thrown on.
+   */
+  orNothing<T>(row: Readonly<Record<string, unknown>>, consequence: string, read: () => T): T | undefined
+}
+
+/** The maximum that is logged, once each. */
+const maxNamed = 10_000
+
+export function createDamagedRows(log: Log | undefined): DamagedRows {
+  const named = new Set<string>()
+  return {
+    get count() {
+      return named.size
+    },
+    orNothing: (row, consequence, read) => {
+      try {
+        return read()
+      } catch (error) {
+        if (!isOfTheData(error)) throw error
+        const name = JSON.stringify(row)
+        if (!named.has(name) && named.size < maxNamed) {
+          named.add(name)
+          log?.error({ ...row, consequence }, 'a row of the store is damaged')
+        }
+        return undefined
+      }
+    },
+  }
+}
+
+/** Throws DataError, without any part of the text. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
+export function storedJson<T>(text: unknown): T {
+  try {
+    return JSON.parse(text as string) as T
+  } catch {
+    throw damagedData()
+  }
+}
+
+export function damagedData(): DataError {
+  return new DataError(
+    'The stored data is damaged.',
+    'Other rows are not affected; a backup may still have this one intact.',
+  )
+}
+
+/** Throws DataError if the document has another shape. */
+export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
+  const { success, data } = shape.safeParse(storedJson(text))
+  return success ? data : storedJson('')
+}
+
+/** A deployment; only its essential fields are checked. Throws DataError. */
+export function storedDeployment(text: unknown): Deployment {
+  const deployment = storedJson<Partial<Deployment> | null>(text)
+  const { instance, project, event } = deployment ?? {}
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be null
+  const hasFacts = event === undefined || isObject(event?.facts)
+  const isWhole = typeof instance === 'string' && typeof project?.id === 'number' && hasFacts
+  return isWhole ? (deployment as Deployment) : storedJson('')
+}
+
+/** A chunk of a snapshot or an event. Throws DataError. */
+export function storedAny(text: unknown): AnyChunk {
+  const chunk = storedJson<AnyChunk | null>(text)
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be missing
+  return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
+}
+
+/** What was read about the inside of a job; only its essential fields are checked. Throws DataError. */
+export function storedChunk(text: unknown): Chunk {
+  const chunk = storedJson<Partial<Chunk> | null>(text)
+  return isObject(chunk?.inside) && isObject(chunk?.pipeline) ? (chunk as Chunk) : storedJson('')
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,74 @@
+// Turns errors of SQLite into faults with a fitting remedy, by their cause: the data, the file, the disk, another process, or the schema.
+import { DataError, reasonOf, StoreError, type Fault } from '../../../lib/fault.ts'
+import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
+
+interface SqliteError extends Error {
+  readonly errcode: number
+}
+
+export function isSqliteError(error: unknown): error is SqliteError {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
+const ofTheData: readonly number[] = [18, 19, 20, 25]
+const busy = 5
+const full = 13
+/** SQLITE_CORRUPT, SQLITE_NOTADB */
+const damaged: readonly number[] = [11, 26]
+
+/** The upper bits are the extended error code. */
+function codeOf(error: unknown): number | undefined {
+  return isSqliteError(error) ? error.errcode & 0xff : undefined
+}
+
+/** Another process writes, and did not finish within the time-out. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error) === busy
+}
+
+/** Undefined if the error has another cause than a damaged file. */
+export function damageFault(file: string, error: unknown): StoreError | undefined {
+  if (!damaged.includes(codeOf(error) ?? 0)) return undefined
+  return new StoreError(
+    `The store ${file} is damaged: ${reasonOf(error)}.`,
+    'Restore a backup; or move the file away, with its -wal and -shm, and let `pipespan backfill --since` read again what the platform still knows.',
+    { cause: error },
+  )
+}
+
+export function writeFault(error: SqliteError): Fault {
+  const code = codeOf(error)
+  if (code !== undefined && ofTheData.includes(code)) {
+    return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })
+  }
+  return (
+    schemaFault(error) ??
+    new StoreError(
+      `The store cannot be written: ${error.message}.`,
+      code === full
+        ? 'Free disk space, or move the store to a larger disk.'
+        : 'Check whether another process has locked the file.',
+      { cause: error },
+    )
+  )
+}
+
+export function openFault(file: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const known = damageFault(file, error) ?? schemaFault(error)
+  if (known !== undefined) return known
+  const remedies: Readonly<Record<number, string>> = {
+    [busy]: 'Another process has locked the file: wait until it is done, or stop it.',
+    [full]: 'Free disk space, or move the store to a larger disk.',
+  }
+  const remedy =
+    remedies[codeOf(error) ?? 0] ?? 'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.'
+  return new StoreError(`The store ${file} cannot be opened: ${reasonOf(error)}.`, remedy, { cause: error })
+}
+
+/** Undefined if the error has another cause than a schema that is not this version's. */
+export function schemaFault(error: unknown): StoreError | undefined {
+  if (!isSqliteError(error) || !isOfTheSchema.sqlite.test(error.message)) return undefined
+  return otherSchema('The store', error, 'a new file in another folder')
+}

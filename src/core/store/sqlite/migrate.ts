@@ -1,0 +1,74 @@
+// SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
+// Migrates a file to it, and refuses files that this version cannot read.
+import { StoreError } from '../../../lib/fault.ts'
+import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
+import type { DatabaseSync } from 'node:sqlite'
+
+const tables = schemaOf({
+  id: 'INTEGER PRIMARY KEY',
+  ownId: 'INTEGER PRIMARY KEY',
+  bytes: 'BLOB',
+  byKey: 'WITHOUT ROWID',
+})
+
+/** Marks a file of ours, as SQLite intends it ("PSPB"). Files of pre-releases have another one, or none. */
+const applicationId = 0x50535042
+
+export const sqliteMigrations: readonly string[] = [
+  // 1: the tables that both databases have, and those that only a file needs.
+  `${tables}
+  PRAGMA application_id = ${applicationId};
+
+  -- Idempotency keys of deliveries, remembered for a week, by the end of their day (see sql/delivery-keys.ts).
+  CREATE TABLE delivery_keys (
+    seen_at INTEGER NOT NULL,
+    key     TEXT    NOT NULL,
+    PRIMARY KEY (seen_at, key)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE heartbeat (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    at INTEGER NOT NULL
+  );
+  `,
+]
+
+/** All missing steps in one transaction. Throws StoreError for a file that is more than one version newer. `steps`: other ones, for tests. */
+export function migrate(connection: DatabaseSync, steps = sqliteMigrations): void {
+  refuseUnknownSchema(connection, steps.length)
+  if (versionOf(connection) >= steps.length) return
+  connection.exec('BEGIN IMMEDIATE')
+  try {
+    for (let step = versionOf(connection); step < steps.length; step += 1) {
+      connection.exec(steps[step] ?? '')
+      connection.exec(`PRAGMA user_version = ${step + 1}`)
+    }
+    connection.exec('COMMIT')
+  } catch (error) {
+    connection.exec('ROLLBACK')
+    throw error
+  }
+}
+
+export function refuseUnknownSchema(connection: DatabaseSync, newest = sqliteMigrations.length): void {
+  const version = versionOf(connection)
+  if (version > 0 && pragma(connection, 'application_id') !== applicationId) {
+    throw new StoreError(
+      'The store has a pre-release schema that this version cannot read.',
+      leaveOldSchema('a new file'),
+    )
+  }
+  if (version <= newest + 1) return
+  throw new StoreError(
+    `The store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
+    'Run the Pipespan version that wrote it, or a newer one.',
+  )
+}
+
+export function versionOf(connection: DatabaseSync): number {
+  return pragma(connection, 'user_version')
+}
+
+function pragma(connection: DatabaseSync, name: 'application_id' | 'user_version'): number {
+  return Number(connection.prepare(`PRAGMA ${name}`).get()?.[name])
+}

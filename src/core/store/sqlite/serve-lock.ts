@@ -1,0 +1,77 @@
+// Only one process may serve an SQLite store: migrate it, process its inbox and erase anything. The lock is SQLite's own, on a file beside the
+// store, so the operating system releases it however the process ends. A second file names the holder.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
+import { isBusy } from './faults.ts'
+import { makePrivateFile } from './private-place.ts'
+import { placeFault } from './place-fault.ts'
+import { reasonOf, StoreError } from '../../../lib/fault.ts'
+
+interface ServeLock {
+  release(): void
+}
+
+/**
+ * `file`: without links (`storeFile`). Throws StoreTaken with the holder's process and host. Commands do not take this lock while they share
+ * the store with a daemon.
+ */
+export function lockForServing(file: string): ServeLock {
+  const holderFile = `${file}.holder`
+  let lock: DatabaseSync | undefined
+  try {
+    // Private, because any user who can read the file can lock it and keep the daemon from starting.
+    makePrivateFile(`${file}.lock`)
+    lock = new DatabaseSync(`${file}.lock`)
+    lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock?.close()
+    throw isBusy(error) ? takenFault(file, holderOf(holderFile), error) : lockFault(file, error)
+  }
+  const held = lock
+  sayWhoHolds(holderFile)
+  return {
+    release: () => {
+      if (!held.isOpen) return
+      rmSync(holderFile, { force: true })
+      held.close()
+    },
+  }
+}
+
+/** Another process serves the store. */
+export class StoreTaken extends StoreError {}
+
+function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
+  return new StoreTaken(
+    `Another pipespan process uses ${file}: ${holder}.`,
+    'Stop that process first, or use a different store (PIPESPAN_STORE_URL).',
+    { cause },
+  )
+}
+
+function lockFault(file: string, cause: unknown): StoreError {
+  const fault = placeFault(file, cause)
+  if (fault !== cause && fault instanceof StoreError) return fault
+  return new StoreError(
+    `The store ${file} cannot be opened: its lock cannot be taken: ${reasonOf(cause)}.`,
+    'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.',
+    { cause },
+  )
+}
+
+function sayWhoHolds(holderFile: string): void {
+  try {
+    writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
+  } catch {
+    // On a full disk: then the message of `StoreTaken` does not name the holder.
+  }
+}
+
+function holderOf(holderFile: string): string {
+  try {
+    return readFileSync(holderFile, 'utf8').trim()
+  } catch {
+    return 'an unknown process'
+  }
+}

@@ -1,0 +1,162 @@
+// Merges observations into a run, and decides when the run is due and what to request from the platform. Pure; the store calls it while it holds the run's
+// lock.
+import { observedRun, mergeRun, type Run } from '../../model/run.ts'
+import { changeOfRun, type Change } from '../../model/change.ts'
+import { isAtEnd, supplementsOf } from '../../model/attempt.ts'
+import { isBlocked, isUnderWay } from '../../model/status.ts'
+import { minSilence } from '../settle/silence.ts'
+import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
+import { originOf, type Job } from '../../model/job.ts'
+import type { LateJobRead } from '../store/ports/job-reads.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { LateJobReads } from './job-reads.ts'
+import type { Observation, RunKey } from '../../model/observation.ts'
+import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
+
+/** Times in milliseconds. */
+export interface MergeRules {
+  readonly settle: number
+  readonly blockedAfter: number
+  readonly staleAfter: number
+  /** The minimum time without observations before an active run is looked up; 2 minutes by default. */
+  readonly silentAfter?: number | undefined
+  /** How long enrichment may delay a finished run; undefined: enrichment is off. */
+  readonly enrichDeadline?: number | undefined
+  /** Further reads about jobs that change after their snapshots; undefined: none. */
+  readonly lateReads?: LateJobReads | undefined
+  /** How long after its report a change's first pipeline is counted; undefined: changes are not counted. */
+  readonly changeCountIn?: number | undefined
+}
+
+/** The webhook of a pipeline usually arrives within this time after that of its first job, ms. */
+const onlyJobsAfter = 60_000
+
+/** One piece of work for each run, with all its observations merged. */
+export function mergeObservations(
+  observations: readonly Observation[],
+  source: SourceName | undefined,
+  rules: MergeRules,
+): RunWork[] {
+  const byRun = new Map<string, { key: RunKey; observed: Run }>()
+  for (const observation of observations) {
+    const { key } = observation
+    const name = `${key.instance}\n${key.pipelineId}`
+    const observed = observedRun(observation)
+    const before = byRun.get(name)
+    byRun.set(name, { key, observed: before === undefined ? observed : mergeRun(before.observed, observed) })
+  }
+  return [...byRun.values()].map(({ key, observed }) => ({
+    key,
+    // Without a settle delay a finished run gets its snapshot at once, which needs all jobs.
+    jobs: rules.settle === 0 && isAtEnd(observed) ? 'all' : [...observed.jobs.keys()],
+    source,
+    decide: (known, now) => mergeIntoRun(known, observed, now, rules),
+  }))
+}
+
+/** Undefined if nothing is new: then nothing is written. */
+export function mergeIntoRun(
+  known: StoredRun | undefined,
+  observed: Run,
+  now: Millis,
+  rules: MergeRules,
+): RunChange | undefined {
+  const run = known === undefined ? observed : mergeRun(known.run, observed)
+  if (run === known?.run) return undefined
+  const jobs: Job[] = []
+  for (const id of observed.jobs.keys()) {
+    const job = run.jobs.get(id)
+    if (job !== undefined && job !== known?.run.jobs.get(id)) jobs.push(job)
+  }
+  // Without a pipeline, `endedAt` only records a failed lookup.
+  const before = known?.run.pipeline === undefined ? undefined : known.timing
+  return {
+    run,
+    timing: timingAfter(run, before, now, rules),
+    changes: changesAfter(run, known?.run, rules),
+    enrichment: enrichmentAfter(run, jobs, known, now, rules),
+    ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run, rules) }),
+  }
+}
+
+function lateReadsOf(
+  jobs: readonly Job[],
+  known: Run,
+  { key: { instance }, project: { facts } }: Run,
+  { lateReads }: MergeRules,
+): LateJobRead[] {
+  if (lateReads === undefined) return []
+  return jobs.flatMap(job => {
+    const before = job.snapshot && known.jobs.get(job.id)
+    return before === undefined ? [] : lateReads(before, job, facts.path, instance)
+  })
+}
+
+/**
+ * When the run is due next. A finished run, or one with changes after its last attempt, is due after the settle delay; `settle.ts` then decides with all
+ * its jobs. An active one is only due if it was silent for too long and the platform did not answer.
+ */
+function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
+  if (run.pipeline === undefined) return { changedAt: now }
+  if (isAtEnd(run)) {
+    const settled = now + rules.settle
+    if (before?.endedAt !== undefined) return { ...before, changedAt: now, dueAt: settled }
+    const enrichingUntil = rules.enrichDeadline === undefined ? undefined : now + rules.enrichDeadline
+    return { changedAt: now, endedAt: now, enrichingUntil, dueAt: settled }
+  }
+  if (run.attempts.length > 0) return { changedAt: now, dueAt: now + rules.settle }
+  if (isBlocked(run.pipeline.record.facts.status)) return { changedAt: now, dueAt: now + rules.blockedAfter }
+  return { changedAt: now, dueAt: now + rules.staleAfter + (rules.enrichDeadline ?? 0) }
+}
+
+/**
+ * What to request from the platform: the details when the run has ended; the pipeline if only jobs were observed; the state of a run that goes silent after
+ * its start; and the artifacts of a job that only a webhook reported.
+ */
+function enrichmentAfter(
+  run: Run,
+  jobs: readonly Job[],
+  known: StoredRun | undefined,
+  now: Millis,
+  { enrichDeadline, silentAfter = minSilence, lateReads }: MergeRules,
+): EnrichmentChange | undefined {
+  if (enrichDeadline === undefined) return undefined
+  if (lateReads !== undefined && leavesUnknown(run, jobs)) return enrichAt('details', now)
+  if (isAtEnd(run))
+    return known?.run.pipeline === undefined || known.timing.endedAt === undefined
+      ? enrichAt('details', now)
+      : undefined
+  if (known === undefined && run.pipeline === undefined) return enrichAt('pipeline', now + onlyJobsAfter)
+  const before = known?.run.pipeline
+  const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))
+  const isUnderWayNow = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
+  return begins && isUnderWayNow ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
+}
+
+/** True for a job that only a webhook reported, after its attempt's snapshot: webhooks do not list reports. */
+function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
+  if (run.attempts.length === 0) return false
+  const supplements = supplementsOf({ ...run, jobs: new Map(jobs.map(job => [job.id, job])) })
+  return supplements.some(({ record: { facts, version }, times }) => {
+    return facts.kind === 'job' && times.startedAt !== undefined && originOf(version) === 'webhook'
+  })
+}
+
+/** Reports the change once, although most observations of a pipeline name it. */
+function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn }: MergeRules): RunChange['changes'] {
+  if (countIn === undefined || (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent))
+    return undefined
+  const change = changeOfRun(run)
+  const before = known && changeOfRun(known)
+  // Some sources do not know that a change comes from a fork, so the first that named it counts.
+  if (change === undefined || (before?.iid === change.iid && isSame(change, before))) return undefined
+  return [{ report: change, countIn }]
+}
+
+function isSame(a: Change, b: Change): boolean {
+  return a.pipeline?.createdAt === b.pipeline?.createdAt && a.trainAt === b.trainAt
+}
+
+function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {
+  return { detail, priority: 'fresh', at }
+}

@@ -1,0 +1,37 @@
+// The configured prices: a job has the rate of the first rule that matches it.
+import { projectGlobs, type PlatformOf } from '../../lib/chooser.ts'
+import type { JobView } from '../../model/job.ts'
+import type { Rate, RateOf } from '../../model/runner-time.ts'
+
+export interface PriceRule extends Rate {
+  readonly match: {
+    /** The job needs all of these, among its runner's tags or its own. */
+    readonly tags?: readonly string[] | undefined
+    readonly type?: string | undefined
+    /** Globs over the project's full path. */
+    readonly project?: readonly string[] | undefined
+  }
+}
+
+/** Undefined without rules: then nothing has a cost. */
+export function createPriceTable(
+  rules: readonly PriceRule[],
+  platformOf: PlatformOf = () => undefined,
+): RateOf | undefined {
+  if (rules.length === 0) return undefined
+  const ready = rules.map(rule => {
+    const { tags = [], type, project = [] } = rule.match
+    const isOfProject = projectGlobs(project, platformOf)
+    const matches = (job: JobView, path: string | undefined, instance: string): boolean =>
+      (type === undefined || job.runner?.type === type) &&
+      tags.every(tag => hasTag(job, tag)) &&
+      // A project without a known path matches no glob.
+      (project.length === 0 || (path !== undefined && isOfProject(path, instance)))
+    return { rule, matches }
+  })
+  return (job, { path }, instance = '') => ready.find(({ matches }) => matches(job, path, instance))?.rule
+}
+
+function hasTag({ runner, tags }: JobView, tag: string): boolean {
+  return runner?.tags?.includes(tag) === true || tags?.includes(tag) === true
+}

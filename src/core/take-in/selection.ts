@@ -1,0 +1,26 @@
+// What is exported, by the configured patterns for projects, refs and pipeline sources.
+import { chooser, projectChooser, type Choice, type ChooseProject, type PlatformOf } from '../../lib/chooser.ts'
+import type { PipelineFacts } from '../../model/observation.ts'
+
+export interface SelectionOptions {
+  /** Globs over the project's full path. */
+  readonly projects: Choice
+  /** Globs over the ref (branch, tag or merge request ref). */
+  readonly refs: Choice
+  /** Pipeline sources (`schedule`, `push`, …) or globs. */
+  readonly sources: Choice
+}
+
+export interface Selection {
+  /** True for a project whose path is not known yet. */
+  readonly project: ChooseProject
+  pipeline(facts: PipelineFacts): boolean
+}
+
+export function createSelection(
+  { projects, refs, sources }: SelectionOptions,
+  platformOf: PlatformOf = () => undefined,
+): Selection {
+  const [ref, source] = [chooser(refs), chooser(sources)]
+  return { project: projectChooser(projects, platformOf), pipeline: facts => ref(facts.ref) && source(facts.source) }
+}

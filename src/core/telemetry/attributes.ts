@@ -1,0 +1,151 @@
+// Turns rows of a table into attributes: names in the profile's namespace, values of the row's type. The configured policy applies to attributes of
+// all signals: some are dropped, hashed or cut.
+import { createHash } from 'node:crypto'
+import { globs } from '../../lib/chooser.ts'
+import { attributesFrom, AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
+import { Double, type AttributeValue } from './otlp/attribute-value.ts'
+import { isInstant } from './span-time.ts'
+import { rowsIn, vendorPrefix, type AttributeRow, type RowVariant } from './mapping/row.ts'
+
+/** The vendor namespace, the attribute policy, and the variants of rows. */
+export interface AttributeStyle {
+  /** With its dot. */
+  readonly namespace: string
+  readonly policy: AttributePolicy
+  readonly variants: ReadonlySet<RowVariant>
+}
+
+/** The attributes of a subject, in the table's order. Values that are unknown or not of the row's type are left out. */
+export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): AttributeSet[] {
+  const { table, facts } = tableOf(rows, style)
+  const values = new Array<AttributeValue | undefined>(facts.length)
+  for (let n = 0; n < facts.length; n += 1) values[n] = facts[n]?.(subject)
+  return [{ table, values }]
+}
+
+/** Attributes that are not in a table, such as keys that users chose; also subject to the policy. */
+export function namedAttributes(
+  values: Readonly<Record<string, AttributeValue>>,
+  { policy }: Pick<AttributeStyle, 'policy'>,
+): AttributeSet[] {
+  const allowed = Object.entries(values).flatMap(([key, value]) => {
+    const rule = policy(key)
+    return rule === undefined ? [] : [[key, rule(value)] as const]
+  })
+  return attributesFrom(Object.fromEntries(allowed))
+}
+
+/** A name from a table in the profile's namespace. */
+export function keyUnder(namespace: string, key: string): string {
+  return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
+}
+
+/** A table in a style: its names, and the functions that read its values. */
+interface StyledTable<S> {
+  readonly table: AttributeTable
+  readonly facts: readonly ((subject: S) => AttributeValue | undefined)[]
+}
+
+/** There are few styles, and they live as long as the settings. */
+const tablesIn = new WeakMap<AttributeStyle, Map<unknown, StyledTable<never>>>()
+
+/** The table in this style, cached, so that names are matched against the configured patterns only once. */
+function tableOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): StyledTable<S> {
+  const tables = tablesIn.get(style) ?? new Map<unknown, StyledTable<never>>()
+  const known = tables.get(rows) as StyledTable<S> | undefined
+  if (known !== undefined) return known
+  const own = rowsIn(rows, style.variants)
+  const table = { table: new AttributeTable(own.map(row => namedRow(row, style))), facts: own.map(row => row.value) }
+  tablesIn.set(style, tables.set(rows, table))
+  return table
+}
+
+function namedRow<S>({ keys, type, recurs }: AttributeRow<S>, { namespace, policy }: AttributeStyle): NamedRow {
+  const names = keys.flatMap(name => {
+    const key = keyUnder(namespace, name)
+    const rule = policy(key)
+    return rule === undefined ? [] : [{ key, rule }]
+  })
+  return { names, typed: typings[type], recurs }
+}
+
+/** Numbers as they are exported. */
+const typings: Readonly<Record<AttributeRow<unknown>['type'], Typing | undefined>> = {
+  string: undefined,
+  'string[]': undefined,
+  bool: undefined,
+  int: value => int(Number(value)),
+  double: value => double(Number(value)),
+  nanoseconds: value => nanoseconds(Number(value)),
+}
+
+function int(value: number): number | undefined {
+  const whole = Math.round(value) + 0
+  return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined
+}
+
+/** From ms, rounded to microseconds: 1772442001987.25 is 1772442001987250000n. */
+function nanoseconds(at: number): bigint | undefined {
+  if (!isInstant(at)) return undefined
+  const whole = Math.floor(at)
+  return BigInt(whole * 1_000 + Math.round((at - whole) * 1_000)) * 1_000n
+}
+
+function double(value: number): Double | undefined {
+  return Number.isFinite(value) ? new Double(value + 0) : undefined
+}
+
+export interface AttributePolicyOptions {
+  /** Names or glob patterns of attributes that are left out; these win over `hash`. */
+  readonly drop?: readonly string[] | undefined
+  /** Names or glob patterns of attributes whose values are replaced by a digest. */
+  readonly hash?: readonly string[] | undefined
+  /** The longest string value, in UTF-16 code units; 4096 by default. */
+  readonly valueLengthLimit?: number | undefined
+}
+
+/** What is done to an attribute's value before export. */
+type AttributeRule = (value: AttributeValue) => AttributeValue
+
+/** The rule for a name as exported, with the vendor's namespace; undefined if it is dropped. */
+export type AttributePolicy = (key: string) => AttributeRule | undefined
+
+export const defaultValueLengthLimit = 4096
+
+export function attributePolicy(options: AttributePolicyOptions): AttributePolicy {
+  const limit = options.valueLengthLimit ?? defaultValueLengthLimit
+  const isDropped = globs(options.drop ?? [])
+  const isHashed = globs(options.hash ?? [])
+  const cuts: AttributeRule = value => shortened(value, limit)
+  const hashes: AttributeRule = value => cuts(digestOf(value))
+  return key => {
+    if (isDropped(key)) return undefined
+    return isHashed(key) ? hashes : cuts
+  }
+}
+
+/**
+ * The first 16 bytes of the SHA-256 of the value's string form, as hex: equal values stay equal, so they can still be
+ * counted. An array's string form is its JSON.
+ */
+function digestOf(value: AttributeValue): string {
+  const text = isList(value) ? JSON.stringify(value) : String(value)
+  return createHash('sha256').update(text).digest().toString('hex', 0, 16)
+}
+
+function shortened(value: AttributeValue, limit: number): AttributeValue {
+  if (typeof value === 'string') return cut(value, limit)
+  return isList(value) ? value.map(item => (typeof item === 'string' ? cut(item, limit) : item)) : value
+}
+
+/** Never splits a code point, as not all backends take invalid UTF-8. */
+export function cut(text: string, limit: number): string {
+  const whole = text.toWellFormed()
+  if (whole.length <= limit) return whole
+  const last = whole.charCodeAt(limit - 1)
+  return whole.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit)
+}
+
+function isList(value: AttributeValue): value is Extract<AttributeValue, readonly unknown[]> {
+  return Array.isArray(value)
+}

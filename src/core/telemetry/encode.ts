@@ -1,0 +1,94 @@
+// Encodes OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
+import { BackWriter } from './otlp/back-writer.ts'
+import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
+import { joinedMetrics } from './metrics/joined-metrics.ts'
+import { toDelta } from './metrics/delta.ts'
+import { toEventLogs } from './events.ts'
+import { toLogs } from './logs.ts'
+import { toTraces } from './traces.ts'
+import { isEvent, type AnyChunk } from '../../model/event.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { MessageKind } from './otlp/kinds.ts'
+import type { SeriesCap } from './metrics/series-cap.ts'
+import type { TelemetrySettings } from './settings.ts'
+
+/**
+ * An ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. As with logs, the bytes of several chunks are the concatenated
+ * bytes of each.
+ */
+export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
+  return encode(traceRequest, { resourceSpans: ofRuns(chunks).flatMap(chunk => toTraces(chunk, settings) ?? []) })
+}
+
+/** The same request as OTLP/JSON, indented for people. */
+export function tracesAsJson(chunks: readonly Chunk[], settings: TelemetrySettings): string {
+  return asJson(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
+}
+
+/** An ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
+export function encodeLogs(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
+  return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
+}
+
+/** The same request as OTLP/JSON, indented for people. */
+export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySettings): string {
+  return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
+}
+
+/** Delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has some. */
+export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
+  return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
+}
+
+/** Requests of metrics as one, in which equal points are joined. */
+export function joinMetrics(requests: readonly Uint8Array[]): Uint8Array {
+  const all = requests.flatMap(bytes => metricsRequest.contentOf(bytes).resourceMetrics)
+  return encodeResourceMetrics(joinedMetrics(all))
+}
+
+export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[]): Uint8Array {
+  return encode(metricsRequest, { resourceMetrics })
+}
+
+/** The same request as OTLP/JSON, indented for people. */
+export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): string {
+  return asJson(metricsRequest, { resourceMetrics })
+}
+
+/** Events have no spans. */
+function ofRuns(chunks: readonly AnyChunk[]): Chunk[] {
+  return chunks.filter(chunk => !isEvent(chunk))
+}
+
+function logsOf(chunk: AnyChunk, settings: TelemetrySettings): ResourceLogs | undefined {
+  return isEvent(chunk) ? toEventLogs(chunk, settings) : toLogs(chunk, settings)
+}
+
+/** One writer for all requests, as encoding is synchronous. */
+const writer = new BackWriter(64 * 1024)
+
+/** A request as protobuf. */
+export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
+  try {
+    kind.content(writer, request)
+    return writer.since(0)
+  } finally {
+    writer.clear()
+  }
+}
+
+/** A request in protobuf as OTLP/JSON, indented for people. */
+export function requestAsJson(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): string {
+  switch (signal) {
+    case 'traces':
+      return asJson(traceRequest, traceRequest.contentOf(bytes))
+    case 'logs':
+      return asJson(logsRequest, logsRequest.contentOf(bytes))
+    case 'metrics':
+      return asJson(metricsRequest, metricsRequest.contentOf(bytes))
+  }
+}
+
+function asJson<T>(kind: MessageKind<T>, request: T): string {
+  return JSON.stringify(kind.json(request), null, 2)
+}

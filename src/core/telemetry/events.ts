@@ -1,0 +1,82 @@
+// Turns an event that is about no pipeline into a log record with an event name.
+import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
+import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
+import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
+import { eventAttributes } from './mapping/event.ts'
+import { eventScope, resourceWith, signalResourceOf } from './resource.ts'
+import { contextOfJob, contextOfPipeline } from './otlp/ids.ts'
+import { ATTR_DEPLOYMENT_NAME, schemaUrl } from './mapping/semconv.ts'
+import { withCustom } from './custom-attributes.ts'
+import { styleOf, type TelemetrySettings } from './settings.ts'
+import type { AttributeSet } from './otlp/attribute.ts'
+import type { AttributeRow } from './mapping/row.ts'
+import type { EventChunk, EventValue } from '../../model/event.ts'
+import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
+
+const severities = { info: SeverityNumber.INFO, warn: SeverityNumber.WARN, error: SeverityNumber.ERROR } as const
+
+/** The event's record with the resource of its project. */
+export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): ResourceLogs {
+  const resource = resourceWith(signalResourceOf(chunk, settings))
+  return {
+    resource,
+    scopeLogs: [{ scope: eventScope, logRecords: [toEventRecord(chunk, settings)], schemaUrl }],
+    schemaUrl,
+  }
+}
+
+export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): LogRecord {
+  const { event, at, observedAt, job } = chunk
+  const style = styleOf(chunk, settings)
+  const eventName = keyUnder(style.namespace, event.name)
+  const named = job?.name === undefined ? {} : { [ATTR_DEPLOYMENT_NAME]: job.name }
+  const attributes = Object.entries({ ...event.attributes, ...productionOf(chunk, settings), ...named }).flatMap(
+    ([key, value]) => attributeOf(key, value, style),
+  )
+  return {
+    timeUnixNano: at,
+    observedTimeUnixNano: observedAt,
+    // A newer version may have stored a severity that this one does not know.
+    severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
+    severityText: '',
+    body: event.body.toWellFormed(),
+    attributes: withCustom(
+      [...attributes, ...attributesOf(eventAttributes, { name: eventName, settings }, style)],
+      settings.custom?.(chunk).own,
+    ),
+    droppedAttributesCount: 0,
+    flags: TraceFlags.NONE,
+    eventName,
+    ...spanOf(chunk),
+  }
+}
+
+/** Of a deployment event: whether its environment is production, as the metrics of deployments have it. */
+function productionOf({ event }: EventChunk, { isProduction }: TelemetrySettings): Record<string, string> {
+  const { [ATTR_DEPLOYMENT_ENVIRONMENT_NAME]: environment, 'platform.deployment.environment.tier': tier } =
+    event.attributes
+  if (event.kind !== 'deployment' || environment === undefined) return {}
+  const isSo = isProduction({ environment: String(environment), tier: tier?.toString() })
+  return { 'platform.deployment.environment.production': String(isSo) }
+}
+
+/** The span of the event's job or pipeline. */
+function spanOf({ key, job, pipeline }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
+  const context = (job && contextOfJob(key.instance, job)) ?? (pipeline && contextOfPipeline(key.instance, pipeline))
+  return context && { ...context, flags: TraceFlags.SAMPLED }
+}
+
+/** One-row tables by name and type, for the names of the table of events. */
+const tables = new Map<string, readonly AttributeRow<EventValue>[]>()
+
+function attributeOf(key: string, value: EventValue, style: AttributeStyle): AttributeSet[] {
+  const name = `${typeof value} ${key}`
+  const table = tables.get(name) ?? [rowOf(key, value)]
+  tables.set(name, table)
+  return attributesOf(table, value, style)
+}
+
+function rowOf(key: string, like: EventValue): AttributeRow<EventValue> {
+  const type = typeof like === 'boolean' ? 'bool' : typeof like === 'number' ? 'int' : 'string'
+  return { keys: [key], type, when: 'known', value: given => given } as AttributeRow<EventValue>
+}

@@ -1,0 +1,144 @@
+// The metrics of jobs: runner time and its cost, queues, failures of the CI system, artifacts. They count the jobs of all chunks, and so include jobs
+// that are learnt late.
+import { hasFailed } from '../../../model/status.ts'
+import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import { computePurposeOf, computeSeconds } from '../../../model/runner-time.ts'
+import { groupNameOf } from '../../../model/job-name.ts'
+import { errorTypeOf, outcomeOfJob } from './statuses.ts'
+import { meaningOf } from './failure-reasons.ts'
+import { tagSetOf } from '../../../model/totals.ts'
+import { textRow } from './row.ts'
+import {
+  ATTR_CICD_PIPELINE_TASK_NAME,
+  ATTR_CICD_PIPELINE_TASK_RUN_RESULT,
+  ATTR_CICD_SYSTEM_COMPONENT,
+} from './semconv.ts'
+import type { Chunk, JobSnapshot } from '../../../model/chunk.ts'
+import { pipelineName, refClass, type Measured, type MetricAttribute } from './metric-attributes.ts'
+
+/** For jobs without a rate in the price table. */
+const unpriced = 'unpriced'
+
+const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
+
+export const computeAttributes: readonly MetricAttribute[] = [
+  workerType,
+  textRow(
+    'platform.cicd.compute.rate',
+    'always',
+    ({ job }) => job?.rate ?? unpriced,
+    'its name in the price table, else `unpriced`',
+  ),
+  textRow(ATTR_CICD_PIPELINE_TASK_RUN_RESULT, 'always', ({ job }) => job && outcomeOfJob(job).result),
+  textRow(
+    'platform.cicd.compute.purpose',
+    'always',
+    ({ job, chunk }) => job && computePurposeOf(job, chunk.pipeline.superseded === true),
+  ),
+]
+
+export const queueAttributes: readonly MetricAttribute[] = [
+  workerType,
+  textRow('platform.cicd.worker.tag_set', 'known', ({ job }) => job && tagSetOf(job.runner?.tags ?? job.tags)),
+]
+
+export const systemErrorAttributes: readonly MetricAttribute[] = [
+  textRow(ATTR_CICD_SYSTEM_COMPONENT, 'always', ({ job }) => job && meaningOf(job.failureReason ?? '').component),
+  textRow(ATTR_ERROR_TYPE, 'always', ({ job }) => job && errorTypeOf(outcomeOfJob(job))),
+]
+
+export const artifactAttributes: readonly MetricAttribute[] = [
+  textRow('platform.artifact.type', 'always', ({ artifact }) => artifact),
+]
+
+/** At most so many names of jobs in a project: with results, pipelines and refs they multiply. */
+export const maxTaskNames = { attribute: ATTR_CICD_PIPELINE_TASK_NAME, max: 200 }
+
+export const taskRunAttributes: readonly MetricAttribute[] = [
+  pipelineName,
+  textRow(
+    maxTaskNames.attribute,
+    'always',
+    ({ job }) => job && taskNameOf(job),
+    'without the part of a parallel job; `*` for all beyond 200 names in a project',
+  ),
+  textRow(ATTR_CICD_PIPELINE_TASK_RUN_RESULT, 'always', ({ job }) => job && outcomeOfJob(job).result),
+  refClass,
+]
+
+/** Seconds, of each job that ran. */
+export function taskRuns(chunk: Chunk): Measured[] {
+  return grouped(
+    chunk,
+    job => `${taskNameOf(job)}\n${job.status}\n${job.failureReason ?? ''}`,
+    job => (job.name === undefined ? undefined : computeSeconds(job)),
+  )
+}
+
+/** UTF-16 units; the platform allows no longer name. */
+const maxNameLength = 255
+
+function taskNameOf({ name = '' }: JobSnapshot): string {
+  return groupNameOf(name).slice(0, maxNameLength)
+}
+
+/** Seconds, grouped by what the attributes distinguish. */
+export function compute(chunk: Chunk): Measured[] {
+  return grouped(chunk, computeKey, computeSeconds)
+}
+
+export function costs(chunk: Chunk): Measured[] {
+  return grouped(chunk, computeKey, ({ cost }) => cost)
+}
+
+/** Seconds that jobs waited before they ran. */
+export function queues(chunk: Chunk): Measured[] {
+  // Tags are not sorted here, which is quicker; equal sets become one series anyway.
+  const key = ({ runner, tags }: JobSnapshot): string =>
+    `${runner?.type ?? ''}\n${(runner?.tags ?? tags)?.join(',') ?? ''}`
+  return grouped(chunk, key, job =>
+    job.kind === 'bridge' || job.startedAt === undefined || !(Number(job.queuedDuration) >= 0)
+      ? undefined
+      : job.queuedDuration,
+  )
+}
+
+export function systemErrors(chunk: Chunk): Measured[] {
+  return grouped(
+    chunk,
+    job => job.failureReason ?? '',
+    ({ failureReason: reason, status }) =>
+      reason !== undefined && hasFailed(status) && meaningOf(reason).component !== undefined ? 1 : undefined,
+  )
+}
+
+/** Bytes by type. */
+export function artifacts({ jobs }: Chunk): Measured[] {
+  const sizes = new Map<string, number>()
+  for (const { artifactSizes } of jobs) {
+    for (const type in artifactSizes) sizes.set(type, (sizes.get(type) ?? 0) + (artifactSizes[type] ?? 0))
+  }
+  return [...sizes].map(([artifact, size]) => ({ artifact, values: [size] }))
+}
+
+function computeKey({ runner, rate, status, failureReason, retried }: JobSnapshot): string {
+  return `${runner?.type ?? ''}\n${rate ?? ''}\n${status}\n${failureReason ?? ''}\n${retried}`
+}
+
+/** One measurement for the jobs of each key; jobs without a value are left out. */
+function grouped(
+  { jobs }: Chunk,
+  keyOf: (job: JobSnapshot) => string,
+  valueOf: (job: JobSnapshot) => number | undefined,
+): Measured[] {
+  const groups = new Map<string, { readonly job: JobSnapshot; readonly values: number[] }>()
+  for (const job of jobs) {
+    const value = valueOf(job)
+    if (value === undefined || !Number.isFinite(value)) continue
+    const key = keyOf(job)
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, { job, values: [value] })
+    else known.values.push(value)
+  }
+  return [...groups.values()]
+}

@@ -1,0 +1,38 @@
+// The attributes of log records: those that a record has in addition to those of its span, and those of a line of a job's log.
+import { ranOnAttributes, runId, taskName, type OfLog } from './inside-job.ts'
+import type { AttributeRow } from './row.ts'
+import type { LogLine } from '../../../model/inside.ts'
+
+export interface LogSubject {
+  readonly source: 'pipeline' | 'job'
+  /** The severity's text. */
+  readonly level: string
+  /** Of a pipeline. */
+  readonly verdict?: string | undefined
+}
+
+export const logAttributes: readonly AttributeRow<LogSubject>[] = [
+  { keys: ['log.level'], type: 'string', when: 'always', note: "the severity's text", value: ({ level }) => level },
+  { keys: ['log.source'], type: 'string', when: 'always', note: '`pipeline` or `job`', value: ({ source }) => source },
+  {
+    keys: ['platform.cicd.pipeline.run.verdict'],
+    type: 'string',
+    when: 'source `pipeline`, once it ended',
+    note: 'one sentence: where it failed, or where its time went along the critical path; at most 500 characters. Usual durations and test reports are not known at that time: the verdict of the pages has them',
+    value: ({ verdict }) => verdict,
+  },
+]
+
+const recurs = true
+const prefix = 'platform.cicd.pipeline.task.'
+
+// prettier-ignore
+export const logLineAttributes: readonly AttributeRow<OfLog & { readonly line: LogLine }>[] = [
+  { ...runId, recurs },
+  taskName,
+  { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a timestamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
+  { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
+  { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },
+  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp, or an earlier one than a line before it', note: 'always true', value: ({ line }) => line.estimated },
+  ...ranOnAttributes,
+]

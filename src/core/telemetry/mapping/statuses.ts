@@ -1,0 +1,82 @@
+// Maps the platform's statuses and merge request states to the values of the CI/CD conventions.
+import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
+import { meaningOf } from './failure-reasons.ts'
+import { notBlank } from './row.ts'
+import { isKnownStatus, type KnownStatus, type Status, hasFailed } from '../../../model/status.ts'
+
+export const results = ['success', 'failure', 'error', 'timeout', 'cancellation', 'skip'] as const
+export type Result = (typeof results)[number]
+export type RunState = 'pending' | 'executing' | 'finalizing'
+
+/** How a pipeline or a job ended. No result: it has not ended, or its status is not known to this version. */
+export interface Outcome {
+  readonly result?: Result | undefined
+  /** The deciding failure reason of the platform; undefined if none is known. */
+  readonly reason?: string | undefined
+}
+
+const pending = { state: 'pending' } as const
+const executing = { state: 'executing' } as const
+
+/** All statuses that the platform documents. The result of `failed` applies without a known reason. */
+export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunState; readonly result?: Result }>> = {
+  success: { state: 'finalizing', result: 'success' },
+  failed: { state: 'finalizing', result: 'failure' },
+  canceled: { state: 'finalizing', result: 'cancellation' },
+  skipped: { state: 'finalizing', result: 'skip' },
+  created: pending,
+  waiting_for_resource: pending,
+  preparing: pending,
+  waiting_for_callback: pending,
+  pending,
+  scheduled: pending,
+  manual: pending,
+  running: executing,
+  canceling: executing,
+}
+
+/** States of a merge request; others pass through. */
+export const changeStates: Readonly<Record<string, string>> = {
+  opened: 'open',
+  closed: 'closed',
+  merged: 'merged',
+  locked: 'wip',
+}
+
+/** Undefined for a status that this version does not know. */
+export function stateOf(status: Status): RunState | undefined {
+  return isKnownStatus(status) ? statusMeanings[status].state : undefined
+}
+
+export function outcomeOfJob(job: { readonly status: Status; readonly failureReason?: string | undefined }): Outcome {
+  const { status } = job
+  if (!hasFailed(status)) return isKnownStatus(status) ? { result: statusMeanings[status].result } : {}
+  const reason = notBlank(job.failureReason)
+  return { result: meaningOf(reason ?? '').result, reason }
+}
+
+/**
+ * One job decides the outcome of a failed pipeline: `failure` before `timeout` before `error`, and among equals the first with a reason. `failures`:
+ * the reasons in order of job id, empty if there is none.
+ */
+export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
+  if (!hasFailed(status)) return outcomeOfJob({ status })
+  for (const result of ['failure', 'timeout', 'error'] as const) {
+    const deciding = failures.filter(reason => meaningOf(reason).result === result)
+    if (deciding.length > 0) return { result, reason: deciding.find(reason => notBlank(reason) !== undefined) }
+  }
+  return { result: 'failure' }
+}
+
+/** `error.type`: the reason, else `_OTHER`; undefined if it is no error. */
+export function errorTypeOf({ result, reason }: Outcome): string | undefined {
+  if (result !== 'failure' && result !== 'error' && result !== 'timeout') return undefined
+  return reason ?? ERROR_TYPE_VALUE_OTHER
+}
+
+/** `draft`: of an open one. */
+export function changeStateOf(state: string | undefined, draft?: boolean): string | undefined {
+  if (state === undefined) return undefined
+  if (state === 'opened' && draft === true) return 'wip'
+  return Object.hasOwn(changeStates, state) ? changeStates[state] : state
+}

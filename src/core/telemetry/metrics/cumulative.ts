@@ -1,0 +1,224 @@
+// Cumulative metrics: a project's totals and active runs, each series since the start time in the store.
+import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry/semantic-conventions'
+import type { Millis } from '../../../model/instant.ts'
+import {
+  overflowAttributes,
+  shapeOf,
+  type ActiveJobs,
+  type ActiveRuns,
+  type ProjectKey,
+  type ProjectTotals,
+  type SeriesTotal,
+} from '../../../model/totals.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
+import { keyUnder, type AttributeStyle } from '../attributes.ts'
+import { ownerOf } from '../mapping/resource.ts'
+import { resourceAttributesOf } from '../resource.ts'
+import { rowsIn, vendorPrefix, type AttributeRow } from '../mapping/row.ts'
+import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
+import type { AttributeValue } from '../otlp/attribute-value.ts'
+import type { ResourceMetrics } from '../otlp/messages.ts'
+import { styleOf, type TelemetrySettings } from '../settings.ts'
+import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
+import { boundsOf, headOf, pointAttributes, sorted, labelsOf, type MeasuredRow } from './samples.ts'
+import { activeJobsMetric, oldestWaitMetric } from '../mapping/active-metrics.ts'
+import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
+import { changeMetrics } from '../mapping/change-metrics.ts'
+import { incidentMetrics } from '../mapping/incident-metrics.ts'
+import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
+
+/** A project and its profile. */
+export interface Owner {
+  readonly key: ProjectKey
+  readonly project: ProjectFacts
+  readonly profile: string
+}
+
+/** Active runs and jobs of a project; `since`: when counting began. */
+export interface ActiveTotals extends Owner {
+  readonly runs: readonly ActiveRuns[]
+  readonly jobs: readonly ActiveJobs[]
+  readonly since: Millis
+}
+
+/** `now`: when the totals were read, the time of all points. Undefined if there are none. */
+export function toCumulative(
+  totals: ProjectTotals,
+  now: Millis,
+  settings: TelemetrySettings,
+): ResourceMetrics | undefined {
+  const metrics = totalsData(totals.series, now, settings)
+  return metrics.length === 0 ? undefined : resourceMetrics(projectResource(totals, settings), metrics)
+}
+
+export function toActive(active: ActiveTotals, now: Millis, settings: TelemetrySettings): ResourceMetrics {
+  return resourceMetrics(projectResource(active, settings), activeData(active, now, settings))
+}
+
+/** The metrics of these series, in the table's order. Series of former metrics or bounds are left out. */
+export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
+  const byMetric = Map.groupBy(series, ({ metric }) => metric)
+  const wire = wireNames(settings)
+  return wire.flatMap(([wireName, row]) =>
+    namesUnder(wireName, wire, byMetric).flatMap(name => {
+      const points = (byMetric.get(name) ?? [])
+        .filter(({ amount }) => shapeOf(amount) === shapeOfRow(row, settings))
+        .map(total => pointOf(total, now))
+      return points.length === 0
+        ? []
+        : [
+            {
+              ...{ head: headOf(row, settings), name, points: pointsOfStates(row, points, settings) },
+              temporality: 'cumulative' as const,
+            },
+          ]
+    }),
+  )
+}
+
+/** The heads of metrics by the names of their totals, in the table's order. Former metrics are left out. */
+export function totalsHeads(
+  names: readonly string[],
+  settings: TelemetrySettings,
+): readonly Pick<MeasuredMetric, 'head' | 'name'>[] {
+  const wire = wireNames(settings)
+  const known = new Map(names.map(name => [name, name]))
+  const heads = wire.flatMap(([wireName, row]) =>
+    namesUnder(wireName, wire, known)
+      .filter(name => known.delete(name))
+      .map(name => ({ name, head: headOf(row, settings) })),
+  )
+  return heads
+}
+
+/** The row's own name; or, if it stands for many metrics, the names of its series. */
+function namesUnder(
+  wireName: string,
+  wire: readonly (readonly [string, MeasuredRow])[],
+  byMetric: ReadonlyMap<string, unknown>,
+): string[] {
+  if (!wireName.endsWith(ownName)) return [wireName]
+  const prefix = wireName.slice(0, -ownName.length)
+  return [...byMetric.keys()].filter(name => name.startsWith(prefix) && !wire.some(([own]) => own === name))
+}
+
+export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
+  const { runs, jobs, since } = active
+  const style = styleOf({ trace: active }, settings)
+  const custom = settings.projectPoints?.(active.project, active.key.instance)
+  const waits = jobs.filter(({ state }) => state === 'pending')
+  const waited = ({ oldest = now }: ActiveJobs): number => Math.max(0, now - oldest) / 1000
+  const count = ({ count: value }: { readonly count: number }): number => value
+  const add = (a: number, b: number): number => a + b
+  const measured: [MeasuredMetric['head'], Point[]][] = [
+    [activeRunsMetric, pointsOf(activeRunsMetric.attributes, runs, style, count, add)],
+    [activeJobsMetric, pointsOf(activeJobsMetric.attributes, jobs, style, count, add)],
+    [oldestWaitMetric, pointsOf(oldestWaitMetric.attributes, waits, style, waited, Math.max)],
+  ]
+  return measured
+    .filter(([, points]) => points.length > 0)
+    .map(([head, points]) => ({
+      head,
+      name: keyUnder(style.namespace, head.name),
+      temporality: 'cumulative',
+      points: within(settings.maxSeries, points, head === oldestWaitMetric ? Math.max : add),
+    }))
+
+  /** What has equal attributes is joined, as several statuses are one state. */
+  function pointsOf<T>(
+    rows: readonly AttributeRow<T>[],
+    all: readonly T[],
+    own: AttributeStyle,
+    valueOf: (one: T) => number,
+    join: (a: number, b: number) => number,
+  ): Point[] {
+    const points = new Map<string, Point & { readonly value: number }>()
+    for (const one of all) {
+      const attributes = { ...custom, ...pointAttributes(rows, one, own) }
+      const name = sorted(attributes)
+      const before = points.get(name)
+      const value = before === undefined ? valueOf(one) : join(before.value, valueOf(one))
+      points.set(name, { attributes, start: since, end: now, value })
+    }
+    return [...points.values()]
+  }
+}
+
+/** Series beyond the limit share one. */
+function within(maxSeries: number, points: readonly Point[], join: (a: number, b: number) => number): Point[] {
+  const [first, ...others] = points.slice(maxSeries - 1)
+  if (first === undefined || others.length === 0) return [...points]
+  const value = [first, ...others].map(point => (typeof point.value === 'number' ? point.value : 0)).reduce(join)
+  const attributes = JSON.parse(overflowAttributes) as PointAttributes
+  return [...points.slice(0, maxSeries - 1), { ...first, attributes, value }]
+}
+
+/**
+ * The attributes of a project's resource, with a namespace and an id, because two projects may have the same name. A configured `service.namespace`
+ * wins over the project's; the project's id wins over a configured one.
+ */
+export function projectResource(owner: Owner, settings: TelemetrySettings): AttributeSet[] {
+  const { key, project } = owner
+  const subject = { key, project, trace: owner }
+  const namespace = ownerOf(subject)
+  const own = keyValuesOf(resourceAttributesOf(subject, settings)).map(({ key: name, value }) => [name, value] as const)
+  return attributesFrom({
+    ...(namespace === undefined ? {} : { [ATTR_SERVICE_NAMESPACE]: namespace }),
+    ...Object.fromEntries<AttributeValue>(own),
+    [ATTR_SERVICE_INSTANCE_ID]: String(key.projectId),
+  })
+}
+
+function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): Point {
+  const common = { attributes: JSON.parse(attributes) as PointAttributes, start: Math.min(startedAt, now), end: now }
+  switch (amount.kind) {
+    case 'sum':
+      return { ...common, value: amount.by, exemplar: amount.exemplar }
+    case 'last':
+      return { ...common, value: amount.value }
+    case 'histogram':
+      return { ...common, value: amount, exemplar: amount.exemplar }
+  }
+}
+
+/** The names of all metrics in all profiles, as totals keep the name under which they were measured. */
+function wireNames({ profiles, variants }: TelemetrySettings): [string, MeasuredRow][] {
+  const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
+  const own = rowsIn(attemptMetrics, variants)
+  return [...own, ...deploymentMetrics, ...changeMetrics, ...incidentMetrics].flatMap(row =>
+    [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MeasuredRow] => [
+      name,
+      row,
+    ]),
+  )
+}
+
+function shapeOfRow(row: MeasuredRow, settings: TelemetrySettings): string {
+  switch (row.type) {
+    case 'counter':
+      return 'sum'
+    case 'gauge':
+      return 'last'
+    case 'histogram':
+      return shapeOf({ kind: 'histogram', bounds: boundsOf(row, settings), counts: [], sum: 0 })
+  }
+}
+
+/** The points of a row with states; none if the configuration drops their attribute. Those of other rows are unchanged. */
+export function pointsOfStates(
+  { states }: MeasuredRow,
+  points: readonly Point[],
+  { policy }: Pick<TelemetrySettings, 'policy'>,
+): readonly Point[] {
+  if (states === undefined) return points
+  const named = states.values.map(state => labelsOf({ [states.attribute]: state }, { policy }))
+  return points.flatMap(point =>
+    named
+      .filter(attributes => Object.keys(attributes).length > 0)
+      .map((attributes, at) => ({
+        ...point,
+        attributes: { ...point.attributes, ...attributes },
+        value: point.value === at ? 1 : 0,
+      })),
+  )
+}

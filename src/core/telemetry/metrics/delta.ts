@@ -1,0 +1,55 @@
+// Delta metrics: points for each pipeline, deployment, change and incident, at its time.
+import type { AnyChunk } from '../../../model/event.ts'
+import { overflowAttributes, underOtherNames, bucketed } from '../../../model/totals.ts'
+import { resourceAttributesOf } from '../resource.ts'
+import type { ResourceMetrics } from '../otlp/messages.ts'
+import type { TelemetrySettings } from '../settings.ts'
+import { resourceMetrics, sumOf, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
+import { boundsOf, exemplarOf, headOf, joined, limitedOf, samplesOf, type Sample } from './samples.ts'
+import { pointsOfStates } from './cumulative.ts'
+import type { SeriesCap } from './series-cap.ts'
+
+/** Undefined if a chunk has no metrics. A point covers the millisecond before the end, so that those of parallel pipelines do not overlap. */
+export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
+  const measured = samplesOf(chunk, settings)
+  if (measured === undefined) return undefined
+  const { at } = measured
+  if (measured.samples.length === 0) return undefined
+  const samples = samplesWithin(cap, `${chunk.key.instance}\n${chunk.project?.id ?? ''}`, measured.samples)
+  const metrics = [...Map.groupBy(samples, ({ metric }) => metric)].flatMap(([name, ofMetric]): MeasuredMetric[] => {
+    const row = ofMetric[0]?.row
+    if (row === undefined) return []
+    const points = ofMetric.map((sample): Point => {
+      const { attributes } = sample
+      const value = valueOf(sample, boundsOf(sample.row, settings))
+      return { attributes, start: Math.max(0, at - 1), end: at, value, exemplar: exemplarOf(sample, measured) }
+    })
+    const exported = pointsOfStates(row, points, settings)
+    return [{ head: headOf(row, settings), name, temporality: 'delta', points: exported }]
+  })
+  return resourceMetrics(resourceAttributesOf(chunk, settings), metrics)
+}
+
+/** The samples within the limits of names and series; what is beyond shares a series. */
+function samplesWithin(cap: SeriesCap | undefined, owner: string, samples: readonly Sample[]): readonly Sample[] {
+  return cap === undefined ? samples : joined(samples.map(sample => sampleWithin(cap, owner, sample)))
+}
+
+function sampleWithin(cap: SeriesCap, owner: string, sample: Sample): Sample {
+  const { row, metric } = sample
+  const limited = limitedOf(sample)
+  const isBeyond = limited !== undefined && !cap.admitsName(owner, metric, limited.value, limited.max)
+  const series = isBeyond ? underOtherNames({ metric, attributes: sample.series }, limited).attributes : sample.series
+  if (!cap.admits(owner, metric, series, row.maxSeries)) return under(sample, overflowAttributes)
+  return isBeyond ? under(sample, series) : sample
+}
+
+function under(sample: Sample, series: string): Sample {
+  return { ...sample, series, attributes: JSON.parse(series) as PointAttributes }
+}
+
+function valueOf({ row, values }: Sample, bounds: readonly number[]): Point['value'] {
+  const sum = sumOf(values)
+  if (row.type !== 'histogram') return sum
+  return { bounds, counts: bucketed(values, bounds), sum, min: Math.min(...values), max: Math.max(...values) }
+}

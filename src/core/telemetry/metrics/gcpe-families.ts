@@ -1,0 +1,68 @@
+// The metrics of gcpe (`core/telemetry/mapping/gcpe.ts`), for `/metrics`. Each has at most so many series for each project.
+import { ValueType } from '@opentelemetry/api'
+import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import { scope } from '../resource.ts'
+import type { GcpeRow } from '../mapping/gcpe.ts'
+
+/** Subjects are added one by one, the most important of a project first; `scopes` answers all of them. */
+export interface GcpeFamilies {
+  /** Adds a point to each metric of a table. */
+  add<S>(rows: readonly GcpeRow<S>[], subject: S): void
+  scopes(): ScopeMetrics[]
+}
+
+interface Family {
+  readonly row: Pick<GcpeRow<never>, 'name' | 'type' | 'description'>
+  readonly points: { readonly attributes: Record<string, string>; readonly value: number }[]
+  /** Of all points: two instances may have a project of the same path, and Prometheus takes each series once. */
+  readonly seen: Set<string>
+  readonly perProject: Map<string, number>
+}
+
+/** `maxSeries`: of each metric and project. Further ones are left out, as a sum of states says nothing. */
+export function createGcpeFamilies(maxSeries: number): GcpeFamilies {
+  const families = new Map<string, Family>()
+  return {
+    add: (rows, subject) => {
+      for (const row of rows) {
+        const family = families.get(row.name) ?? { row, points: [], seen: new Set(), perProject: new Map() }
+        families.set(row.name, family)
+        const value = row.value(subject)
+        if (value !== undefined) addPoint(family, labelsOf(row, subject), value, maxSeries)
+      }
+    },
+    scopes: () => [{ scope, metrics: [...families.values()].filter(({ points }) => points.length > 0).map(metricOf) }],
+  }
+}
+
+function labelsOf<S>({ labels }: GcpeRow<S>, subject: S): Record<string, string> {
+  return Object.fromEntries(labels.map(([name, value]) => [name, value(subject)]))
+}
+
+function addPoint(
+  { points, seen, perProject }: Family,
+  attributes: Record<string, string>,
+  value: number,
+  maxSeries: number,
+): void {
+  const { project = '' } = attributes
+  const count = perProject.get(project) ?? 0
+  const series = JSON.stringify(attributes)
+  if (count >= maxSeries || seen.has(series)) return
+  seen.add(series)
+  perProject.set(project, count + 1)
+  points.push({ attributes, value })
+}
+
+function metricOf({ row, points }: Family): MetricData & { readonly hasExactName: true } {
+  const never: [number, number] = [0, 0]
+  const common = {
+    descriptor: { name: row.name, description: row.description, unit: '', valueType: ValueType.DOUBLE },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    dataPoints: points.map(point => ({ ...point, startTime: never, endTime: never })),
+    hasExactName: true as const,
+  }
+  return row.type === 'gauge'
+    ? { ...common, dataPointType: DataPointType.GAUGE }
+    : { ...common, dataPointType: DataPointType.SUM, isMonotonic: true }
+}

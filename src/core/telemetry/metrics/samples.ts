@@ -1,0 +1,222 @@
+// The samples of a chunk: all points of all metrics, before they become delta points or parts of totals.
+import { branchClassOf } from '../../../model/pipeline.ts'
+import { carriesPipeline, type Chunk } from '../../../model/chunk.ts'
+import { isEvent, type AnyChunk, type EventChunk } from '../../../model/event.ts'
+import type { Millis } from '../../../model/instant.ts'
+import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
+import { plainAttributes } from '../otlp/attribute.ts'
+import { rowsIn, type AttributeRow } from '../mapping/row.ts'
+import { styleOf, changeRefs, type TelemetrySettings } from '../settings.ts'
+import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
+import { pipelineTimes } from '../span-time.ts'
+import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
+import type { Exemplar, LimitedName } from '../../../model/totals.ts'
+import type { PointAttributes } from './data.ts'
+import {
+  attemptMetrics,
+  costUnit,
+  ownName,
+  taskRunMetric,
+  type FiguresRow,
+  type MetricHead,
+  type MetricRow,
+} from '../mapping/metrics.ts'
+import { changeMetrics } from '../mapping/change-metrics.ts'
+import { incidentMetrics } from '../mapping/incident-metrics.ts'
+import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
+
+/** A metric of pipelines, deployments, changes or incidents. */
+export interface MeasuredRow extends MetricHead {
+  readonly type: MetricRow['type']
+  readonly bounds?: FiguresRow<never>['bounds']
+  readonly maxSeries?: number | undefined
+  readonly limited?: MetricRow['limited']
+  readonly states?: MetricRow['states']
+}
+
+export interface Sample {
+  readonly row: MeasuredRow
+  /** The metric's name as exported. */
+  readonly metric: string
+  readonly attributes: PointAttributes
+  /** The same attributes as sorted JSON. */
+  readonly series: string
+  readonly values: readonly number[]
+  /** True if its ref was folded. */
+  readonly folded: boolean
+  /** What orders the values of a gauge, if not the attempt's end. */
+  readonly order?: number | undefined
+}
+
+/** The limited attribute of a sample, unless the configuration drops it. */
+export function limitedOf({ row: { limited }, attributes }: Sample): LimitedName | undefined {
+  const value = limited && attributes[limited.attribute]
+  return typeof value === 'string' && limited !== undefined ? { ...limited, value } : undefined
+}
+
+export interface Samples {
+  /** The span that exemplars point to: the pipeline's, or that of the job that deployed. */
+  readonly span: Pick<Exemplar, 'traceId' | 'spanId'> | undefined
+  /** When the attempt ended; 1 ms later for each further chunk, so that no two points of a series have the same time. */
+  readonly at: Millis
+  readonly samples: readonly Sample[]
+}
+
+/** Undefined if no time of the attempt is known. A chunk without the pipeline only has metrics of jobs, or of a job's log or report. */
+export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples | undefined {
+  if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
+  const at = timeOf(chunk)
+  if (at === undefined) return undefined
+  const rows = chunk.kind === 'job' ? insideMetrics : carriesPipeline(chunk) ? ownMetrics : jobMetrics
+  const style = styleOf(chunk, settings)
+  const ref = settings.foldRef(chunk)
+  const custom = settings.custom?.(chunk).points
+  const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
+  const samples = rowsIn(rows, style.variants).flatMap(row => {
+    if (row.name === taskRunMetric && !measuresJobs(chunk, settings)) return []
+    const folded = isFolded && row.attributes.some(({ keys }) => refKeys.has(keys[0]))
+    const points = row.measured(chunk).map(({ values, ...about }) => {
+      const { name = '', labels } = about.report ?? {}
+      const own = seriesOf(row.attributes, { chunk, ref, ...about }, style)
+      return {
+        row,
+        metric: keyUnder(style.namespace, row.name.replace(ownName, name)),
+        ...(labels === undefined && custom === undefined
+          ? own
+          : named({ ...custom, ...(labels && labelsOf(labels, style)), ...own.attributes })),
+        values,
+        folded,
+        order: row.order?.(chunk),
+      }
+    })
+    return joined(points)
+  })
+  const span = { traceId: traceIdOf(chunk.trace, chunk.key.instance), spanId: pipelineSpanId(chunk) }
+  return { span, at, samples }
+}
+
+/** The time of a chunk's samples; undefined if no time of the attempt is known. */
+export function timeOf(chunk: AnyChunk): Millis | undefined {
+  if (isEvent(chunk)) return chunk.at
+  const times = pipelineTimes(chunk)
+  return times && times.end + chunk.number - 1
+}
+
+/** Whether the jobs of the chunk are measured by name. */
+function measuresJobs({ pipeline, project }: Chunk, { jobMetrics }: TelemetrySettings): boolean {
+  if (jobMetrics !== 'default-branch') return jobMetrics === 'all'
+  return branchClassOf(pipeline.facts, project) === 'default'
+}
+
+export function labelsOf(
+  labels: Readonly<Record<string, string>>,
+  style: Pick<AttributeStyle, 'policy'>,
+): PointAttributes {
+  return plainAttributes(namedAttributes(labels, style)) as PointAttributes
+}
+
+/** The attributes that contain the folded ref. */
+const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
+
+function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
+  const { deployment, change, incident, at } = chunk
+  const style = styleOf(chunk, settings)
+  const custom = settings.custom?.(chunk).points
+  const samplesBy = <F>(rows: readonly FiguresRow<F>[], figures: F): Sample[] =>
+    rows.flatMap(row => {
+      const values = row.values(figures)
+      if (values.length === 0) return []
+      const attributes = { ...custom, ...pointAttributes(row.attributes, figures, style) }
+      const metric = keyUnder(style.namespace, row.name)
+      return [{ row, metric, attributes, series: sorted(attributes), values, folded: false }]
+    })
+  if (change !== undefined) {
+    const refs = changeRefs(change, chunk.project ?? { id: 0 }, settings.foldRef)
+    const rows = changeMetrics.filter(({ isConvention }) => isConvention !== true || settings.vcsMetrics)
+    return { span: undefined, at, samples: samplesBy(rows, { chunk, change, ...refs }) }
+  }
+  if (incident !== undefined) return { span: undefined, at, samples: samplesBy(incidentMetrics, incident) }
+  if (deployment === undefined) return undefined
+  const span = deployment.span && contextOfJob(chunk.key.instance, deployment.span)
+  return { span, at, samples: samplesBy(deploymentMetrics, deployment) }
+}
+
+const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
+const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
+const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
+
+/** Joins points whose attributes are equal because some were dropped. Of gauges the first is kept. */
+export function joined(points: readonly Sample[]): readonly Sample[] {
+  // Mostly none are equal, and the texts of series are known already, whereas those of the groups have to be made.
+  if (new Set(points.map(({ series }) => series)).size === points.length) return points
+  return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
+    ([first, ...others]) => {
+      if (first === undefined) return []
+      if (first.row.type === 'gauge') return [first]
+      return [{ ...first, values: [first, ...others].flatMap(({ values }) => values) }]
+    },
+  )
+}
+
+export function pointAttributes<S>(
+  rows: readonly AttributeRow<S>[],
+  subject: S,
+  style: AttributeStyle,
+): PointAttributes {
+  return plainAttributes(attributesOf(rows, subject, style)) as PointAttributes
+}
+
+/** Attributes of a point, and the name of its series. */
+interface Series {
+  readonly attributes: PointAttributes
+  readonly series: string
+}
+
+/** Series of each table that are remembered; beyond it all are forgotten. */
+const maxKnown = 2_000
+const knownSeries = new WeakMap<object, Map<string, Series>>()
+
+/** The series of a subject. Remembered by its values, as series recur in every pipeline: that takes a third of the time. */
+function seriesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Series {
+  const sets = attributesOf(rows, subject, style)
+  const [{ table, values } = { table: rows, values: [] }] = sets
+  let key = ''
+  for (const value of values) key += value === undefined ? '\u0001' : `\u0000${String(value)}`
+  const known = knownSeries.get(table) ?? new Map<string, Series>()
+  const before = known.get(key)
+  if (before !== undefined) return before
+  if (known.size >= maxKnown) known.clear()
+  const series = named(plainAttributes(sets) as PointAttributes)
+  knownSeries.set(table, known.set(key, series))
+  return series
+}
+
+function named(attributes: PointAttributes): Series {
+  return { attributes, series: sorted(attributes) }
+}
+
+/** The sorted JSON of attributes, which identifies a series. */
+export function sorted(attributes: PointAttributes): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+/** The exemplar of a counter (with the sum) or a histogram (with the greatest value); gauges have none. */
+export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exemplar | undefined {
+  if (row.type === 'gauge' || span === undefined) return undefined
+  let value = 0
+  for (const one of values) value = row.type === 'counter' ? value + one : Math.max(value, one)
+  return { at, value, ...span }
+}
+
+/** The metric's head, with the price table's unit for costs. */
+export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
+  return row.unit === costUnit ? { ...row, unit } : row
+}
+
+/** The upper bounds of a histogram's buckets. */
+export function boundsOf(
+  { bounds }: MeasuredRow,
+  { histogramBounds }: Pick<TelemetrySettings, 'histogramBounds'>,
+): readonly number[] {
+  return bounds ?? histogramBounds
+}

@@ -1,0 +1,61 @@
+// The ids that we derive for spans of a run, by both schemes. A job's own spans must not have them: they would pass for ours.
+import { jobSpanId, parentOfPipeline, pipelineSpanId, sectionSpanId, testSpanId } from './ids.ts'
+import type { Identified, IdentifiedJob } from './ids.ts'
+import type { Run } from '../../../model/run.ts'
+
+/** Ordinals of sections and tests, of the job itself and of each other job. */
+const maxOrdinals = { own: { sections: 1_000, tests: 10_000 }, others: { sections: 200, tests: 1_000 } }
+/** Ids of sections and tests of other jobs, by ordinal: a run with thousands of jobs has millions. */
+const maxOfOthers = 300_000
+
+type Given = Identified & { readonly jobs: readonly IdentifiedJob[] }
+
+/** `run`: with all its jobs, if it is still known. `jobId`: the job that made the spans. */
+export function* derivedSpanIds(chunk: Given, run: Run | undefined, jobId: number): Generator<string, void> {
+  const attempts = Math.max(chunk.attempt, run?.attempts.at(-1)?.attempt ?? 1)
+  const jobs = [...new Map([...chunk.jobs, ...jobsOf(run)].map(job => [`${job.id} ${job.salt ?? ''}`, job])).values()]
+  const schemes = (['instance', 'platform'] as const).map(scheme => ({ ...chunk, trace: { ...chunk.trace, scheme } }))
+  for (const under of schemes) {
+    const parent = parentOfPipeline(under)
+    if (parent !== undefined) yield parent.spanId
+    for (let attempt = 1; attempt <= attempts; attempt += 1) yield pipelineSpanId(under, attempt)
+    for (const job of jobs) yield jobSpanId(under, job)
+  }
+  const [own, others] = [jobs.filter(({ id }) => id === jobId), jobs.filter(({ id }) => id !== jobId)]
+  yield* insideIds(schemes, own, maxOrdinals.own, Infinity)
+  yield* insideIds(schemes, others, maxOrdinals.others, maxOfOthers)
+}
+
+function* insideIds(
+  schemes: readonly Given[],
+  jobs: readonly IdentifiedJob[],
+  max: { readonly sections: number; readonly tests: number },
+  most: number,
+): Generator<string, void> {
+  let count = 0
+  for (let ordinal = 1; ordinal <= Math.max(max.sections, max.tests); ordinal += 1) {
+    for (const job of jobs) {
+      for (const under of schemes) {
+        if (count >= most) return
+        count += 2
+        if (ordinal <= max.sections) yield sectionSpanId(under, job, ordinal)
+        if (ordinal <= max.tests) yield testSpanId(under, job, ordinal)
+      }
+    }
+  }
+}
+
+/** Each job once for each salt that its spans may have. */
+function jobsOf(run: Run | undefined): IdentifiedJob[] {
+  return [...(run?.jobs.values() ?? [])].flatMap(({ id, record, snapshot }) => {
+    const { kind } = record.facts
+    const salts = Array.from({ length: snapshot?.attempt ?? 1 }, (_, index) => index + 1).flatMap(attempt => [
+      String(attempt),
+      ...Array.from({ length: Math.max(0, (snapshot?.spans ?? 1) - 1) }, (_, index) => `${attempt}.${index + 2}`),
+    ])
+    return [
+      { id, kind },
+      ...(snapshot?.spans === undefined || snapshot.spans < 2 ? [] : salts.map(salt => ({ id, kind, salt }))),
+    ]
+  })
+}

@@ -1,0 +1,40 @@
+// A span as pages show it, with plain numbers.
+import { plainAttributes } from './otlp/attribute.ts'
+import { spanKinds, statusCodes } from './otlp/messages.ts'
+import { toSpans } from './traces.ts'
+import type { Attributes } from '@opentelemetry/api'
+import type { Chunk } from '../../model/chunk.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { TelemetrySettings } from './settings.ts'
+
+export interface ShownSpan {
+  readonly name: string
+  readonly kind: 'pipeline' | 'job'
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly start: Millis
+  readonly end: Millis
+  readonly status: 'ok' | 'error' | 'unset'
+  readonly attributes: Attributes
+}
+
+/** The spans of a chunk, as exported. */
+export function shownSpans(chunk: Chunk, settings: TelemetrySettings): ShownSpan[] {
+  return toSpans(chunk, settings).map(span => ({
+    name: span.name,
+    kind: span.kind === spanKinds.pipeline ? 'pipeline' : 'job',
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId,
+    start: span.startTimeUnixNano,
+    end: span.endTimeUnixNano,
+    status: statusWord(span.status.code),
+    attributes: plainAttributes(span.attributes),
+  }))
+}
+
+function statusWord(code: number): ShownSpan['status'] {
+  if (code === statusCodes.ok) return 'ok'
+  return code === statusCodes.error ? 'error' : 'unset'
+}

@@ -1,0 +1,163 @@
+// Turns a pipeline into a trace: one span for the pipeline and one for each job and bridge.
+import type { SpanContext } from '@opentelemetry/api'
+import { attributesOf, cut, defaultValueLengthLimit, type AttributeStyle } from './attributes.ts'
+import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
+import { jobAttributes, jobSubjects, type JobSubject } from './mapping/job.ts'
+import {
+  contextOf,
+  jobSpanId,
+  linksOfJob,
+  linksOfPipeline,
+  parentOfPipeline,
+  pipelineSpanId,
+  traceIdOf,
+  type SpanLink,
+} from './otlp/ids.ts'
+import { linkAttributes } from './mapping/link.ts'
+import { notBlank } from './mapping/row.ts'
+import { pipelineAttributes, pipelineOutcome, runAction } from './mapping/pipeline.ts'
+import type { Outcome } from './mapping/statuses.ts'
+import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
+import { resourceWith, signalResourceOf, scopeOf } from './resource.ts'
+import { schemaUrl } from './mapping/semconv.ts'
+import {
+  flagsOf,
+  spanKinds,
+  statusCodes,
+  type Link,
+  type ResourceSpans,
+  type Span,
+  type SpanStatus,
+} from './otlp/messages.ts'
+import { insideSpans } from './inside.ts'
+import { withCustom, type CustomAttributes } from './custom-attributes.ts'
+import { styleOf, type TelemetrySettings } from './settings.ts'
+import type { Status } from '../../model/status.ts'
+
+/** The spans of a chunk with their resource; undefined if it has none. */
+export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpans | undefined {
+  const spans = toSpans(chunk, settings)
+  if (spans.length === 0) return undefined
+  const resource = resourceWith(signalResourceOf(chunk, settings))
+  return { resource, scopeSpans: [{ scope: scopeOf(chunk), spans, schemaUrl }], schemaUrl }
+}
+
+/**
+ * The spans of a chunk: the pipeline's, if the chunk carries it, then the jobs' by start and id; or those of a job's log or report. A span without
+ * any known time is left out.
+ */
+export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
+  if (chunk.inside !== undefined) return insideSpans(chunk, chunk.inside, settings)
+  const custom = settings.custom?.(chunk)
+  const style = styleOf(chunk, settings)
+  const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const pipeline = contextOf(traceId, pipelineSpanId(chunk))
+  const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
+  const subjectOf = jobSubjects(chunk)
+  const looks = { style, settings, custom }
+  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobSpan(subjectOf(job), own, pipeline, looks))
+  return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, looks), ...jobs]
+}
+
+/** `pipeline: {name or ref}`, or as in the conventions `RUN {name}`, and `RUN` for a pipeline without a name. */
+function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
+  const name = notBlank(pipeline.facts.name)
+  if (style === 'legacy') return `pipeline: ${name ?? notBlank(pipeline.facts.ref) ?? key.pipelineId}`.toWellFormed()
+  return name === undefined ? runAction : `${runAction} ${name}`.toWellFormed()
+}
+
+interface SpanLooks {
+  readonly style: AttributeStyle
+  readonly settings: TelemetrySettings
+  readonly custom: CustomAttributes | undefined
+}
+
+function pipelineSpan(
+  chunk: Chunk,
+  times: SpanTimes,
+  { traceId, spanId }: SpanContext,
+  { style, settings, custom }: SpanLooks,
+): Span {
+  const parent = parentOfPipeline(chunk)
+  return {
+    traceId,
+    spanId,
+    parentSpanId: parent?.spanId,
+    name: pipelineSpanName(chunk, settings.spanNames),
+    kind: spanKinds.pipeline,
+    startTimeUnixNano: times.start,
+    endTimeUnixNano: times.end,
+    attributes: withCustom(attributesOf(pipelineAttributes, chunk, style), custom?.own),
+    droppedAttributesCount: 0,
+    events: [],
+    droppedEventsCount: 0,
+    status: statusOf(chunk.pipeline.facts.status, refusalOf(chunk) ?? shownReason(pipelineOutcome(chunk), settings)),
+    links: linksOfPipeline(chunk).map(link => toLink(link, style)),
+    droppedLinksCount: 0,
+    flags: flagsOf(parent),
+  }
+}
+
+/** One empty list for all spans. */
+const none: readonly never[] = []
+
+/** `pipeline`: the context of the pipeline's span, in this chunk or an earlier one. */
+function jobSpan(
+  subject: JobSubject,
+  times: SpanTimes,
+  pipeline: SpanContext,
+  { style, settings, custom }: SpanLooks,
+): Span {
+  const { chunk, job, outcome } = subject
+  return {
+    traceId: pipeline.traceId,
+    spanId: jobSpanId(chunk, job),
+    parentSpanId: pipeline.spanId,
+    name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
+    kind: spanKinds.job,
+    startTimeUnixNano: times.start,
+    endTimeUnixNano: times.end,
+    attributes: withCustom(attributesOf(jobAttributes, subject, style), custom?.ofJob(job.name)),
+    droppedAttributesCount: 0,
+    events: none,
+    droppedEventsCount: 0,
+    status: statusOf(job.status, shownReason(outcome, settings)),
+    links: job.salt === undefined ? none : linksOfJob(chunk, job).map(link => toLink(link, style)),
+    droppedLinksCount: 0,
+    flags: flagsOf(pipeline),
+  }
+}
+
+function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
+  return {
+    attributes: attributesOf(linkAttributes, type, style),
+    spanId: context.spanId,
+    traceId: context.traceId,
+    droppedAttributesCount: 0,
+    flags: flagsOf(context),
+  }
+}
+
+/** Cut here, as a status message is not subject to the attribute policy. */
+function refusalOf({ pipeline }: Chunk): string | undefined {
+  const said = notBlank(pipeline.facts.yamlErrors)
+  return said === undefined ? undefined : cut(said, defaultValueLengthLimit)
+}
+
+/** The conventions advise against repeating `error.type`, which is the reason. */
+function shownReason({ reason }: Outcome, { conventions }: TelemetrySettings): string | undefined {
+  return conventions === 'strict' ? undefined : reason
+}
+
+/** `success`: OK; `failed` and `canceled`: ERROR, with the reason if there is one; others: UNSET. */
+function statusOf(status: Status, reason: string | undefined): SpanStatus {
+  switch (status) {
+    case 'success':
+      return { code: statusCodes.ok }
+    case 'failed':
+    case 'canceled':
+      return { code: statusCodes.error, message: reason?.toWellFormed() }
+    default:
+      return { code: statusCodes.unset }
+  }
+}

@@ -1,0 +1,134 @@
+// Where telemetry goes: resolves the OTLP settings into destinations, each with its signals. The `otlp` settings make the
+// destination `default`. It exists if one of their endpoints is set, or if no other destination is listed; beside others it
+// gets only the signals that it has an endpoint for. Timeout, compression and TLS files of `otlp` apply to all destinations.
+// Headers and bearer tokens are sent only to the destination that they were given for.
+import type { Secret } from '../../lib/secret.ts'
+import { signals, type Signal } from './otlp-options.ts'
+import type { Config } from './options.ts'
+import type { LiveSecret } from './live-secret.ts'
+import type { Headers } from './pair-kinds.ts'
+
+const defaultDestination = 'default'
+
+/** The default of the OpenTelemetry specification for OTLP over HTTP. */
+const defaultEndpoint = 'http://localhost:4318'
+
+export interface ConfiguredDestination {
+  readonly name: string
+  /** The bearer token. It replaces an `Authorization` header. */
+  readonly token: LiveSecret<Secret>
+  /** Of its metrics. */
+  readonly temporality: 'cumulative' | 'delta'
+  /** The projects it takes; undefined: everything. */
+  readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
+  /** Its headers, which may contain templates; undefined: they have none, as those of `default`. */
+  readonly templates?: (() => Headers) | undefined
+  /** The signals it takes. */
+  readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
+}
+
+export interface ConfiguredTarget {
+  readonly url: string
+  /** The current headers, names in lower case. */
+  readonly headers: () => Headers
+  /** For one request, ms. */
+  readonly timeout: number
+  readonly compression: 'gzip' | 'none'
+  /** PEM files. */
+  readonly tls: {
+    readonly certificate: string | undefined
+    readonly clientKey: string | undefined
+    readonly clientCertificate: string | undefined
+  }
+}
+
+/** The proxies for requests to other services, in the shape that their clients take. */
+export function proxiesOf(config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noProxy'>): {
+  http: string | undefined
+  https: string | undefined
+  no: string | undefined
+} {
+  return { http: config.httpProxy?.reveal(), https: config.httpsProxy?.reveal(), no: config.noProxy?.join(',') }
+}
+
+/** All destinations, `default` first, without those that get none of the enabled signals. */
+export function destinationsOf(config: Config): ConfiguredDestination[] {
+  const { destinations, observability, otlp } = config
+  const listed = destinations.map((destination): ConfiguredDestination => {
+    const takes = observability.export.filter(signal => destination.signals?.includes(signal) ?? true)
+    const headers = (): Headers => destination.headers.current() ?? new Map()
+    return {
+      name: destination.name,
+      token: destination.token,
+      projects: projectsOf(destination.projects),
+      templates: headers,
+      temporality: temporalityOf(destination.temporality ?? otlp.metrics.temporalityPreference),
+      targets: targetsOf(takes, signal => ({
+        ...common(config),
+        url: withPath(destination.endpoint, signal),
+        headers,
+      })),
+    }
+  })
+  const first: ConfiguredDestination = {
+    name: defaultDestination,
+    token: observability.token,
+    temporality: temporalityOf(otlp.metrics.temporalityPreference),
+    targets: targetsOf(
+      observability.export.filter(signal => defaultTakes(config, signal)),
+      signal => ({
+        ...common(config, signal),
+        url: otlp[signal].endpoint ?? withPath(otlp.endpoint ?? defaultEndpoint, signal),
+        headers: () => otlp[signal].headers.current() ?? otlp.headers.current() ?? new Map(),
+      }),
+    ),
+  }
+  return [first, ...listed].filter(({ targets }) => Object.keys(targets).length > 0)
+}
+
+function projectsOf({
+  include = [],
+  exclude = [],
+}: Config['destinations'][number]['projects']): ConfiguredDestination['projects'] {
+  return include.length + exclude.length === 0 ? undefined : { include, exclude }
+}
+
+export function hasDefaultDestination(config: Config): boolean {
+  return signals.some(signal => defaultTakes(config, signal))
+}
+
+function defaultTakes({ destinations, otlp }: Config, signal: Signal): boolean {
+  return destinations.length === 0 || (otlp[signal].endpoint ?? otlp.endpoint) !== undefined
+}
+
+function targetsOf(
+  takes: readonly Signal[],
+  target: (signal: Signal) => ConfiguredTarget,
+): ConfiguredDestination['targets'] {
+  return Object.fromEntries(takes.map(signal => [signal, target(signal)]))
+}
+
+function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url' | 'headers'> {
+  const own = signal === undefined ? undefined : otlp[signal]
+  return {
+    timeout: own?.timeout ?? otlp.timeout,
+    compression: own?.compression ?? otlp.compression,
+    tls: {
+      certificate: own?.certificate ?? otlp.certificate,
+      clientKey: own?.clientKey ?? otlp.clientKey,
+      clientCertificate: own?.clientCertificate ?? otlp.clientCertificate,
+    },
+  }
+}
+
+/** `lowmemory` of the specification means delta for counters and histograms. The gauge of active runs has no temporality. */
+function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): ConfiguredDestination['temporality'] {
+  return preference === 'cumulative' ? 'cumulative' : 'delta'
+}
+
+/** The URL of one signal below a general endpoint: `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the specification says for the general endpoint. */
+export function withPath(endpoint: string, signal: Signal): string {
+  const url = new URL(endpoint)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/${signal}`
+  return url.href
+}

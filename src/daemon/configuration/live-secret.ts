@@ -1,0 +1,131 @@
+// A secret that is read again when its file changes. While the file cannot be read, the last good value stays in use.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { systemClock, type Clock } from '../../lib/clock.ts'
+import { quoted, type Wrong } from './config-fault.ts'
+import type { Parsed } from './kind.ts'
+
+/** How often the file is checked for changes at most, ms. */
+const lookEvery = 1000
+/** A larger file is not a secret's, but probably a wrong path. */
+const maxBytes = 64 * 1024
+
+interface SecretFileOptions<T> {
+  readonly path: string
+  readonly parse: (text: string) => Parsed<T>
+  /** See `Kind.shape`: a value of another shape is not taken over while the daemon runs. */
+  readonly shape?: ((value: T) => string) | undefined
+  /** Called with a sentence, which has no secret, when the file was read again or can no longer be used. */
+  readonly onNews?: ((sentence: string) => void) | undefined
+  readonly clock?: Clock | undefined
+  /** Whether the file may be missing at first: there is no value until it exists. */
+  readonly mayBeMissing?: boolean | undefined
+}
+
+export class LiveSecret<T> {
+  #value: T | undefined
+  #file: SecretFile<T> | undefined
+
+  private constructor(value: T | undefined, file?: SecretFile<T>) {
+    this.#value = value
+    this.#file = file
+  }
+
+  /** A secret that was given as a value, or not at all. */
+  static fixed<T>(value: T | undefined): LiveSecret<T> {
+    return new LiveSecret(value)
+  }
+
+  /** A secret that was given as a file. The file must exist, unless it may be missing, and be readable. */
+  static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
+    const file = new SecretFile(options)
+    const isMissing = options.mayBeMissing === true && !existsSync(options.path)
+    const wrong = isMissing ? undefined : file.read()
+    return wrong === undefined ? { value: new LiveSecret<T>(undefined, file) } : { wrong }
+  }
+
+  /** The current secret; undefined if none is configured. Cheap enough to be called at every use. */
+  current(): T | undefined {
+    return this.#file === undefined ? this.#value : this.#file.current()
+  }
+
+  /** Its file, if it has one. */
+  get path(): string | undefined {
+    return this.#file?.path
+  }
+
+  /** Checks the file now, for instance after a backend refused the secret. Answers what is wrong with it, if anything. */
+  reload(): Wrong | undefined {
+    return this.#file?.read()
+  }
+
+  /** Takes over the value or file of `other`, after the configuration was read again. */
+  adopt(other: LiveSecret<T>): void {
+    this.#value = other.#value
+    this.#file = other.#file
+  }
+}
+
+class SecretFile<T> {
+  readonly #options: SecretFileOptions<T>
+  readonly #clock: Clock
+  #value: T | undefined
+  #stamp: string | undefined
+  #lookedAt = -Infinity
+  #problem: string | undefined
+
+  constructor(options: SecretFileOptions<T>) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+  }
+
+  get path(): string {
+    return this.#options.path
+  }
+
+  current(): T | undefined {
+    const sinceLook = this.#clock.now() - this.#lookedAt
+    if (sinceLook >= lookEvery || sinceLook < 0) this.read()
+    return this.#value
+  }
+
+  read(): Wrong | undefined {
+    this.#lookedAt = this.#clock.now()
+    const first = this.#value === undefined
+    const wrong = this.#readIfChanged()
+    if (wrong !== undefined && !first && wrong.what !== this.#problem) {
+      this.#options.onNews?.(`${wrong.what} The previous value stays in use. ${wrong.remedy}`)
+    }
+    this.#problem = wrong?.what
+    return wrong
+  }
+
+  #readIfChanged(): Wrong | undefined {
+    const { path, parse, shape, onNews } = this.#options
+    const named = `The secret file ${quoted(path)}`
+    try {
+      // `stat` follows links: where Kubernetes updates a secret, it points a link to a new folder, and the inode changes.
+      const stats = statSync(path, { bigint: true })
+      if (!stats.isFile() || stats.size > maxBytes) {
+        return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }
+      }
+      const version = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
+      if (version === this.#stamp && this.#problem === undefined) return undefined
+      const text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '')
+      if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret to it.' }
+      const parsed = parse(text)
+      if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
+      if (this.#value !== undefined && shape?.(parsed.value) !== shape?.(this.#value)) {
+        const what = `${named} has changed in its templates or its host, which only a reload can apply.`
+        return { what, remedy: 'Send SIGHUP to apply it.' }
+      }
+      const again = this.#value !== undefined && version !== this.#stamp
+      this.#value = parsed.value
+      this.#stamp = version
+      if (again) onNews?.(`${named} has changed and was read again.`)
+      return undefined
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+      return { what: `${named} cannot be read (${code}).`, remedy: 'Use a file that this process can read.' }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// The options of notifications: messages to people by webhook.
+import { projectChoice } from './choice-options.ts'
+import { destinationName, oneOf, text } from './plain-kinds.ts'
+import { Each, secretSetting, setting } from './option.ts'
+import { headers } from './pair-kinds.ts'
+import { keepOut, Secret } from '../../lib/secret.ts'
+import { list, someOf } from './list-kinds.ts'
+import { httpUrl } from './address-kinds.ts'
+import { wrong, type Kind } from './kind.ts'
+
+export const notificationSubjects = [
+  'default-branch',
+  'regressions',
+  'deployments',
+  'flaky-tests',
+  'dead-letters',
+  'tokens',
+] as const
+
+/** A path that is shorter is no secret. */
+const minSecretPath = 20
+
+/** The address of a chat's webhook is its only credential, so all of it is a secret. */
+const webhookUrl: Kind<Secret> = {
+  noun: 'the secret URL of a webhook',
+  secret: true,
+  schema: { type: 'string' },
+  parse: raw => {
+    const parsed = httpUrl.parse(raw)
+    if ('wrong' in parsed)
+      return wrong(
+        'It is not an http or https URL, or has credentials before its host.',
+        'Write it in full, such as https://hooks.example.com/…; use headers for credentials.',
+      )
+    const { pathname, search } = new URL(parsed.value)
+    const path = pathname + search
+    if (path.length >= minSecretPath) keepOut(path)
+    return { value: new Secret(parsed.value) }
+  },
+  show: String,
+  shape: url => new URL(url.reveal()).origin,
+}
+
+export const notifications = new Each(
+  {
+    name: setting(destinationName, {
+      required: true,
+      description: 'Unique name in logs and in the store, also among `destinations`.',
+    }),
+    url: secretSetting(webhookUrl, { required: true, description: 'Where messages are posted. Never shown.' }),
+    format: setting(oneOf(['cloudevents', 'slack', 'email']), {
+      default: 'cloudevents',
+      description:
+        'The body: CloudEvents 1.0 in JSON, a message for Slack and what is compatible with it, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
+    }),
+    of: setting(someOf(notificationSubjects), {
+      unset: 'all of them',
+      description: 'What messages are about.',
+    }),
+    projects: projectChoice(' Messages about no project or group are then not sent there.', { protects: true }),
+    headers: secretSetting(headers, { description: 'Headers of every request.' }),
+    from: setting(text, { description: 'Sender of e-mails; by default that of the gateway.' }),
+    to: setting(list, { description: 'Recipients of e-mails.' }),
+  },
+  'Messages to people, by webhook: one when something breaks and one when it works again. See docs/notifications.md.',
+)

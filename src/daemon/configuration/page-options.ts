@@ -1,0 +1,79 @@
+// The options of the pages: who may open them, links to traces, job logs, and which projects are hidden.
+import { boolean, text } from './plain-kinds.ts'
+import { projectPatterns } from './project-kinds.ts'
+import { scalar, wrong, type Kind } from './kind.ts'
+import { secret } from './secret-kinds.ts'
+import { secretSetting, setting } from './option.ts'
+import type { Secret } from '../../lib/secret.ts'
+
+/** A shorter one could be guessed. */
+const minAdminTokenLength = 16
+
+const adminTokenKind: Kind<Secret> = {
+  ...secret,
+  noun: 'an admin token',
+  parse: raw => {
+    const parsed = secret.parse(raw)
+    if (!('value' in parsed) || parsed.value.reveal().length >= minAdminTokenLength) return parsed
+    const remedy = `Use at least ${minAdminTokenLength} random characters, for instance from \`openssl rand -hex 24\`.`
+    return wrong('The admin token is too short.', remedy)
+  },
+}
+
+export const adminToken = secretSetting(adminTokenKind, {
+  variable: 'PIPESPAN_ADMIN_TOKEN',
+  protects: true,
+  description:
+    'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
+    'Required unless the admin listener is on loopback.',
+})
+
+const traceLinkKind: Kind<string> = scalar({
+  noun: 'a link to a trace',
+  remedy: 'Write an http(s) URL that contains {traceId}, such as https://tempo.example.com/trace/{traceId}.',
+  read: given => {
+    const url = URL.parse(given.replaceAll('{traceId}', '0'))
+    const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
+    return isWeb && given.includes('{traceId}') ? given : undefined
+  },
+})
+
+export const traceLink = setting(traceLinkKind, {
+  variable: 'PIPESPAN_TRACE_LINK',
+  description: 'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
+  example: 'https://tempo.example.com/trace/{traceId}',
+})
+
+export const mcp = setting(boolean, {
+  variable: 'PIPESPAN_MCP',
+  default: 'false',
+  description:
+    'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
+})
+
+export const pageOptions = {
+  enabled: setting(boolean, {
+    variable: 'PIPESPAN_PAGES',
+    default: 'true',
+    description:
+      'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
+  }),
+  logs: setting(boolean, {
+    variable: 'PIPESPAN_PAGES_LOGS',
+    default: 'false',
+    description:
+      "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
+  }),
+  groupBy: setting(text, {
+    variable: 'PIPESPAN_PAGES_GROUP_BY',
+    description:
+      'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
+    example: 'team',
+  }),
+  hide: setting(projectPatterns, {
+    variable: 'PIPESPAN_PAGES_HIDE',
+    protects: 'each',
+    description: 'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
+    example: 'secret/**',
+  }),
+}

@@ -1,0 +1,120 @@
+// What SIGHUP does: reads and checks the configuration again, and says what has changed: what a reload can apply, what needs a restart, and why it
+// refuses to apply anything.
+import { describeSource } from './config-fault.ts'
+import { LiveSecret } from './live-secret.ts'
+import { platformViews } from './platforms.ts'
+import { loadConfig, type FaultyConfig, type LoadedConfig, type LoadOptions } from './load.ts'
+import { removedProtections } from './removed-protections.ts'
+import { Secret } from '../../lib/secret.ts'
+import type { Config } from './options.ts'
+import type { Setting } from './reader.ts'
+import { shown } from './describe.ts'
+
+interface ReloadedConfig<P extends string> {
+  readonly ok: true
+  /** The new configuration, with the running values of what needs a restart. */
+  readonly loaded: LoadedConfig<P>
+  /** The paths of settings that differ and can be applied. Empty: at most secrets have changed, and the running configuration has taken them over. */
+  readonly changed: readonly string[]
+  /** The paths of settings that differ and need a restart, each with a sentence. */
+  readonly restart: ReadonlyMap<string, string>
+}
+
+/** `options`: those that the running configuration was loaded with. With faults, nothing changes. */
+export function reloadConfig<P extends string>(
+  running: LoadedConfig<P>,
+  options: LoadOptions<P>,
+): ReloadedConfig<P> | FaultyConfig {
+  const loaded = loadConfig(options)
+  if (!loaded.ok) return loaded
+  const before = new Map(running.settings.map(setting => [setting.path, setting]))
+  const after = new Map(loaded.settings.map(setting => [setting.path, setting]))
+  const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
+    path => !same(valueOf(before.get(path)), valueOf(after.get(path))),
+  )
+  const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
+  const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
+  // Another profile gives other names to headers, variables and events: nothing of this configuration fits the running one.
+  const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
+  if (isOfProfile)
+    restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
+  const applied = isOfProfile ? [] : differing.filter(path => !restart.has(path))
+  const removed = isOfProfile ? [] : removedProtections(running, loaded)
+  if (removed.length > 0) return { ok: false, faults: removed, warnings: loaded.warnings }
+  const secrets = applied.filter(path => isAnotherValue(before.get(path), after.get(path)))
+  const changed = applied.filter(path => !secrets.includes(path))
+  if (changed.length === 0) {
+    if (!isOfProfile) for (const path of secrets) adopt(before.get(path)?.value, after.get(path)?.value)
+    return { ok: true, loaded: running, changed, restart }
+  }
+  return { ok: true, loaded: withRunning(loaded, before, fixed), changed: applied, restart }
+}
+
+function profileOf<P extends string>(config: Config<P>): P {
+  return platformViews(config)[0]?.config.platform.profile ?? config.platform.profile
+}
+
+function isFixed(old: Setting | undefined, now: Setting | undefined): boolean {
+  const restart = old?.option.spec.restart
+  return restart === 'presence' ? (old?.value === undefined) !== (now?.value === undefined) : restart === true
+}
+
+/** Whether it is a secret that only has another value. What is built for it, such as a connection for a token, can stay. */
+function isAnotherValue(old: Setting | undefined, now: Setting | undefined): boolean {
+  return now?.value instanceof LiveSecret && old !== undefined && shapeOf(old) === shapeOf(now)
+}
+
+function adopt(old: unknown, now: unknown): void {
+  if (old instanceof LiveSecret && now instanceof LiveSecret) old.adopt(now)
+}
+
+/** A secret of an unchanged file is the same, as it is read at each use, unless its shape has changed. */
+function valueOf(setting: Setting | undefined): unknown {
+  if (!(setting?.value instanceof LiveSecret)) return setting?.value
+  const secret: unknown = setting.value.current()
+  if (setting.value.path !== undefined) return { path: setting.value.path, shape: shapeOf(setting) }
+  return { secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret }
+}
+
+/** What of a secret parts are built for; undefined: there is none. */
+function shapeOf({ value, option: { kind } }: Setting): string | undefined {
+  const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
+  return secret === undefined ? undefined : (kind.shape?.(secret) ?? '')
+}
+
+function needsRestart(path: string, old: Setting | undefined, now: Setting | undefined): string {
+  const [was, is] = [old === undefined ? 'none' : shown(old), now === undefined ? 'none' : shown(now)]
+  const where = now === undefined ? '' : ` (${describeSource(now.source)})`
+  return `${path}: ${is === was ? 'another value' : is}${where} needs a restart to apply; ${was} stays in use until then.`
+}
+
+/** The same with the running values at these paths. */
+function withRunning<P extends string>(
+  loaded: LoadedConfig<P>,
+  before: ReadonlyMap<string, Setting>,
+  paths: readonly string[],
+): LoadedConfig<P> {
+  const settings = new Map(loaded.settings.map(setting => [setting.path, setting]))
+  for (const path of paths) {
+    const old = before.get(path)
+    if (old === undefined) continue
+    settings.set(path, old)
+    setAt(loaded.config, path, old.value)
+  }
+  return { ...loaded, settings: [...settings.values()] }
+}
+
+/** `store.max_size` is at `store.maxSize`. */
+function setAt(config: object, path: string, value: unknown): void {
+  const keys = path.split('.').map(key => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
+  let group = config as Record<string, unknown>
+  for (const key of keys.slice(0, -1)) group = group[key] as Record<string, unknown>
+  group[keys.at(-1) ?? ''] = value
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (a instanceof Secret && b instanceof Secret) return a.equals(b.reveal())
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
+  const [left, right] = [Object.entries(a), Object.entries(b)]
+  return left.length === right.length && left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
+}

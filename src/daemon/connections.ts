@@ -1,0 +1,104 @@
+// Connects to the platforms: one connection for each token, with a client and a budget of its own.
+import { createHash } from 'node:crypto'
+import { connectPlatform, type Platform } from './platform.ts'
+import { isWithin, territoriesOf, type Territory } from '../model/territory.ts'
+import { normalizeInstance, type ByInstance } from '../model/instance.ts'
+import { defaultPlatform, platformViews, viewedPlatform, type PlatformView } from './configuration/platforms.ts'
+import type { ProfileName } from './profile.ts'
+import type { PlatformOf } from '../lib/chooser.ts'
+import type { Config } from './configuration/options.ts'
+
+export interface Connection extends Platform, PlatformView<ProfileName> {
+  /** The runs that it is for. */
+  readonly territory: Territory
+  /** The key of what is stored about this token: the instance and, for a token for groups, a digest of these, as pages may not name them. */
+  readonly scope: string
+}
+
+/** One for each token. Throws ConfigError. */
+export function connectPlatforms(
+  config: Config<ProfileName>,
+  ...shared: Parameters<typeof connectPlatform> extends [unknown, ...infer Rest] ? Rest : never
+): Connection[] {
+  const found = platformViews(config).flatMap(view => {
+    const platform = connectPlatform(view, ...shared)
+    return platform === undefined ? [] : [{ ...view, ...platform }]
+  })
+  const ofPlatforms = Map.groupBy(found, ({ platform }) => platform)
+  return [...ofPlatforms.values()].flatMap(tokens => {
+    const territories = territoriesOf(
+      tokens[0]?.client.instance ?? '',
+      tokens.map(({ groups }) => groups),
+    )
+    return tokens.map((token, index) => {
+      const { instance } = token.client
+      return {
+        ...token,
+        scope: scopeOf(instance, token.groups),
+        territory: territories[index] ?? { instance, parts: [] },
+      }
+    })
+  })
+}
+
+function scopeOf(instance: string, groups: readonly string[]): string {
+  if (groups.length === 0) return instance
+  const digest = createHash('sha256').update(groups.toSorted().join()).digest('hex').slice(0, 8)
+  return `${instance} (groups ${digest})`
+}
+
+/** The connection whose token is for this project. */
+export function connectionFor<C extends Pick<Connection, 'territory'>>(
+  connections: readonly C[],
+  instance: string,
+  path: string | undefined,
+): C | undefined {
+  return connections.find(({ territory }) => isWithin(territory, instance, path))
+}
+
+/** A share of the API budget, so that people who look at pages do not make other requests wait. */
+export function perMinuteForPeople({ config }: Pick<Connection, 'config'>): number {
+  return Math.max(1, Math.floor(config.platform.budget * 0.1))
+}
+
+/** The profile of an instance; that of the first platform for one that is not configured. */
+export function profileBy(config: Config<ProfileName>): ByInstance<ProfileName> {
+  const views = platformViews(config)
+  const first = views[0]?.config.platform.profile ?? config.platform.profile
+  if (views.length === 1) return first
+  const byInstance = new Map(views.map(view => [normalizeInstance(view.config.platform.url), view.config]))
+  return instance => byInstance.get(instance)?.platform.profile ?? first
+}
+
+/** The name of the platform of an instance; of one that is not configured, that of the only platform, if there is one. */
+export function platformNames<P extends string>(config: Config<P>): PlatformOf {
+  const viewed = viewedPlatform(config)
+  if (viewed !== undefined) return () => viewed
+  const views = platformViews(config)
+  const byInstance = new Map(views.map(view => [normalizeInstance(view.config.platform.url), view.platform]))
+  const [first] = views
+  const only = new Set(views.map(({ platform }) => platform)).size === 1 ? first?.platform : undefined
+  return instance => byInstance.get(instance) ?? only
+}
+
+/** A project as people write it, such as `team/shop` or `cloud:team/shop`: its path, and the instance if they name its platform. */
+export function namedProject<P extends string>(
+  config: Config<P>,
+  text: string,
+): { readonly path: string; readonly instance: string } {
+  const [, name, path = text] = /^([^/:]+):(.*)$/.exec(text) ?? []
+  const views = platformViews(config)
+  const view =
+    name === undefined ? (views.length === 1 ? views[0] : undefined) : views.find(one => one.platform === name)
+  return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
+}
+
+/** The name of a lease of one connection. */
+export function leaseOf(work: string, connection: string): string {
+  return connection === defaultPlatform ? work : `${work} ${connection}`
+}
+
+/** For lines of the log. */
+export function ofConnection(name: string): { readonly platform?: string } {
+  return name === defaultPlatform ? {} : { platform: name }
+}

@@ -1,0 +1,235 @@
+// Turns the configured destinations into what the export room needs, and starts all that sends to them.
+import { defaultPlatform, platformViews } from './configuration/platforms.ts'
+import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
+import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
+import { collectors } from '../platform/inventory/collectors.ts'
+import { createExporter, type Exporter } from '../core/send/exporter.ts'
+import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../core/send/metric-flush.ts'
+import { createSeriesCap } from '../core/telemetry/metrics/series-cap.ts'
+import { headerValuesOf } from './header-values.ts'
+import { hookMetrics } from '../core/find/hook-gauges.ts'
+import { ingestMetrics } from '../features/tokens/ingest-gauges.ts'
+import { createTokenReport } from '../features/tokens/daemon-token-report.ts'
+import { encodeLogs, encodeMetrics, encodeTraces } from '../core/telemetry/encode.ts'
+import { measure } from '../core/telemetry/metrics/measure.ts'
+import { platformNames, profileBy } from './connections.ts'
+import { productionBy } from '../features/deployments/production.ts'
+import { profiles } from './profile.ts'
+import { telemetrySettings, type TelemetrySettings, type MetricRefs } from '../core/telemetry/settings.ts'
+import type { Context } from './context.ts'
+import type { Config } from './configuration/options.ts'
+import type { Bearer, Destination, Endpoint } from '../core/send/destination.ts'
+import { messagesBy, type Encode } from '../core/send/messages.ts'
+import type { EncodeMessages } from '../core/store/ports/outbox.ts'
+import type { AnyChunk } from '../model/event.ts'
+import type { LiveSecret } from './configuration/live-secret.ts'
+import type { Loop } from '../lib/loop.ts'
+import type { MetricSources } from '../core/send/metric-sources.ts'
+import type { ProjectIncrements } from '../model/totals.ts'
+import type { ExportMeters } from '../core/send/export-stats.ts'
+import type { Secret } from '../lib/secret.ts'
+import { startLoop, type Started } from './steps.ts'
+import type { Route } from '../model/route.ts'
+import type { OtlpSignal, Signal } from '../core/store/ports/runs.ts'
+
+export interface ExportParts {
+  /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
+  readonly destinations: readonly Destination[]
+  /** Those that take metrics. */
+  readonly metricDestinations: MetricFlushOptions['destinations']
+  /** Where chunks are put for sending. */
+  readonly queues: readonly Route<Signal>[]
+  /** Whether a destination takes the totals of a project, which are sent without a queue. */
+  readonly takesTotals: NonNullable<Route['takes']>
+  /** What a chunk adds to the totals; undefined when metrics are off. */
+  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
+  readonly settings: TelemetrySettings
+}
+
+export function exportDestinations(config: Config): ExportParts {
+  const settings = telemetryOf(config)
+  const all = destinationsOf(config).map(one => ({
+    ...destinationOf(one, config),
+    temporality: one.temporality,
+  }))
+  const destinations = all.map(({ temporality, ...destination }) =>
+    temporality === 'delta' ? destination : { ...destination, signals: withoutMetrics(destination) },
+  )
+  const queues = destinations.flatMap(({ name, signals, takes }) =>
+    Object.keys(signals).map(signal => ({ destination: name, signal: signal as Signal, takes })),
+  )
+  return {
+    destinations,
+    metricDestinations: all.filter(({ signals }) => signals.metrics !== undefined),
+    queues,
+    takesTotals: subject =>
+      all.some(
+        ({ temporality, signals, takes }) =>
+          temporality !== 'delta' && signals.metrics !== undefined && (takes?.(subject) ?? true),
+      ),
+    measure: config.observability.export.includes('metrics') ? chunk => measure(chunk, settings) : undefined,
+    settings,
+  }
+}
+
+/** How chunks become messages. `notifications`: destinations whose messages have formats of their own. */
+export function encodeFor(settings: TelemetrySettings, notifications: readonly Destination[]): EncodeMessages {
+  const cap = createSeriesCap(settings.maxSeries)
+  const encoders: Readonly<Record<OtlpSignal, Encode>> = {
+    traces: chunk => encodeTraces([chunk], settings),
+    metrics: chunk => encodeMetrics([chunk], settings, cap),
+    logs: chunk => encodeLogs([chunk], settings),
+  }
+  return messagesBy(({ destination, signal }) =>
+    signal === 'notifications' ? notifications.find(({ name }) => name === destination)?.encode : encoders[signal],
+  )
+}
+
+export function startTokenReport(
+  { store, clock, log }: Context,
+  { destinations }: Pick<ExportParts, 'destinations'>,
+): Started<Loop> {
+  const tokens = (): readonly Secret[] => destinations.flatMap(({ bearer }) => bearer?.current() ?? [])
+  const report = createTokenReport({ reports: store.repositories.daemonReports, tokens, clock, log })
+  return startLoop(report, 'this daemon no longer uses an ingest token')
+}
+
+export function startExporter(
+  { store, events, clock, log }: Context,
+  { destinations }: Pick<ExportParts, 'destinations'>,
+  meters: ExportMeters,
+): Started<Exporter> {
+  const exporter = createExporter({
+    ...{ destinations, clock, log, meters },
+    outbox: store.outbox,
+  })
+  events.pending.on(() => exporter.wake())
+  exporter.start()
+  return {
+    part: exporter,
+    why: 'send the exports that are due; the rest stays pending in the store',
+    stop: async left => {
+      await exporter.flush(left())
+      await exporter.stop(Math.max(1_000, left()))
+    },
+  }
+}
+
+export function startMetricFlush(
+  { config, store, clock, log }: Context,
+  { metricDestinations: destinations, settings }: Pick<ExportParts, 'metricDestinations' | 'settings'>,
+  meters: ExportMeters,
+): Started<MetricFlush> {
+  const flush = createMetricFlush({
+    ...metricSourcesOf({ config, store }, settings),
+    ...{ destinations, leases: store.leases },
+    ...{ interval: config.metrics.interval, clock, log, meters },
+  })
+  flush.start()
+  return {
+    part: flush,
+    why: 'all metrics are counted: send the totals',
+    stop: async left => flush.finish(left()),
+  }
+}
+
+/** What the metrics of pipelines are read from. */
+export function metricSourcesOf(
+  { config, store }: Pick<Context, 'config' | 'store'>,
+  settings: TelemetrySettings,
+): MetricSources {
+  const { totals, repositories, changes } = store
+  const { recentRuns, gaugeReadings } = repositories
+  const profile = profileBy(config)
+  return { totals, recentRuns, gaugeReadings, profile, settings, changes: settings.vcsMetrics ? changes : undefined }
+}
+
+/** How telemetry looks, as the operator decided. */
+export function telemetryOf(config: Config): TelemetrySettings {
+  return telemetrySettings({
+    profiles,
+    serviceName: config.service.name,
+    resourceAttributes: config.resource.attributes,
+    attributeRules: config.attributes.rules,
+    platformOf: platformNames(config),
+    spanNames: config.traces.spanName,
+    conventions: config.conventions,
+    drop: config.attributes.drop ?? [],
+    hash: config.attributes.hash ?? [],
+    valueLengthLimit: config.attributes.valueLengthLimit,
+    metricRefs: refsOf(config.metrics.refs),
+    jobMetrics: config.jobMetrics,
+    histogramBounds: config.metrics.histogramBounds,
+    costUnit: config.costs.unit,
+    maxSeries: config.metrics.maxSeries,
+    eventNameAttribute: config.eventsNameAttribute,
+    isProduction: productionBy(config.production),
+    vcsMetrics: config.vcsMetrics,
+    namesInstances: platformViews(config).some(({ platform }) => platform !== defaultPlatform),
+    gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics, ...hookMetrics],
+  })
+}
+
+function refsOf(refs: readonly string[] | undefined): MetricRefs | undefined {
+  const [word, ...others] = refs ?? []
+  return others.length === 0 && (word === 'all' || word === 'default') ? word : refs
+}
+
+function withoutMetrics({ signals }: Destination): Destination['signals'] {
+  const { metrics: _, ...others } = signals
+  return others
+}
+
+function destinationOf(
+  { name, token, projects, templates, targets }: ConfiguredDestination,
+  config: Config,
+): Destination {
+  const signals: Partial<Record<Signal, Endpoint>> = {}
+  for (const [signal, target] of Object.entries(targets)) {
+    const { url, headers, timeout: timeoutMs, compression, tls } = target
+    const { certificate: caFile, clientCertificate: certFile, clientKey: keyFile } = tls
+    signals[signal as Signal] = {
+      url,
+      get headers() {
+        return Object.fromEntries(headers())
+      },
+      timeoutMs,
+      compression,
+      tls: { caFile, certFile, keyFile },
+    }
+  }
+  const headerValues = templates && headerValuesOf(templates(), config)
+  return {
+    name,
+    signals,
+    takes: takesOnly(projects, platformNames(config), headerValues),
+    headerValues,
+    bearer: bearerOf(token),
+    proxy: proxiesOf(config),
+  }
+}
+
+/** What is about no project or group is not taken, nor what has no value for a template of the headers. */
+function takesOnly(
+  projects: ConfiguredDestination['projects'],
+  platformOf: PlatformOf,
+  headerValues: Destination['headerValues'],
+): Destination['takes'] {
+  if (projects === undefined && headerValues === undefined) return undefined
+  const isChosen = projects && projectChooser(projects, platformOf)
+  return subject =>
+    (isChosen === undefined || (subject.path !== undefined && isChosen(subject.path, subject.instance ?? ''))) &&
+    (headerValues === undefined || headerValues(subject) !== undefined)
+}
+
+/** A token whose file is read again at once when a backend refuses it. */
+function bearerOf(token: LiveSecret<Secret>): Bearer {
+  return {
+    current: () => token.current(),
+    reload: async () => {
+      const before = token.current()?.reveal()
+      token.reload()
+      return token.current()?.reveal() !== before
+    },
+  }
+}

@@ -1,0 +1,108 @@
+// Answers outside of routes, as short JSON without details: unknown path, wrong method, and errors; requests that no route sees, on the bare socket; and
+// those that Node would answer by itself, which would bypass our limits.
+import type { FastifyError, FastifyInstance } from 'fastify'
+import type { Log } from '../../lib/log.ts'
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+const messages: Readonly<Record<number, string>> = {
+  400: 'The request is malformed.',
+  413: 'The body is too large.',
+  415: 'The content type is not supported.',
+}
+
+/** Set on a catch-all route, so that its methods do not count as allowed on other paths. */
+interface RouteForTheRest {
+  readonly isForTheRest?: boolean
+}
+
+/** Call it before routes are registered, because it collects the allowed methods of each path from them. */
+export function answerErrors(app: FastifyInstance, log: Log): void {
+  const methodsOf = new Map<string, Set<string>>()
+  // Otherwise Fastify answers QUERY without a body with 400 before it looks for a route. No route here accepts it: it gets 404 or 405.
+  app.addHttpMethod('QUERY', { overrideExisting: true })
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
+    const methods = methodsOf.get(url) ?? new Set()
+    methodsOf.set(url, methods)
+    for (const each of [method].flat()) methods.add(each)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = (request.url.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '')
+    const allowed = [...methodsOf].filter(([route]) => leadsTo(route, path)).flatMap(([, methods]) => [...methods])
+    if (allowed.length === 0) return reply.code(404).send({ message: 'Not found.' })
+    return reply
+      .code(405)
+      .header('allow', [...new Set(allowed)].sort().join(', '))
+      .send({ message: `${request.method} is not allowed here.` })
+  })
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 400 && status < 500) {
+      return reply.code(status).send({ message: messages[status] ?? 'The request failed.' })
+    }
+    log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a request failed')
+    return reply.code(500).send({ message: 'Internal error; see the log.' })
+  })
+}
+
+/** Whether a path matches a route in Fastify's syntax, with `:name` and `*`. */
+function leadsTo(route: string, path: string): boolean {
+  const wanted = route.split('/')
+  const given = path.split('/')
+  if (wanted.at(-1) === '*') return given.length >= wanted.length && wanted.slice(0, -1).every(fits)
+  return wanted.length === given.length && wanted.every(fits)
+
+  function fits(part: string, at: number): boolean {
+    return part === given[at] || (part.startsWith(':') && given[at] !== '')
+  }
+}
+
+/** For Node's `clientError`: invalid HTTP, or a timeout. Answers if the sender can still understand it, and closes. */
+export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
+  // If bytes were sent, they may be half an answer, and another would be read as part of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = answerTo(error.code)
+  const body = JSON.stringify({ message })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n` +
+      `Connection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  )
+}
+
+/** HTTP/1.1 requires a Host header (RFC 9112, section 3.2). */
+export function withHost(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
+    if (isNamed) handler(request, response)
+    else refuse(response, 400, 'The request has no Host header.')
+  }
+}
+
+/** For any expectation but `100-continue` (RFC 9110, section 10.1.1). */
+export const answerExpectation: RequestListener = (_request, response) => {
+  refuse(response, 417, 'The Expect header is not supported.')
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const body = JSON.stringify({ message })
+  const type = 'application/json; charset=utf-8'
+  response.writeHead(status, { connection: 'close', 'content-type': type, 'content-length': body.length }).end(body)
+}
+
+function answerTo(code: string | undefined): readonly [string, string] {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return ['408 Request Timeout', 'The request timed out.']
+    case 'HPE_HEADER_OVERFLOW':
+      return ['431 Request Header Fields Too Large', 'The headers are too large.']
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return ['413 Content Too Large', 'The body is too large.']
+    default:
+      return ['400 Bad Request', 'The request is malformed.']
+  }
+}

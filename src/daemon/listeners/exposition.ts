@@ -1,0 +1,235 @@
+// Writes metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0, which also has exemplars
+// (https://prometheus.io/docs/instrumenting/exposition_formats/, https://prometheus.io/docs/specs/om/open_metrics_spec/). The OpenTelemetry packages
+// write only the former. A family is written piece by piece, as its points are read, so that no text is ever held as a whole.
+import {
+  DataPointType,
+  type DataPoint,
+  type Histogram,
+  type MetricData,
+  type ScopeMetrics,
+} from '@opentelemetry/sdk-metrics'
+import type { Attributes } from '@opentelemetry/api'
+import type { Exemplar } from '../../model/totals.ts'
+
+export type Exposition = 'text' | 'openmetrics'
+
+export const contentTypes: Readonly<Record<Exposition, string>> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+}
+
+/** A point with the latest measurement that a trace belongs to. The SDK's points have none. */
+export interface ExemplaryPoint {
+  readonly exemplar?: Exemplar | undefined
+}
+
+/** A metric whose name is another program's: a counter keeps it, although it does not end in `_total`. */
+export interface NamedMetric {
+  readonly hasExactName?: true | undefined
+}
+
+/** A metric whose points are read piece by piece. */
+export interface ScrapedMetric {
+  /** Its points are not written. */
+  readonly metric: MetricData & NamedMetric
+  readonly pieces: () => AsyncIterable<MetricData>
+}
+
+/** How many series may still be written, and how many were left out since there was no more room. */
+export interface SeriesRoom {
+  left: number
+  leftOut: number
+}
+
+/** Characters of a piece of text. */
+const pieceLength = 64 * 1024
+
+/**
+ * The text of all metrics, in pieces. Those of one name and type are together; gauges come first and histograms last, so that what there is no room
+ * for is a histogram. `giveWay` is awaited between two pieces of work. Ends without the end mark of OpenMetrics.
+ */
+export async function* expositionOf(
+  metrics: readonly ScrapedMetric[],
+  format: Exposition,
+  room: SeriesRoom,
+  giveWay: () => Promise<void>,
+): AsyncGenerator<string> {
+  let text = ''
+  for (const family of familiesOf(metrics)) {
+    let head = headText(family, format)
+    for (const { pieces } of family.metrics) {
+      for await (const piece of pieces()) {
+        for (const point of pointsOf(piece)) {
+          if (!takesRoom(room, seriesIn(point))) continue
+          text += head + samplesOf(family.sample, family.type, point, format)
+          head = ''
+          if (text.length < pieceLength) continue
+          yield text
+          text = ''
+          await giveWay()
+        }
+        await giveWay()
+      }
+    }
+  }
+  yield text
+}
+
+/** The end of the text in the format. */
+export const endOf: Readonly<Record<Exposition, string>> = { text: '', openmetrics: '# EOF\n' }
+
+export function isGauge({ metric }: ScrapedMetric): boolean {
+  return typeOf(metric) === 'gauge'
+}
+
+/** The metrics of the scopes, which are already there as a whole. */
+export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
+  return scopes
+    .flatMap(scope => scope.metrics)
+    .map(metric => ({
+      metric,
+      pieces: async function* () {
+        yield metric
+      },
+    }))
+}
+
+/** Once something found no room, the rest is left out, too: what is shown does not depend on the size of what comes later. */
+function takesRoom(room: SeriesRoom, series: number): boolean {
+  if (room.leftOut === 0 && series <= room.left) {
+    room.left -= series
+    return true
+  }
+  room.leftOut += series
+  return false
+}
+
+/** In OpenMetrics the samples of a counter end in `_total`, and its family does not. */
+const total = '_total'
+
+function familyName({ descriptor }: MetricData): string {
+  const name = plainName(descriptor.name)
+  return /^\d/.test(name) ? `_${name}` : name
+}
+
+interface Family {
+  readonly type: Type
+  readonly base: string
+  /** The name of its samples. */
+  readonly sample: string
+  readonly first: MetricData & NamedMetric
+  /** Those of its type. */
+  readonly metrics: readonly ScrapedMetric[]
+}
+
+const types = ['gauge', 'counter', 'histogram'] as const
+type Type = (typeof types)[number]
+
+function familiesOf(all: readonly ScrapedMetric[]): Family[] {
+  const families = [...Map.groupBy(all, ({ metric }) => familyName(metric))].flatMap(([name, metrics]): Family[] => {
+    const first = metrics[0]?.metric
+    if (first === undefined) return []
+    const type = typeOf(first)
+    const base = type === 'counter' && name.endsWith(total) ? name.slice(0, -total.length) : name
+    const sample = type === 'counter' && first.hasExactName !== true ? `${base}${total}` : base
+    return [{ type, base, sample, first, metrics: metrics.filter(({ metric }) => typeOf(metric) === type) }]
+  })
+  return families.sort((a, b) => types.indexOf(a.type) - types.indexOf(b.type))
+}
+
+function headText({ type, base, sample, first }: Family, format: Exposition): string {
+  const family = format === 'openmetrics' ? base : sample
+  // OpenMetrics has no counters without that end.
+  const shown = first.hasExactName === true && type === 'counter' && format === 'openmetrics' ? 'unknown' : type
+  const help = visible(escaped(first.descriptor.description || 'description missing'))
+  // OpenMetrics knows a unit only as the end of a name.
+  const unit =
+    format === 'text' && first.descriptor.unit !== '' ? `# UNIT ${family} ${escaped(first.descriptor.unit)}\n` : ''
+  return `# HELP ${family} ${format === 'openmetrics' ? help.replaceAll('"', '\\"') : help}\n${unit}# TYPE ${family} ${shown}\n`
+}
+
+function typeOf(metric: MetricData): Type {
+  if (metric.dataPointType === DataPointType.HISTOGRAM) return 'histogram'
+  return metric.dataPointType === DataPointType.SUM && metric.isMonotonic ? 'counter' : 'gauge'
+}
+
+type WrittenPoint = DataPoint<number | Histogram> & ExemplaryPoint
+
+/** The SDK's exponential histograms are not used. */
+function pointsOf(metric: MetricData): readonly WrittenPoint[] {
+  return metric.dataPointType === DataPointType.EXPONENTIAL_HISTOGRAM ? [] : metric.dataPoints
+}
+
+/** Count, sum and buckets of a histogram are a series each. */
+function seriesIn({ value }: WrittenPoint): number {
+  return typeof value === 'number' ? 1 : value.buckets.boundaries.length + 3
+}
+
+function samplesOf(name: string, type: Type, point: WrittenPoint, format: Exposition): string {
+  const { attributes, value } = point
+  const labels = labelsOf(attributes)
+  if (typeof value !== 'number') return histogramText(name, labels, value, point, format)
+  const exemplar = type === 'counter' ? exemplarText(point, format) : ''
+  return `${name}${inBraces(labels)} ${numberText(value)}${exemplar}\n`
+}
+
+function histogramText(
+  name: string,
+  labels: string,
+  value: Histogram,
+  point: ExemplaryPoint,
+  format: Exposition,
+): string {
+  const { boundaries, counts } = value.buckets
+  const own = inBraces(labels)
+  const measured = point.exemplar?.value ?? 0
+  let below = 0
+  const buckets = [...boundaries, Infinity].map((bound, at) => {
+    below += counts[at] ?? 0
+    const isHere = measured <= bound && !(measured <= (boundaries[at - 1] ?? -Infinity))
+    // The bound is spelled alike in both formats: in Prometheus it is part of the series.
+    const bucket = inBraces(`${labels}${labels === '' ? '' : ','}le="${numberText(bound)}"`)
+    return `${name}_bucket${bucket} ${below}${isHere ? exemplarText(point, format) : ''}\n`
+  })
+  return `${name}_count${own} ${value.count}\n${name}_sum${own} ${numberText(value.sum ?? 0)}\n${buckets.join('')}`
+}
+
+function exemplarText({ exemplar }: ExemplaryPoint, format: Exposition): string {
+  if (exemplar === undefined || format === 'text') return ''
+  const { traceId, spanId, value, at } = exemplar
+  return ` # {trace_id="${traceId}",span_id="${spanId}"} ${numberText(value)} ${at / 1000}`
+}
+
+function labelsOf(attributes: Attributes): string {
+  return Object.entries(attributes)
+    .map(([key, value = '']) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      return `${plainName(key)}="${visible(escaped(text).replaceAll('"', '\\"'))}"`
+    })
+    .join(',')
+}
+
+function inBraces(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`
+}
+
+function plainName(name: string): string {
+  return name.replace(/[^a-z0-9_]/gi, '_').replace(/_{2,}/g, '_')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+}
+
+function numberText(value: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  return Number.isFinite(value) ? String(value) : `${value > 0 ? '+' : '-'}Inf`
+}
+
+/**
+ * Names of branches or jobs may contain control characters: a carriage return ends a line for some parsers, and the others act on a terminal.
+ * As `\u001b` they stay distinct.
+ */
+function visible(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n]/gu, char => `\\\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,79 @@
+// Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes, and the daemon is not stopping).
+import type { FastifyPluginAsync } from 'fastify'
+import { after, type Timer } from '../../lib/timer.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import type { Log } from '../../lib/log.ts'
+
+/** How long the store's answer is cached, ms. A bad one is checked again soon. */
+const believed = { ready: 5_000, notReady: 1_000 } as const
+/** A store that does not answer within this time does not accept writes, ms. */
+const timeoutMs = 5_000
+
+export interface HealthOptions {
+  /** Throws if the store does not accept writes. */
+  readonly proveWritable: () => Promise<void>
+  /** False: the store's files were removed or replaced. Asked for each answer. Undefined: it has none. */
+  readonly isInPlace?: (() => boolean) | undefined
+  /** Whether the daemon has begun to stop. */
+  readonly stopping: () => boolean
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number
+  readonly log: Log
+}
+
+type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
+
+/** The routes of all listeners, which share the cached answer. */
+export function createHealth(options: HealthOptions): FastifyPluginAsync {
+  const { now, log } = options
+  let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
+  /** How long the last answer is cached, ms. */
+  let believedFor: number = believed.ready
+
+  async function ask(): Promise<Readiness> {
+    try {
+      await inTime(options.proveWritable())
+      believedFor = believed.ready
+      return { ready: true }
+    } catch (error) {
+      believedFor = believed.notReady
+      // The store's message names files and hosts: it goes to the log, not into the answer.
+      log.warn({ cause: reasonOf(error) }, 'not ready: the store does not accept writes')
+      return { ready: false, reason: 'The store does not accept writes.' }
+    }
+  }
+
+  async function readiness(): Promise<Readiness> {
+    if (options.stopping()) return { ready: false, reason: 'The daemon is stopping.' }
+    if (options.isInPlace?.() === false) {
+      return { ready: false, reason: 'The file of the store was removed or replaced: put it back, or restart.' }
+    }
+    if (last === undefined || now() - last.at >= believedFor) last = { at: now(), answer: ask() }
+    return last.answer
+  }
+
+  return async app => {
+    app.get('/healthz', async (_request, reply) =>
+      reply.header('cache-control', 'no-store').send({ message: 'Alive.' }),
+    )
+    app.get('/readyz', async (_request, reply) => {
+      const state = await readiness()
+      return reply
+        .code(state.ready ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send({ message: state.ready ? 'Ready.' : state.reason })
+    })
+  }
+}
+
+async function inTime(work: Promise<void>): Promise<void> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), reject)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    timer?.stop()
+  }
+}

@@ -1,0 +1,234 @@
+// An HTTP listener: an address, limits, and the routes that other rooms register.
+import { randomUUID } from 'node:crypto'
+import type { Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from 'fastify'
+import { ConfigError, reasonOf } from '../../lib/fault.ts'
+import type { Log } from '../../lib/log.ts'
+import { sparseWarnings } from '../../lib/sparse-warnings.ts'
+import { answerErrors, answerExpectation, answerMalformed, withHost } from './error-answers.ts'
+import { after } from '../../lib/timer.ts'
+import { limitConnections } from './open-connections.ts'
+import { onceAtATime } from './once-at-a-time.ts'
+import { answerWholeRequests } from './whole-requests.ts'
+import type { Turns } from '../../lib/turns.ts'
+
+export interface Limits {
+  /** Timeout for the headers, ms. A sender needs one round trip; a slower one only occupies a connection. */
+  readonly headers: number
+  /** Timeout for the whole request, ms: twice the 10 s after which the platform gives up. */
+  readonly request: number
+  /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends on one that is being closed. */
+  readonly keepAlive: number
+  /** Maximum number of connections; further ones are closed at once. Without a body, each costs some 20 kB. */
+  readonly connections: number
+  /** Of these from one address, if no proxy is trusted: through a proxy all come from its address. Default: a quarter. */
+  readonly connectionsOfAddress?: number | undefined
+}
+
+/**
+ * Connections that may wait to be accepted (the backlog, which the system may limit). More than a listener may have, because a
+ * connection that does not fit is dropped, and an honest sender then retries only after 1, 3, 7, 15 s.
+ */
+const queued = 4_096
+
+export const defaultLimits: Limits = { headers: 10_000, request: 20_000, keepAlive: 75_000, connections: 2_048 }
+
+/** Certificate chain and private key, PEM. */
+export interface TlsFiles {
+  readonly cert: string | Buffer
+  readonly key: string | Buffer
+}
+
+export interface ListenerOptions {
+  /** For the log: `public` or `admin`. */
+  readonly name: string
+  /** An address or host name, IPv6 without brackets; `::` is dual stack. */
+  readonly host: string
+  /** 0: a free one is chosen. */
+  readonly port: number
+  readonly tls?: TlsFiles | undefined
+  /** Prefix of every route, such as `/pipespan`, when a reverse proxy passes it on. */
+  readonly basePath?: string | undefined
+  /** Whether `X-Forwarded-*` is believed: by all, or by the addresses named. */
+  readonly trustProxy: boolean | string
+  /** Its health checks; they answer with and without the base path. */
+  readonly health: FastifyPluginAsync
+  readonly log: Log
+  readonly limits?: Partial<Limits> | undefined
+  /** The turns of work that takes long: they begin while no connections and requests arrive. */
+  readonly turns?: Pick<Turns, 'arrived'> | undefined
+}
+
+/** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are only parsed if the plugin adds a parser. */
+export type Routes = FastifyPluginAsync
+
+export interface Listener {
+  /** Before `start` only. */
+  register(routes: Routes): void
+  /** Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a slash. */
+  start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
+  /** Stops accepting, closes idle connections, waits for requests in flight, and closes all others after `withinMs`. */
+  stop(withinMs: number): Promise<void>
+  /** Uses a renewed certificate for new connections. If it is unusable, throws a ConfigError and keeps the old one. */
+  renewTls(tls: TlsFiles): void
+}
+
+export function createListener(options: ListenerOptions): Listener {
+  const { name, log } = options
+  const basePath = pathOf(options.basePath)
+  const limits = { ...defaultLimits, ...options.limits }
+  const server = createNodeServer(options.tls, limits)
+  const warn = sparseWarnings(log, () => performance.now())
+  const { connections, connectionsOfAddress = Math.ceil(connections / 4) } = limits
+  const closeUnused = limitConnections(server, {
+    connections,
+    ofAddress: options.trustProxy === false ? connectionsOfAddress : connections,
+    onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
+  })
+  server.on('error', error => {
+    // Before it listens, `start` reports the error. Afterwards a connection could not be accepted, but the next one may be.
+    if (server.listening)
+      warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
+  })
+  const app = createApp(options, server)
+  server.on('connection', () => options.turns?.arrived())
+  app.addHook('onRequest', (_request, _reply, done) => {
+    options.turns?.arrived()
+    done()
+  })
+  let stopping = false
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    // A connection that stays open after its answer would delay the stop.
+    if (stopping) void reply.header('connection', 'close')
+    done(null, payload)
+  })
+  void app.register(options.health)
+  if (basePath !== '') void app.register(options.health, { prefix: basePath })
+
+  function failed(error: unknown): void {
+    warn('failed', 'an error on a connection; the listener continues', { listener: name, cause: reasonOf(error) })
+  }
+
+  return {
+    register: routes => void app.register(routes, { prefix: basePath }),
+    start: async () => {
+      try {
+        await app.listen({ host: options.host, port: options.port, backlog: queued })
+      } catch (error) {
+        await app.close()
+        if (!isSystemError(error)) throw error
+        throw new ConfigError(
+          `The ${name} listener cannot bind ${authority(options.host, options.port)}: ${reasonOf(error)}.`,
+          'Use another address, or stop the process that uses it.',
+          { cause: error },
+        )
+      }
+      const { port } = server.address() as AddressInfo
+      const url = `${options.tls === undefined ? 'http' : 'https'}://${authority(options.host, port)}${basePath}`
+      log.info({ listener: name, url }, 'listening')
+      return { host: options.host, port, url }
+    },
+    stop: async withinMs => {
+      stopping = true
+      closeUnused()
+      const cut = after(withinMs, () => server.closeAllConnections(), failed)
+      try {
+        await app.close()
+      } finally {
+        cut.stop()
+      }
+    },
+    renewTls: tls => {
+      if ('setSecureContext' in server) usable(() => server.setSecureContext({ ...tls }))
+    },
+  }
+}
+
+/** A Fastify application on the server: JSON errors, no parsers, its own request ids. */
+function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
+  const app = fastify({
+    serverFactory: handler => {
+      const once = onceAtATime()
+      server.on('request', once(withHost(handler)))
+      // A sender that asks before it sends a body (Expect: 100-continue) may continue only once a route wants the body.
+      server.on('checkContinue', once(withHost(handler)))
+      server.on('checkExpectation', once(answerExpectation))
+      return server
+    },
+    trustProxy,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true },
+    // No route has a schema, so the compilers of schemas need not be loaded.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    genReqId: () => randomUUID(),
+    clientErrorHandler: answerMalformed,
+    frameworkErrors: (error, _request, reply: FastifyReply) => {
+      void reply.code(error.statusCode ?? 400).send({ message: 'The request is malformed.' })
+    },
+  })
+  app.removeAllContentTypeParsers()
+  answerErrors(app, log)
+  answerWholeRequests(app)
+  app.addHook('onResponse', (request, reply, done) => {
+    const { id: requestId, method, routeOptions } = request
+    log.debug(
+      { listener: name, requestId, method, route: routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime },
+      'answered',
+    )
+    done()
+  })
+  return app
+}
+
+function noSchemas(): never {
+  throw new Error('routes have no schemas here')
+}
+
+/**
+ * Uses `getBuiltinModule`, because importing `node:http` evaluates all of its exports, and one of them, WebSocket, loads an
+ * HTTP client: 30 ms at the start of each thread.
+ */
+function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
+  const settings = {
+    headersTimeout: limits.headers,
+    requestTimeout: limits.request,
+    keepAliveTimeout: limits.keepAlive,
+    // Node's own answer to a missing Host header would bypass our limits: see `withHost`.
+    requireHostHeader: false,
+    connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
+  }
+  return tls === undefined
+    ? process.getBuiltinModule('node:http').createServer(settings)
+    : usable(() =>
+        process.getBuiltinModule('node:https').createServer({ ...settings, ...tls, handshakeTimeout: limits.headers }),
+      )
+}
+
+/** Runs work that reads a certificate; errors of OpenSSL become a ConfigError. */
+function usable<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new ConfigError(
+      `The TLS certificate and key cannot be used: ${reasonOf(error)}.`,
+      'Provide a PEM certificate chain and its unencrypted PEM key.',
+      { cause: error },
+    )
+  }
+}
+
+function pathOf(basePath: string | undefined): string {
+  const bare = basePath?.replace(/^\/+|\/+$/g, '') ?? ''
+  return bare === '' ? '' : `/${bare}`
+}
+
+function authority(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
+}

@@ -1,0 +1,36 @@
+// Starts the loops that look after the store.
+import { createClockWatch } from '../core/store/maintenance/clock-watch.ts'
+import { createTotalsLoop } from '../core/store/maintenance/totals-loop.ts'
+import { createTrendLoop } from '../core/store/maintenance/trend-loop.ts'
+import { createMaintenance } from '../core/store/maintenance/maintenance.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { Loop } from '../lib/loop.ts'
+import { startLoop, type Started } from './steps.ts'
+
+/** Prunes. `queues`: the configured ones; entries for other queues are dropped in the end. */
+export function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
+  const { retention, remember } = config
+  const loop = createMaintenance({
+    ...{ store, served: queues, retention, remember, clock, log },
+    keepFigures: config.trends.keep,
+  })
+  return startLoop(loop, 'pruning continues after the next start')
+}
+
+export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
+  return startLoop(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
+}
+
+export function startTotals({ store, clock, log }: Context): Started<Loop> {
+  const loop = createTotalsLoop({ totals: store.totals, clock, log })
+  return startLoop(loop, 'what is not in the totals yet is stored')
+}
+
+/** `counts`: whether anything reads new figures. */
+export function startTrends({ config, store, clock, log }: Context, counts: boolean): Started<Loop> {
+  return startLoop(
+    createTrendLoop({ trends: store.views.trends, counts, keep: config.trends.keep, clock, log }),
+    'trends continue after the next start',
+  )
+}

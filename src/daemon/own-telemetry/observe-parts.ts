@@ -1,0 +1,96 @@
+// Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
+import type { AuditCounters } from '../../features/audit/audit.ts'
+import type { Budget, BudgetSnapshot } from '../../platform/port/budget.ts'
+import type { DeploymentCounters } from '../../features/deployments/deployment-counter.ts'
+import type { EnricherCounters } from '../../core/complete/enricher.ts'
+import type { JobReaderCounters } from '../../features/job-insides/job-reader.ts'
+import type { LogCounters } from '../../features/job-insides/read-log.ts'
+import type { ReportCounters } from '../../features/job-insides/read-report.ts'
+import type { SpanCounters } from '../../features/job-insides/read-spans.ts'
+import type { TestCounters } from '../../features/job-insides/read-tests.ts'
+import type { ChangeCounters, IncidentCounters } from '../../features/deployments/once-counter.ts'
+import type { TakeInCounters } from '../../core/take-in/take-in.ts'
+import type { ExportQueueStatus } from '../../core/send/exporter.ts'
+import type { PollerCounters } from '../../core/find/poller.ts'
+import type { RedeliveryCounters } from '../../core/find/redelivery.ts'
+import type { SnapshotCounters } from '../../core/settle/take-snapshots.ts'
+import type { SettleCounters } from '../../core/settle/settle-loop.ts'
+import type { WebhookCounts } from '../../core/receive/webhook-counts.ts'
+import type { Store } from '../../core/store/ports/store.ts'
+
+/** A part of the daemon that counts. */
+interface Counting<Counters> {
+  readonly counters: Readonly<Counters>
+}
+
+/** The parts of the daemon, as far as they are observed; undefined: one that does not run. */
+export interface ObservedParts {
+  readonly ingress: { readonly counts: WebhookCounts }
+  readonly intake: Counting<TakeInCounters>
+  readonly snapshotter: Counting<SnapshotCounters>
+  readonly settleLoop: Counting<SettleCounters>
+  readonly deployments: Counting<DeploymentCounters> & { readonly requests: () => number }
+  readonly changes: Counting<ChangeCounters>
+  readonly incidents: Counting<IncidentCounters>
+  readonly incidentPoller: Counting<{ readonly requests: number }> | undefined
+  readonly enricher: Counting<EnricherCounters> | undefined
+  readonly poller: Counting<PollerCounters> | undefined
+  readonly redelivery: Counting<RedeliveryCounters> | undefined
+  readonly audit: Counting<AuditCounters> | undefined
+  readonly jobReader?: Counting<JobReaderCounters> | undefined
+  readonly jobLogs?: Counting<LogCounters> | undefined
+  readonly jobTests?: Counting<TestCounters> | undefined
+  readonly jobReports?: Counting<ReportCounters> | undefined
+  readonly jobSpans?: Counting<SpanCounters> | undefined
+  /** Series that were left out of scrapes. */
+  readonly scrapes: { readonly leftOut: number }
+  /** Reloads of the configuration; undefined: nothing reloads it. */
+  readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
+}
+
+/** What is observed at collection: the parts, and what is read then. */
+export interface Observed extends ObservedParts {
+  /** Unix ms on the store's clock. */
+  readonly now: number
+  readonly queues: readonly ExportQueueStatus[]
+  /** Deliveries that could not be decoded. */
+  readonly quarantined: number
+  readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
+  /** The store's own counters, by name. */
+  readonly counters: ReadonlyMap<string, number>
+  /** The used share of the store's limit. */
+  readonly fullness: number
+  /** As of the store. */
+  readonly isInPlace: boolean | undefined
+  /** Damaged rows that were skipped since the start. */
+  readonly damagedRows: number
+  readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
+}
+
+/** The parts that are observed, and those that are asked. */
+export interface Parts extends ObservedParts {
+  readonly exporter: { status(): Promise<Observed['queues']> }
+  readonly flush: { status(): Observed['queues'] }
+  readonly store: Pick<Store, 'now' | 'quarantine' | 'runs' | 'counters' | 'pruning' | 'damaged' | 'isInPlace'>
+  /** Those of the connections, by name. */
+  readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
+}
+
+export async function observeParts(parts: Parts): Promise<Observed> {
+  const { store } = parts
+  const [now, queues, quarantined, runs, counters, fullness, budgets] = await Promise.all([
+    store.now(),
+    parts.exporter.status(),
+    store.quarantine.count(),
+    store.runs.count(),
+    store.counters.all(),
+    store.pruning.fullness(),
+    Promise.all(parts.budgets.map(async ({ platform, budget }) => ({ platform, ...(await budget.snapshot()) }))),
+  ])
+  return {
+    ...parts,
+    ...{ now, quarantined, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
+    isInPlace: store.isInPlace?.(),
+    queues: [...queues, ...parts.flush.status()],
+  }
+}

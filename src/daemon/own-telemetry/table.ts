@@ -1,0 +1,259 @@
+// The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
+import type { ExportQueueStatus } from '../../core/send/exporter.ts'
+import type { Observed } from './observe-parts.ts'
+
+export interface Point {
+  readonly value: number
+  readonly attributes?: Readonly<Record<string, string>> | undefined
+}
+
+interface OwnHead {
+  readonly name: string
+  readonly unit: string
+  readonly description: string
+  /** Names of the attributes. */
+  readonly attributes: readonly string[]
+}
+
+/** Read at collection. */
+export interface ObservedMetric extends OwnHead {
+  readonly type: 'counter' | 'gauge'
+  readonly points: (observed: Observed) => readonly Point[]
+}
+
+/** Recorded when it happens. */
+export interface RecordedMetric extends OwnHead {
+  readonly type: 'counter' | 'histogram'
+  /** Upper bounds of a histogram's buckets. */
+  readonly bounds?: readonly number[]
+}
+
+const queue = ['destination', 'signal'] as const
+const breakerStates = [
+  'closed',
+  'open',
+  'half-open',
+  'unserved',
+  'held',
+] as const satisfies readonly ExportQueueStatus['state'][]
+/** Bucket bounds in seconds, for operations and requests. */
+const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Bucket bounds in seconds, for waits of up to half a day. */
+const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
+
+/** Begin at 0, so that an alert notices the first ones. */
+const neverExported = [['pruned.unserved_exports', 0]] as const
+
+/** Not formatted by Prettier, which would need eight lines for each row instead of two or three. */
+// prettier-ignore
+export const observedMetrics = [
+  { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
+    description: 'Deliveries that reached the ingress, by outcome, with the reason for refused and ignored ones.',
+    points: ({ ingress: { counts } }) => [
+      { value: counts.accepted, attributes: { outcome: 'accepted' } },
+      { value: counts.duplicate, attributes: { outcome: 'duplicate' } },
+      ...entries(counts.ignored, reason => ({ outcome: 'ignored', reason })),
+      ...entries(counts.refused, reason => ({ outcome: 'refused', reason })),
+    ] },
+  { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
+    description: 'Deliveries that were parsed, by outcome.',
+    points: ({ intake: { counters: { processed, ignored, unparseable, excluded } } }) => entries({ processed, ignored, unparseable, excluded }, outcome => ({ outcome })) },
+  { name: 'pipespan.intake.events', type: 'counter', unit: '{delivery}', attributes: [],
+    description: 'Processed deliveries with an event that is not about a pipeline, duplicates included.',
+    points: ({ intake }) => [{ value: intake.counters.events }] },
+  { name: 'pipespan.intake.events_unclaimed', type: 'counter', unit: '{delivery}', attributes: [],
+    description: 'Those events that were not stored, because no destination takes log records of their project.',
+    points: ({ intake }) => [{ value: intake.counters.unclaimedEvents }] },
+  { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
+    description: 'Jobs without an id or a status in deliveries that were otherwise processed. Of those in lists of the API: `pipespan.platform.left_out`.',
+    points: ({ intake }) => [{ value: intake.counters.droppedJobs }] },
+  { name: 'pipespan.intake.unknown_statuses', type: 'counter', unit: '{status}', attributes: [],
+    description: 'Unknown statuses, passed through unchanged.',
+    points: ({ intake }) => [{ value: intake.counters.unknownStatuses }] },
+  { name: 'pipespan.inbox.quarantined', type: 'gauge', unit: '{delivery}', attributes: [],
+    description: 'Deliveries that could not be decoded and are quarantined for inspection.', points: ({ quarantined }) => [{ value: quarantined }] },
+  { name: 'pipespan.runs.stored', type: 'gauge', unit: '{run}', attributes: ['state'],
+    description: 'Runs in the store: open (running or not yet settled), at rest, or known from job events only.',
+    points: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
+  { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
+    description: 'Attempts and supplements whose snapshot was taken; of these, attempts that the configuration excludes (`excluded`), and snapshots that no destination takes (`unrouted`).',
+    points: ({ snapshotter: { counters: { attempts, supplements, blocked, stale, excluded, unrouted } } }) =>
+      entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded, unrouted }, kind => ({ kind })) },
+  { name: 'pipespan.config.reloads', type: 'counter', unit: '{reload}', attributes: ['outcome'],
+    description: 'Reloads of the configuration that changed something, and reloads that were refused because of faults. All other counters of this table begin anew with an applied reload, except those of the webhooks.',
+    points: ({ reloads }) => (reloads === undefined ? [] : entries({ ...reloads }, outcome => ({ outcome }))) },
+  { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
+    description: 'How often a run could not be settled and was postponed; the log names it.',
+    points: ({ settleLoop }) => [{ value: settleLoop.counters.postponed }] },
+  { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: queue,
+    description: 'Exports pending.', points: ({ queues }) => queues.map(one => ({ value: one.pending, attributes: queueOf(one) })) },
+  { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: queue,
+    description: 'Age of the oldest pending export.', points: ({ queues, now }) => queues.map(one => ({ value: age(one.oldest, now), attributes: queueOf(one) })) },
+  { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: queue,
+    description: 'Exports that the backend refused for good.', points: ({ queues }) => queues.map(one => ({ value: one.dead, attributes: queueOf(one) })) },
+  { name: 'pipespan.export.circuit_breaker.state', type: 'gauge', unit: '{queue}', attributes: [...queue, 'state'],
+    description: '1 for the current state of the circuit breaker of a destination and signal, 0 for the others: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, but the destination is no longer configured; `held`: for an endpoint that the destination no longer has (`pipespan held`).',
+    points: ({ queues }) => queues.flatMap(one => breakerStates.map(state => ({ value: Number(one.state === state), attributes: { ...queueOf(one), state } }))) },
+  { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...queue, 'outcome'],
+    description: 'Exports by outcome: delivered, postponed, rejected (dead letters), repeated because the outcome was unknown (no answer, or the process was killed before it), taken over by another replica.',
+    points: ({ queues }) => queues.flatMap(one => {
+      const { delivered, later, rejected, repeated, lost } = one.counters
+      return entries({ delivered, later, rejected, repeated, lost }, outcome => ({ ...queueOf(one), outcome }))
+    }) },
+  { name: 'pipespan.export.partially_rejected', type: 'counter', unit: '{item}', attributes: queue,
+    description: 'Spans, points and records that the backend refused within requests that it accepted.',
+    points: ({ queues }) => queues.map(one => ({ value: one.counters.partiallyRejected, attributes: queueOf(one) })) },
+  { name: 'pipespan.metrics.folded', type: 'counter', unit: '{point}', attributes: ['reason'],
+    description: 'Points of pipeline metrics whose ref or job name was replaced by a common one, and points beyond the series limit.',
+    points: ({ counters }) => ['refs', 'names', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
+  { name: 'pipespan.scrape.left_out', type: 'counter', unit: '{series}', attributes: [],
+    description: 'Series of pipelines beyond PIPESPAN_METRICS_SCRAPE_MAX_SERIES, which answers of `/metrics` left out: each counts in each answer.', points: ({ scrapes }) => [{ value: scrapes.leftOut }] },
+  { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
+    description: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', points: ({ fullness }) => [{ value: fullness }] },
+  { name: 'pipespan.store.in_place', type: 'gauge', unit: '1', attributes: [],
+    description: '1; 0 while the files of an SQLite store are not those that the daemon has opened, because they were removed or replaced: webhooks are refused with 503.', points: ({ isInPlace }) => one(isInPlace === undefined ? undefined : Number(isInPlace)) },
+  { name: 'pipespan.store.damaged_rows', type: 'counter', unit: '{row}', attributes: [],
+    description: 'Damaged rows of the store that were skipped; the log names each.', points: ({ damagedRows }) => [{ value: damagedRows }] },
+  { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
+    description: 'Rows pruned from the store by age or size. One kind was never exported: `unserved_exports`, of destinations that are no longer configured.',
+    points: ({ counters }) => [...new Map([...neverExported, ...counters])].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
+  { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
+    description: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',
+    points: ({ enricher }) => entries({ ...enricher?.counters }, outcome => ({ outcome })) },
+  { name: 'pipespan.job.reads', type: 'counter', unit: '{job}', attributes: ['outcome'],
+    description: 'Reads of job logs and reports: read, empty or not needed, repeated because incomplete, refused by the platform, withheld because it refuses such requests, failed (mostly retried), or expired.',
+    points: ({ jobReader }) => entries({ ...jobReader?.counters }, outcome => ({ outcome })) },
+  { name: 'pipespan.job.log.bytes', type: 'counter', unit: 'By', attributes: [],
+    description: 'Bytes of job logs that were read.', points: ({ jobLogs }) => one(jobLogs?.counters.bytes) },
+  { name: 'pipespan.job.log.sections', type: 'counter', unit: '{section}', attributes: ['kept'],
+    description: 'Sections of job logs: exported, or over the limit per job.', points: ({ jobLogs }) => kept(jobLogs?.counters.sections, jobLogs?.counters.sectionsOmitted) },
+  { name: 'pipespan.job.log.lines', type: 'counter', unit: '{line}', attributes: ['kept'],
+    description: 'Lines of job logs: exported, or left out in the middle.', points: ({ jobLogs }) => kept(jobLogs?.counters.lines, jobLogs?.counters.linesOmitted) },
+  { name: 'pipespan.job.log.cut', type: 'counter', unit: '{log}', attributes: ['reason'],
+    description: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).',
+    points: ({ jobLogs }) => (jobLogs === undefined ? [] : entries({ size: jobLogs.counters.cut, debug_trace: jobLogs.counters.debugTraces }, reason => ({ reason }))) },
+  { name: 'pipespan.deployments', type: 'counter', unit: '{deployment}', attributes: ['outcome'],
+    description: "Deployments that ended: counted, skipped (neither success nor failure, or no environment), or counted without the platform's list of commits.",
+    points: ({ deployments: { counters: { counted, passedOver, withoutCommits } } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
+  { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
+    description: 'Requests to the platform for the commits of deployments.', points: ({ deployments }) => [{ value: deployments.requests() }] },
+  { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
+    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`, their time in the merge `train`.', points: ({ changes }) => entries(changes.counters, measure => ({ measure })) },
+  { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
+    description: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
+    points: ({ incidents }) => entries(incidents.counters, measure => ({ measure })) },
+  { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
+    description: 'Requests to the platform for incidents that have changed.', points: ({ incidentPoller }) => one(incidentPoller?.counters.requests) },
+  { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
+    description: 'Test reports read: complete (`none`), or the reason why they are not.',
+    points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.counters.reports, attributes: { fault: 'none' } },
+      ...[...jobTests.counters.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
+  { name: 'pipespan.test.cases', type: 'counter', unit: '{case}', attributes: ['kept'],
+    description: 'Test cases of these reports: counted, or over the limit per report.', points: ({ jobTests }) => kept(jobTests?.counters.cases, jobTests?.counters.casesDropped) },
+  { name: 'pipespan.test.failures', type: 'counter', unit: '{case}', attributes: ['kept'],
+    description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', points: ({ jobTests }) => kept(jobTests?.counters.failures, jobTests?.counters.failuresDropped) },
+  { name: 'pipespan.test.dropped_times', type: 'counter', unit: '{time}', attributes: [],
+    description: 'Times of suites and cases that cannot be, as they are more than ten times as long as the job.', points: ({ jobTests }) => one(jobTests?.counters.timesDropped) },
+  { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
+    description: 'Tests that failed and passed on the same code.', points: ({ jobTests }) => one(jobTests?.counters.flaky) },
+  { name: 'pipespan.job.reports', type: 'counter', unit: '{report}', attributes: ['type', 'fault'],
+    description: 'Other job reports read, by artifact type: complete (`none`), or the reason why reading stopped.',
+    points: ({ jobReports }) => [...(jobReports?.counters.reports ?? [])].flatMap(([type, faults]) =>
+      [...faults].map(([fault, value]) => ({ value, attributes: { type, fault } }))) },
+  { name: 'pipespan.job.report.series', type: 'counter', unit: '{series}', attributes: ['kept'],
+    description: 'Series of metrics reports: exported, not a number, or over the limit per report or project.', points: ({ jobReports }) => kept(jobReports?.counters.series, jobReports?.counters.seriesDropped) },
+  { name: 'pipespan.job.report.values', type: 'counter', unit: '{value}', attributes: ['kept'],
+    description: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.', points: ({ jobReports }) => kept(jobReports?.counters.values, jobReports?.counters.valuesDropped) },
+  { name: 'pipespan.job.report.findings', type: 'counter', unit: '{finding}', attributes: [],
+    description: 'Findings in code quality and security reports.', points: ({ jobReports }) => one(jobReports?.counters.findings) },
+  { name: 'pipespan.job.spans', type: 'counter', unit: '{span}', attributes: ['outcome'],
+    description: 'Spans made by jobs: kept, not valid OTLP (`invalid`), more than an hour outside their job or ending before they start (`misplaced`), with a duplicate ID (`repeated`), or over the limit per job.',
+    points: ({ jobSpans }) => {
+      if (jobSpans === undefined) return []
+      const { files: _, ...counts } = jobSpans.counters
+      return entries(counts, outcome => ({ outcome }))
+    } },
+  { name: 'pipespan.job.spans.files', type: 'counter', unit: '{file}', attributes: ['fault'],
+    description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.',
+    points: ({ jobSpans }) => [...(jobSpans?.counters.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
+  { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
+    description: 'Rounds of polling.', points: ({ poller }) => one(poller?.counters.rounds) },
+  { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
+    description: 'List requests of the poller.', points: ({ poller }) => one(poller?.counters.requests) },
+  { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
+    description: 'Pipelines that the poller found before a webhook arrived: it was missed or is late.',
+    points: ({ poller }) => one(poller?.counters.discovered) },
+  { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
+    description: "Failed deliveries in the platform's delivery log: found, accepted because they were new, or too large for the log.",
+    points: ({ redelivery }) => entries({ ...redelivery?.counters }, outcome => ({ outcome })) },
+  { name: 'pipespan.audit.requests', type: 'counter', unit: '{request}', attributes: [],
+    description: 'Requests for audit events.', points: ({ audit }) => one(audit?.counters.requests) },
+  { name: 'pipespan.audit.events', type: 'counter', unit: '{event}', attributes: [],
+    description: 'New audit events that were read.',
+    points: ({ audit }) => one(audit?.counters.read) },
+  { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: ['platform'],
+    description: "Requests to the platform's API available now.", points: ({ budgets }) => budgets.map(one => ({ value: one.available, attributes: namedPlatform(one.platform) })) },
+  { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: ['platform'],
+    description: "Time until the platform's rate limit allows requests again.", points: ({ budgets }) => budgets.map(one => ({ value: one.pausedFor / 1000, attributes: namedPlatform(one.platform) })) },
+] as const satisfies readonly ObservedMetric[]
+
+// prettier-ignore
+export const recordedMetrics = {
+  storeDuration: { name: 'pipespan.store.operation.duration', type: 'histogram', unit: 's', attributes: ['operation', 'error'], bounds: quick,
+    description: 'Duration of store operations, including the commit.' },
+  requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...queue, 'verdict'], bounds: quick,
+    description: 'How long a backend took to answer one request.' },
+  requestSize: { name: 'pipespan.export.request.bytes', type: 'counter', unit: 'By', attributes: queue,
+    description: 'Bytes sent to backends, before compression.' },
+  latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: queue, bounds: patient,
+    description: 'Time from the last observation of a pipeline, usually its last webhook, to its delivery to the backend, including the settle delay.' },
+  platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority', 'platform'],
+    description: "Requests to the platform's API." },
+  platformPauses: { name: 'pipespan.platform.pauses', type: 'counter', unit: '{pause}', attributes: ['platform'],
+    description: 'Rate-limited answers: 429, or Retry-After.' },
+  platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: ['platform'],
+    description: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
+  platformLeftOut: { name: 'pipespan.platform.left_out', type: 'counter', unit: '{item}', attributes: ['list'],
+    description: "Items of the platform's lists that are left out: they cannot be read, such as jobs without an id or a status, or the list is longer than is read (then 1 at least)." },
+  budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority', 'platform'], bounds: patient,
+    description: "Time that requests to the platform's API waited for their budget." },
+} as const satisfies Readonly<Record<string, RecordedMetric>>
+
+export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
+  ...observedMetrics,
+  ...Object.values(recordedMetrics),
+]
+
+/** The attribute of the platform; none for the one that is configured without a name. */
+export function namedPlatform(name: string): { readonly platform?: string } {
+  return name === 'default' ? {} : { platform: name }
+}
+
+function queueOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
+  return { destination, signal }
+}
+
+/** No point of a part that does not run. */
+function one(value: number | undefined): Point[] {
+  return value === undefined ? [] : [{ value }]
+}
+
+function kept(yes: number | undefined, no: number | undefined): Point[] {
+  if (yes === undefined || no === undefined) return []
+  return [
+    { value: yes, attributes: { kept: 'true' } },
+    { value: no, attributes: { kept: 'false' } },
+  ]
+}
+
+function entries(
+  values: Readonly<Record<string, number | undefined>>,
+  attributes: (key: string) => Record<string, string>,
+): Point[] {
+  return Object.entries(values).map(([key, value]) => ({ value: value ?? 0, attributes: attributes(key) }))
+}
+
+/** In seconds; 0 without an oldest. */
+function age(oldest: number | undefined, now: number): number {
+  return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
+}

@@ -1,0 +1,147 @@
+// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow one. The rooms need no change for it.
+import { SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import { reasonOf } from '../../lib/fault.ts'
+import type { Budget } from '../../platform/port/budget.ts'
+import type { ExportMeters } from '../../core/send/export-stats.ts'
+import type { OwnMeters } from './meters.ts'
+import { namedPlatform } from './table.ts'
+import type { Store } from '../../core/store/ports/store.ts'
+
+export interface WatchOptions {
+  readonly meters: OwnMeters
+  /** Undefined: without spans. */
+  readonly tracer?: Tracer | undefined
+  /** Unix time in milliseconds. */
+  readonly now: () => number
+  /** Passes evenly, ms. Default: as this process measures it. */
+  readonly elapsed?: (() => number) | undefined
+}
+
+export interface Watch {
+  /** The same store, with timed operations. */
+  store(store: Store): Store
+  /** Records an operation of the store that another thread has timed. */
+  operation(name: string, tookMs: number, failed: boolean): void
+  /** The same budget, with requests and waits measured. `platform`: the name of its connection. */
+  budget(budget: Budget, platform: string): Budget
+  /** Call it when the platform has answered 401. */
+  readonly unauthorized: (platform: string) => void
+  /** Call it when items of one of the platform's lists cannot be read. */
+  readonly leftOut: (list: string, count: number) => void
+  readonly exports: ExportMeters
+}
+
+/** Longer operations get a span, ms. */
+const slow = 250
+const watched = ['runs', 'outbox', 'totals', 'pruning'] as const
+/** How many leases are remembered to measure latency. */
+const maxLeases = 1_000
+
+export function createWatch({ meters, tracer, now, elapsed = () => performance.now() }: WatchOptions): Watch {
+  async function timed<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    const startTime = now()
+    const since = elapsed()
+    let error: string | undefined
+    try {
+      return await work()
+    } catch (thrown) {
+      error = reasonOf(thrown)
+      throw thrown
+    } finally {
+      const tookMs = elapsed() - since
+      meters.record('storeDuration', tookMs / 1000, { operation, ...(error === undefined ? {} : { error: 'true' }) })
+      if (tracer !== undefined && (tookMs >= slow || error !== undefined)) {
+        const span = tracer.startSpan(`store ${operation}`, {
+          startTime,
+          attributes: { 'pipespan.operation': operation },
+        })
+        if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
+        span.end(startTime + tookMs)
+      }
+    }
+  }
+
+  function port<T extends object>(name: string, inner: T): T {
+    return new Proxy(inner, {
+      get: (target, key, receiver) => {
+        const value: unknown = Reflect.get(target, key, receiver)
+        if (typeof value !== 'function') return value
+        return (...given: unknown[]) =>
+          timed(`${name}.${String(key)}`, async () => (value as (...all: unknown[]) => unknown).apply(target, given))
+      },
+    })
+  }
+
+  return {
+    operation: (operation, tookMs, failed) =>
+      meters.record('storeDuration', tookMs / 1000, { operation, ...(failed ? { error: 'true' } : {}) }),
+    store: store => {
+      const ports = Object.fromEntries(watched.map(name => [name, port(name, store[name])])) as unknown as Store
+      return { ...store, ...ports, outbox: withLatency(ports.outbox, meters) }
+    },
+    budget: (budget, platform) => ({
+      take: async (priority, signal) => {
+        const since = now()
+        await budget.take(priority, signal)
+        const attributes = { priority, ...namedPlatform(platform) }
+        meters.record('platformRequests', 1, attributes)
+        meters.record('budgetWait', (now() - since) / 1000, attributes)
+      },
+      observed: async facts => {
+        if (facts.pause !== undefined) meters.record('platformPauses', 1, namedPlatform(platform))
+        await budget.observed(facts)
+      },
+      snapshot: async () => budget.snapshot(),
+      isShort: async priority => budget.isShort(priority),
+    }),
+    unauthorized: platform => meters.record('platformUnauthorized', 1, namedPlatform(platform)),
+    leftOut: (list, count) => meters.record('platformLeftOut', count, { list }),
+    exports: {
+      requested: ({ destination, signal }, { as, tookMs, bytes, items }) => {
+        meters.record('requestDuration', tookMs / 1000, { destination, signal, verdict: as })
+        meters.record('requestSize', bytes, { destination, signal })
+        if (tracer === undefined || tookMs < slow) return
+        const end = now()
+        const attributes = { destination, signal, verdict: as, 'pipespan.items': items, 'pipespan.bytes': bytes }
+        tracer.startSpan(`export ${signal}`, { startTime: end - tookMs, attributes }).end(end)
+      },
+    },
+  }
+}
+
+/** Remembers leased entries, to measure their latency when they are delivered. */
+function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
+  const leases = new Map<string, { queue: { destination: string; signal: string }; observedAt: Map<number, number> }>()
+  return {
+    ...bound(exports),
+    lease: async (queue, ...limits) => {
+      const lease = await exports.lease(queue, ...limits)
+      if (lease.items.length === 0) return lease
+      const [oldest] = leases.keys()
+      if (leases.size >= maxLeases && oldest !== undefined) leases.delete(oldest)
+      const { destination, signal } = queue
+      const observedAt = new Map(lease.items.map(one => [one.id, one.observedAt ?? one.pendingSince]))
+      leases.set(lease.token, { queue: { destination, signal }, observedAt })
+      return lease
+    },
+    settle: async (token, settlements) => {
+      const result = await exports.settle(token, settlements)
+      const leased = leases.get(token)
+      if (leased === undefined) return result
+      for (const { id, as } of settlements) {
+        const since = leased.observedAt.get(id)
+        leased.observedAt.delete(id)
+        if (as === 'delivered' && since !== undefined) {
+          meters.record('latency', Math.max(0, result.at - since) / 1000, leased.queue)
+        }
+      }
+      if (leased.observedAt.size === 0) leases.delete(token)
+      return result
+    },
+  }
+}
+
+/** A plain object with the functions of a port: spreading the proxy would bypass its `get` trap. */
+function bound<T extends object>(port: T): T {
+  return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
+}

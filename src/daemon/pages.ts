@@ -1,0 +1,286 @@
+// Connects the pages with the parts of the daemon whose state they show.
+import { createPages, type PagesOptions } from '../console/routes.ts'
+import { judgesSections } from './regressions.ts'
+import { previewRegressions } from '../features/regressions/preview.ts'
+import { fingerprintOf } from '../features/tokens/fingerprint.ts'
+import { legacyNameOf } from '../core/telemetry/legacy-names.ts'
+import { meaningOf } from '../core/telemetry/mapping/failure-reasons.ts'
+import { hasSpan, isDerivedTraceId, jobSpanId } from '../core/telemetry/otlp/ids.ts'
+import { refusals } from '../core/receive/webhook-refusals.ts'
+import { signals } from '../core/store/ports/runs.ts'
+import { plainAttributes } from '../core/telemetry/otlp/attribute.ts'
+import { literalOf } from '../core/telemetry/custom-attributes.ts'
+import { signalResourceOf } from '../core/telemetry/resource.ts'
+import { shownSpans } from '../core/telemetry/shown-span.ts'
+import { eventRulesOf } from './processing.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { operatorEvent } from '../console/access/operator-event.ts'
+import { operatorWord } from '../platform/webhook/event-selection.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { takeEvents } from '../core/take-in/take-events.ts'
+import { enforcementOf } from './enforcement.ts'
+import { flowOf } from '../console/overview/flow.ts'
+import { productionBy } from '../features/deployments/production.ts'
+import { countBehindOf } from './behind.ts'
+import { configWithin, flowWithin, queuesWithin, setupWithin } from '../console/access/within-scope.ts'
+import { platformViews } from './configuration/platforms.ts'
+import { inSettingsOf } from '../platform/port/error.ts'
+import { jobLogOf } from './job-log.ts'
+import { summedIfAny } from './summed.ts'
+import type { Connection } from './connections.ts'
+import type { Context } from './context.ts'
+import type { JobReaderParts } from './job-reader.ts'
+import type { PlatformParts } from './platform-parts.ts'
+import type { Config } from './configuration/options.ts'
+import { contentsOf } from '../core/send/shown-message.ts'
+import type { Destination } from '../core/send/destination.ts'
+import type { Exporter } from '../core/send/exporter.ts'
+import type { Flow } from '../console/overview/flow.ts'
+import type { OperatorAction, PagesSettings, PagesSources, PreviewRule } from '../console/ports.ts'
+import type { Scope } from '../core/store/ports/scope.ts'
+import type { ScopeOf } from './scopes.ts'
+import type { ExportedSpan } from '../console/pipelines/exported-span.ts'
+import type { ExportQueueStatus } from '../console/exports/queue-shape.ts'
+import type { ConfigStatus, Setup } from '../console/sources/setup-shape.ts'
+import type { Chunk } from '../model/chunk.ts'
+import type { TakeIn } from '../core/take-in/take-in.ts'
+import type { MetricFlush } from '../core/send/metric-flush.ts'
+import type { Route } from '../model/route.ts'
+import type { Routes } from './listeners/listener.ts'
+import type { ScrapeCounts } from './listeners/metrics-page.ts'
+import type { Snapshotter } from '../core/settle/take-snapshots.ts'
+import type { Signal } from '../core/store/ports/runs.ts'
+import type { TelemetrySettings } from '../core/telemetry/settings.ts'
+import type { Receiving } from './receiving.ts'
+
+/** The parts that run, as far as pages show them. */
+export interface Shown {
+  readonly ingress: Pick<Receiving, 'counts' | 'lastAccepted' | 'url'>
+  readonly intake: Pick<TakeIn, 'counters'>
+  readonly snapshotter: Pick<Snapshotter, 'counters'>
+  readonly exporter: Pick<Exporter, 'status' | 'wake' | 'tryNow'>
+  readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
+  /** Undefined where nothing uses the platform's API. */
+  readonly platform: PlatformParts | undefined
+  /** The reader of job logs and reports. */
+  readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
+  /** What asks the platforms, one for each token. */
+  readonly connections: readonly Connection[]
+  readonly destinations: readonly Destination[]
+  /** Where events go. */
+  readonly queues: readonly Route<Signal>[]
+  readonly settings: TelemetrySettings
+  readonly configStatus: (() => ConfigStatus) | undefined
+  readonly scrapes: ScrapeCounts
+}
+
+/** `guarded`: more routes to protect as the pages are. */
+export function pagesOf(
+  context: Context,
+  shown: Shown,
+  { guarded, scopeOf, turns }: Pick<PagesOptions, 'guarded' | 'turns'> & { readonly scopeOf: ScopeOf },
+): Routes {
+  const { config, store, clock, log } = context
+  const { ingress, intake, snapshotter, exporter, flush, platform, settings, configStatus } = shown
+  const { quarantine, counters } = store
+  const startedAt = clock.now()
+  const enforcement = enforcementOf(config, clock)
+  const onAction = recorderOf(context, shown.queues)
+  return createPages({
+    ...{ guarded, turns },
+    settings: {
+      adminToken: () => config.admin.token.current(),
+      traceLink: config.traceLink,
+      costUnit: config.costs.unit,
+      groupBy: groupingOf(config),
+      hasPrices: config.costs.rules.length > 0,
+      jobSections: config.job.sections,
+      readsAudit: platformViews(config).some(view => (view.config.audit ?? []).length > 0),
+      readsTests: config.tests,
+      servesMcp: config.mcp,
+      regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
+      people: peopleOf(config),
+    },
+    sessions: store.repositories.sessions,
+    formKeys: store.repositories.formKeys,
+    sourcesOf: choice => sourcesWithin(scopeOf(choice)),
+  })
+
+  function sourcesWithin(scope: Scope): PagesSources {
+    const reads = store.reads(scope)
+    const shownName = shownNames(config, scope)
+    return {
+      ...{ ...reads, bounds: scope.bounds, counters, log },
+      quarantine: scope.bounds === 'none' ? quarantine : { count: async () => quarantine.count() },
+      queues: async () => queuesWithin([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
+      flow: () => flowWithin(flowNow(shownName), scope),
+      contentsOf,
+      exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
+      legacyName: legacyNameOf,
+      isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
+      hasSpan,
+      jobLog: jobLogOf(config, shown.connections, clock),
+      isProduction: productionBy(config.production),
+      countBehind: countBehindOf(shown.connections, clock),
+      failureDomain: reason => meaningOf(reason ?? '').domain,
+      preview: async (projectId, { slower, slowerBy, failing }) => {
+        const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
+        const { judging } = reads.views
+        return previewRegressions(judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
+      },
+      configStatus: configStatus && (() => configWithin(configStatus(), scope)),
+      setup: () => setupWithin(setupOf(config, shown, enforcement?.(), { shownName, scope }), scope),
+      tryNow: async destination => {
+        const { due, probes } = await exporter.tryNow(destination)
+        const tried = { due, probes: probes + flush.tryNow(destination) }
+        log.info({ destination, ...tried }, 'exports that wait are sent now, as somebody asked for on the pages')
+        return tried
+      },
+      onAction,
+      onRetried: () => exporter.wake(),
+      clockOffset: instance => shown.connections.find(({ client }) => client.instance === instance)?.clockOffset(),
+      now: () => clock.now(),
+    }
+  }
+
+  function flowNow(shownName: (name: string) => string): Flow {
+    return flowOf({
+      ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
+      ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
+      platform: {
+        details: platform?.enricher,
+        poller: summedIfAny(platform?.pollers.map(({ poller }) => poller) ?? []),
+        redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
+        jobs: shown.inside?.jobReader,
+      },
+      platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({
+        name: shownName(name),
+        error: { message: inSettingsOf(name, error.message), remedy: inSettingsOf(name, error.remedy) },
+      })),
+      platformAnswered: platform?.hasAnswered() === true,
+    })
+  }
+}
+
+function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
+  const { trustedHeader: header, trustedProxies: proxies = [], people } = admin
+  if (header === undefined) return undefined
+  const entries = people.map(({ who, role, projects: { include = [], exclude = [] } }) => ({
+    ...{ who, role },
+    projects: include.length + exclude.length === 0 ? undefined : { include, exclude },
+  }))
+  return { header, proxies, hosts: admin.hosts, people: entries }
+}
+
+/** Logs what operators do, and exports it as an event where these are selected. */
+function recorderOf(context: Context, queues: Shown['queues']): (action: OperatorAction) => Promise<void> {
+  const { config, store, clock, log } = context
+  const taking = {
+    ...{ runs: store.runs, selection: { project: () => true }, now: () => clock.now() },
+    rules: eventRulesOf({ ...context, queues }),
+  }
+  const instance = normalizeInstance(platformViews(config)[0]?.config.platform.url) ?? 'https://platform.invalid'
+  return async action => {
+    log.info(action, 'an operator has acted')
+    if (!config.events.includes(operatorWord)) return
+    await takeEvents([operatorEvent(action, instance, clock.now())], taking).catch((error: unknown) =>
+      log.error({ reason: reasonOf(error) }, 'the event of an operator’s action could not be stored'),
+    )
+  }
+}
+
+function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>): PagesSettings['groupBy'] {
+  const { groupBy: name } = pages
+  return name === undefined ? undefined : { name, valueOf: literalOf(attributes.rules, name) }
+}
+
+/** As the form of the preview has it: durations in seconds. */
+function shownRule({ regressions: { slower, slowerBy, failing } }: Pick<Config, 'regressions'>): PreviewRule {
+  return { slower, slowerBy: Math.round(slowerBy / 1_000), failing }
+}
+
+/** The destination `default` first, then by name; signals in their usual order. */
+function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
+  const place = ({ destination }: ExportQueueStatus): string => (destination === 'default' ? '' : destination)
+  return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
+}
+
+/** The spans as they are sent: made anew from the same chunk, by the same code. */
+function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
+  const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
+  const resource = plainAttributes(signalResourceOf(chunk, settings))
+  return shownSpans(chunk, settings).map(({ traceId, spanId, name, kind, start, end, attributes }) => ({
+    ...{ attempt: chunk.attempt, name, kind, traceId, spanId, start, end, attributes },
+    jobId: jobs.get(spanId),
+    resource,
+  }))
+}
+
+function setupOf(
+  config: Config,
+  { destinations, ingress }: Pick<Shown, 'destinations' | 'ingress'>,
+  enforcement: Setup['enforcement'],
+  { shownName, scope }: { readonly shownName: (name: string) => string; readonly scope: Scope },
+): Setup {
+  const { observability } = config
+  const views = platformViews(config)
+  const hasSecret = ({ webhook }: Config): boolean =>
+    webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined
+  return {
+    webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? ingress.url ?? ''}/webhooks`,
+    platform: views[0]?.config.platform.url,
+    hasPlatformToken: views.some(view => view.config.platform.token.current() !== undefined),
+    // With several platforms, one without a secret sends nothing.
+    hasWebhookSecret: config.platforms.length > 0 || hasSecret(config),
+    platforms: views.map(({ name, groups, config: own }) => {
+      const token = own.platform.token.current()
+      return {
+        ...{ name: shownName(name), url: own.platform.url },
+        groups: groups.map(group => (seesGroup(scope, own, group) ? group : hiddenGroup)),
+        fingerprint: token === undefined ? undefined : fingerprintOf(token),
+        perMinute: own.platform.budget,
+        hasWebhookSecret: hasSecret(own),
+      }
+    }),
+    destinations: destinations.map(({ name, signals, bearer }) => {
+      const token = bearer?.current()
+      return {
+        name,
+        endpoints: Object.entries(signals).map(([signal, endpoint]) => ({ signal, url: withoutQuery(endpoint.url) })),
+        fingerprint: token === undefined ? undefined : fingerprintOf(token),
+        tokenFrom: tokenFrom(config, name),
+      }
+    }),
+    isExportOff: observability.export.length === 0,
+    observabilityUrl: observability.url,
+    enforcement,
+  }
+}
+
+const hiddenGroup = '[hidden]'
+
+/** The name of a connection on pages: it has the path of a group, which may be hidden. */
+function shownNames(config: Config, scope: Scope): (name: string) => string {
+  const hidden = platformViews(config).filter(({ groups, config: own }) =>
+    groups.some(group => !seesGroup(scope, own, group)),
+  )
+  const names = new Map(hidden.map(({ platform, name }, index) => [name, `${platform}/${hiddenGroup} ${index + 1}`]))
+  return name => names.get(name) ?? name
+}
+
+function seesGroup(scope: Scope, { platform }: Pick<Config, 'platform'>, path: string): boolean {
+  return scope.sees({ instance: normalizeInstance(platform.url) ?? '', path })
+}
+
+function tokenFrom(config: Config, name: string): string | undefined {
+  const own = config.destinations.find(one => one.name === name)
+  const secret = own === undefined ? config.observability.token : own.token
+  if (secret.current() === undefined) return undefined
+  return secret.path ?? 'a fixed value: a new one needs a restart'
+}
+
+/** A query may hold a key: some backends take it as a parameter. */
+function withoutQuery(address: string): string {
+  const { origin, pathname } = new URL(address)
+  return origin + pathname
+}

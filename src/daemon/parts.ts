@@ -1,0 +1,141 @@
+// Starts the parts of the daemon beside the store and the listener for webhooks, one by one, and stops them in the reverse order.
+import { connectPlatforms, platformNames } from './connections.ts'
+import { startPlatformParts } from './platform-parts.ts'
+import { summedIfAny } from './summed.ts'
+import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
+import { encodeFor, exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
+import { startIncidentPoller } from './incidents.ts'
+import {
+  createNotifications,
+  notificationDestinations,
+  notificationQueues,
+  startStandingWatch,
+} from './notifications.ts'
+import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
+import { observeParts } from './own-telemetry/observe-parts.ts'
+import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
+import { startAdmin } from './admin.ts'
+import { startAudit } from './audit.ts'
+import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
+import { startInventory } from './inventory.ts'
+import { startJobReader } from './job-reader.ts'
+import { judgesRegressions, startRegressions } from './regressions.ts'
+import { startSelfTelemetry } from './self-telemetry.ts'
+import type { Context } from './context.ts'
+import type { Exporter } from '../core/send/exporter.ts'
+import type { Store } from '../core/store/ports/store.ts'
+import { createSelection } from '../core/take-in/selection.ts'
+import { createSteps } from './steps.ts'
+import type { ConfigStatus } from '../console/sources/setup-shape.ts'
+import type { Receiving } from './receiving.ts'
+import type { Wiring } from './wiring.ts'
+
+export interface PartsOptions extends Context {
+  readonly receiving: Receiving
+  readonly configStatus?: (() => ConfigStatus) | undefined
+  /** Where the admin listener of the parts before them listens; it is used again if the configuration leaves it open. */
+  readonly adminPort?: number | undefined
+  /** Whether the daemon ends. */
+  readonly isStopping: () => boolean
+}
+
+export interface Parts {
+  readonly adminUrl: string
+  /** Watched by the parts' own telemetry. */
+  readonly store: Store
+  readonly exporter: Exporter
+  /** Takes in what was received. Sends what is due within `flushMs`; what is not sent waits in the store. */
+  stop(flushMs: number): Promise<void>
+}
+
+/** Throws a Fault with a remedy if anything that they need is not available; parts that were started by then are stopped. */
+export async function startParts(options: PartsOptions): Promise<Parts> {
+  const { config, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
+  const steps = createSteps(clock, log)
+  try {
+    const own = steps.addLast(await startSelfTelemetry(config, clock))
+    const store = own.watch.store(options.store)
+    const context: Context = { config, store, events, clock, log }
+
+    const outlets = exportDestinations(config)
+    steps.add(startTokenReport(context, outlets))
+    const messages = notificationDestinations(config)
+    const sending = { ...outlets, destinations: [...outlets.destinations, ...messages] }
+    store.outbox.encodeWith(encodeFor(outlets.settings, messages))
+    await holdForeignBacklogs({
+      ...{ destinations: sending.destinations, outbox: store.outbox, log },
+      endpoints: store.repositories.exportEndpoints,
+    })
+    const exporter = steps.add(startExporter(context, sending, own.watch.exports))
+    const notifier = await createNotifications(context)
+    const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
+
+    const connections = connectPlatforms(config, store, clock, log, own.watch)
+    const enriches = connections.length > 0
+    const wiring: Wiring = {
+      ...context,
+      ...outlets,
+      connections,
+      selection: createSelection(config, platformNames(config)),
+      notifier,
+    }
+    const rules = mergeRulesOf(config, enriches)
+    const snapshotter = snapshotterOf(wiring)
+    const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
+    const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))
+    // The rest may take its time: webhooks are taken in from now on.
+    await receiving.open()
+    const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
+    const audits = connections.map(one => steps.add(startAudit(wiring, one)))
+    const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
+    const deployments = steps.add(startDeploymentCounter(wiring))
+    const changes = steps.add(startChangeCounter(wiring))
+    const incidents = steps.add(startIncidentCounter(wiring))
+    const incidentPollers = connections.map(one => steps.add(startIncidentPoller(wiring, one)))
+
+    const [first, ...others] = connections
+    steps.add(startInventory(wiring, first, true))
+    for (const one of others) steps.add(startInventory(wiring, one, false))
+    steps.add(startStandingWatch(wiring, sending.destinations))
+    steps.add(startMaintenance(context, [...outlets.queues, ...notificationQueues(messages)]))
+    steps.add(startClockWatch(context))
+    steps.add(startTotals(context))
+    // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
+    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
+    steps.add(startRegressions(wiring))
+
+    const counted = {
+      ingress: receiving,
+      intake,
+      snapshotter,
+      settleLoop,
+      exporter,
+      flush,
+      store,
+      deployments,
+      changes,
+      incidents,
+      incidentPoller: summedIfAny(present(incidentPollers)),
+      budgets: connections.map(({ name, budget }) => ({ platform: name, budget })),
+      enricher: parts?.enricher,
+      poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
+      redelivery: summedIfAny(parts?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
+      audit: summedIfAny(present(audits)),
+      scrapes: { leftOut: 0 },
+    }
+    own.observe(async () => observeParts({ ...counted, ...inside, reloads: configStatus?.().reloads }))
+    const shown = {
+      ...{ ...counted, ...outlets },
+      ...{ platform: parts, connections, inside, configStatus },
+    }
+    const adminUrl = steps.add(await startAdmin(context, shown, own, { isStopping, port: adminPort }))
+    return { adminUrl, store, exporter, stop: async flushMs => steps.stop(flushMs) }
+  } catch (error) {
+    await steps.stop(0)
+    throw error
+  }
+}
+
+function present<T>(all: readonly (T | undefined)[]): T[] {
+  return all.filter(one => one !== undefined)
+}

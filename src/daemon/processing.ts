@@ -1,0 +1,227 @@
+// Starts what takes deliveries in, and the settle loop, which takes snapshots of runs.
+import { ciPushesOf } from './ci-pushes.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
+import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
+import { createPriceTable } from '../core/take-in/price-table.ts'
+import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../core/take-in/job-reads.ts'
+import { projectChooser } from '../lib/chooser.ts'
+import { createSettleLoop, type SettleLoop } from '../core/settle/settle-loop.ts'
+import { createSnapshotter, type Snapshotter } from '../core/settle/take-snapshots.ts'
+import { ofAnnouncedToken, ofDefaultBranch } from '../features/notifications/conditions.ts'
+import { normalizeInstance, ofInstance } from '../model/instance.ts'
+import { platformViews, type PlatformView } from './configuration/platforms.ts'
+import { PayloadError } from '../lib/fault.ts'
+import { parseDelivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
+import { platformNames, profileBy } from './connections.ts'
+import { profiles, type ProfileName } from './profile.ts'
+import type { Parsed } from '../platform/port/webhook.ts'
+import { createLoop, requestsGoFirst } from '../lib/loop.ts'
+import { selectEvents } from '../platform/webhook/event-selection.ts'
+import { version } from '../lib/version.ts'
+import { wantedFactsOf } from './wanted-facts.ts'
+import { withoutVariables } from '../platform/webhook/without-variables.ts'
+import type { Config } from './configuration/options.ts'
+import type { Context } from './context.ts'
+import type { Log } from '../lib/log.ts'
+import type { EventRules } from '../core/take-in/event-reports.ts'
+import type { EventTaking } from '../core/take-in/take-events.ts'
+import type { MergeRules } from '../core/take-in/merge-observations.ts'
+import { startDraining, type Started } from './steps.ts'
+import type { Receiving } from './receiving.ts'
+import type { Wiring } from './wiring.ts'
+
+/** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
+const chunkSize = 500
+
+/** `enriches`: whether the platform's API is used. */
+export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean): MergeRules {
+  const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
+  const changeCountIn = config.events.includes('change') ? waitOf(config) : undefined
+  const times = { settle, blockedAfter, silentAfter, staleAfter, changeCountIn }
+  if (!enriches) return times
+  return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
+}
+
+/** Which logs and reports of which jobs are read. */
+export function jobReadRulesOf(config: Config<ProfileName>): JobReadRules {
+  const { job, tests, reports } = config
+  const spans = (job.spans ?? []).length > 0
+  return {
+    sections: job.sections,
+    lines: job.logs,
+    tests,
+    reports,
+    spans,
+    project: projectChooser({ include: job.projects }, platformNames(config)),
+  }
+}
+
+/** Events wait no longer than this for the job that they belong to, ms. */
+const maxWait = 600_000
+
+function waitOf({ enrichDeadline }: Config): number {
+  return Math.min(maxWait, enrichDeadline)
+}
+
+/** How events that are about no pipeline are exported. */
+export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' | 'events' | 'queues'>): EventRules {
+  return {
+    to: queues.flatMap(({ signal, ...rest }) => (signal === 'logs' ? [{ ...rest, signal }] : [])),
+    profile: profileBy(config),
+    wait: waitOf(config),
+    onTaken: () => events.pending.emit(),
+  }
+}
+
+/** Stores events that no delivery reported. */
+export function takingOf({ store, selection, clock, ...shared }: Taken): EventTaking {
+  return { runs: store.runs, selection, rules: eventRulesOf(shared), now: () => clock.now() }
+}
+
+interface Taken extends Pick<Wiring, 'config' | 'events' | 'queues' | 'clock' | 'selection'> {
+  readonly store: Pick<Wiring['store'], 'runs'>
+}
+
+/** Projects that are named in the log for this. */
+const maxNamed = 50
+
+/** Says of each project once that no destination takes it. */
+function unroutedIn(log: Log): (project: string) => void {
+  const named = new Set<string>()
+  return project => {
+    if (named.has(project) || named.size >= maxNamed) return
+    named.add(project)
+    log.warn(
+      { project },
+      'no destination takes this project: its pipelines are not exported; see destinations[].projects',
+    )
+  }
+}
+
+export function snapshotterOf(wiring: Wiring): Snapshotter {
+  const { config, events, queues, takesTotals, measure, selection, connections, notifier, log } = wiring
+  const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
+  const enriched = new Set(connections.map(({ client }) => client.instance))
+  const profile = profileBy(config)
+  // The one platform may have another address in its webhooks.
+  const isSingle = config.platforms.length === 0
+  return createSnapshotter({
+    rules: {
+      settle,
+      blockedAfter,
+      staleAfter,
+      deadline,
+      chunkSize,
+      rateOf: createPriceTable(config.costs.rules, platformNames(config)),
+    },
+    family: instance => ({
+      ...{ scheme, profile: ofInstance(profile, instance) },
+      bridgesWillCome: isSingle ? enriched.size > 0 : enriched.has(instance),
+    }),
+    selection,
+    ...{ to: queues, takesTotals },
+    onUnrouted: unroutedIn(log),
+    conditions: notifier.isAbout('default-branch') ? chunk => notifier.route(ofDefaultBranch(chunk)) : undefined,
+    measure,
+    reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
+    onSnapshot: () => events.pending.emit(),
+  })
+}
+
+/** `isLast`: as of `startDraining`. */
+export function startSettling(
+  { store, events, clock, log }: Context,
+  snapshotter: Snapshotter,
+  isLast: () => boolean,
+): Started<SettleLoop> {
+  const { runs, runsPerTransaction: perTransaction } = store
+  const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, clock, log })
+  // Runs that were due at once have their snapshots already, and these are sent before others are looked for.
+  events.processed.on(() => void requestsGoFirst().then(() => settleLoop.wake()))
+  events.enriched.on(() => settleLoop.wake())
+  return startDraining(settleLoop, 'no run changes any more: take the snapshots that are due', isLast)
+}
+
+/** How often quarantined deliveries are looked for that are to be decoded again, ms. */
+const retryEvery = 1_000
+
+/** Hands what is received to it. */
+export function startTakingIn(
+  wiring: Wiring,
+  snapshotter: Snapshotter,
+  rules: MergeRules,
+  receiving: Pick<Receiving, 'handTo'>,
+): Started<TakeIn> {
+  const { config, store, events, selection, notifier, clock, log } = wiring
+  const shared = {
+    traceparent: config.traceparent,
+    events: selectEvents(config.events),
+    redactText: createTextRedaction(config.redact ?? []),
+    wanted: wantedFactsOf(config),
+  }
+  const takeIn = createTakeIn({
+    ...{ store, rules, snapshotter, selection, version, log },
+    parse: parserOf(config, shared),
+    redact: withoutVariables,
+    events: { ...eventRulesOf(wiring), onCiPush: ciPushesOf(wiring) },
+    conditions: (event, receivedAt) => notifier.route(ofAnnouncedToken(event, receivedAt)),
+    onChange: () => events.processed.emit(),
+    now: () => clock.now(),
+  })
+  let isUpgraded = false
+  const retries = createLoop({
+    name: 'quarantine',
+    clock,
+    log,
+    turn: async () => {
+      // This version tries once to decode what another version could not.
+      if (!isUpgraded) await store.quarantine.retryOfOtherVersions(version)
+      isUpgraded = true
+      return (await takeIn.retryQuarantined()) > 0 ? 0 : retryEvery
+    },
+  })
+  retries.start()
+  receiving.handTo(takeIn)
+  return {
+    part: takeIn,
+    why: 'nothing more is received: take in the rest',
+    stop: async () => {
+      receiving.handTo(undefined)
+      await retries.stop()
+      await takeIn.drain()
+    },
+  }
+}
+
+/** If there are several platforms, each delivery has the instance of the secret that verified it. */
+function parserOf(
+  config: Config<ProfileName>,
+  shared: Omit<ParseOptions, 'profile' | 'platform' | 'platformUrl'>,
+): (delivery: Delivery) => Parsed {
+  const views = platformViews(config)
+  const optionsOf = ({ config: { platform } }: PlatformView<ProfileName>): ParseOptions => ({
+    ...shared,
+    profile: profiles[platform.profile],
+    platformUrl: normalizeInstance(platform.url),
+  })
+  const [first] = views
+  if (config.platforms.length === 0 && first !== undefined) {
+    const options = optionsOf(first)
+    return delivery => parseDelivery(delivery, options)
+  }
+  const byInstance = new Map(
+    views.map(view => {
+      const instance = normalizeInstance(view.config.platform.url) ?? ''
+      return [instance, { ...optionsOf(view), platform: { name: view.platform, instance } }]
+    }),
+  )
+  return delivery => {
+    const options = byInstance.get(normalizeInstance(delivery.instance) ?? '')
+    if (options !== undefined) return parseDelivery(delivery, options)
+    const { message } = new PayloadError(
+      'The delivery is of no configured platform.',
+      'List the platform in `platforms`, with the URL that its webhooks have.',
+    )
+    return { outcome: 'unparseable', reason: message }
+  }
+}

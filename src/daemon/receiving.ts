@@ -1,0 +1,157 @@
+// Receives webhooks: the public listener and its route. It is open from the start of the daemon to its end; at a reload, deliveries wait until the
+// parts that take them in have started anew.
+import { readFileSync } from 'node:fs'
+import { connectionLimits, openFilesLimit } from './listeners/connection-limits.ts'
+import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
+import { createHealth } from './listeners/health.ts'
+import { createListener, type TlsFiles } from './listeners/listener.ts'
+import { createWebhookIngress } from '../core/receive/webhook.ts'
+import { memoryLimit } from '../lib/memory-limit.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { platformViews } from './configuration/platforms.ts'
+import { proveRoom } from '../core/store/maintenance/writable.ts'
+import { reasonOf, StoreError } from '../lib/fault.ts'
+import { selectEvents, type EventSelection } from '../platform/webhook/event-selection.ts'
+import { after, type Timer } from '../lib/timer.ts'
+import { vendors } from '../platform/vendor.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Config } from './configuration/options.ts'
+import type { Log } from '../lib/log.ts'
+import type { ProfileName } from './profile.ts'
+import type { Sender } from '../core/receive/verify-delivery.ts'
+import type { Store } from '../core/store/ports/store.ts'
+import type { TakeIn } from '../core/take-in/take-in.ts'
+import type { WebhookCounts } from '../core/receive/webhook-counts.ts'
+
+export interface Receiving {
+  readonly counts: WebhookCounts
+  /** Undefined until webhooks are accepted. */
+  readonly url: string | undefined
+  /** When something was accepted last, Unix ms. */
+  readonly lastAccepted: number | undefined
+  /** Listens, if it does not yet. Throws a ConfigError if the address cannot be had. Resolves with the URL. */
+  open(): Promise<string>
+  /** What takes deliveries in from now on; undefined: they wait for the next one. */
+  handTo(takeIn: TakeIn | undefined): void
+  /** Secrets or certificates may have changed, or another configuration is in use: undefined if it is still the same. */
+  refresh(next?: Config<ProfileName>): void
+  /** Accepts nothing more; requests in flight may take so long, ms. */
+  stop(withinMs: number): Promise<void>
+}
+
+export interface ReceivingOptions {
+  readonly config: Config<ProfileName>
+  readonly store: Store
+  /** Whether the daemon ends. */
+  readonly isStopping: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** How long requests in flight may take when a listener stops, ms. */
+export const drainDeadline = 5_000
+/** How long a delivery waits for a reload, ms; then its sender is to try again. */
+const reloadTimeout = 5_000
+
+export function createReceiving({ config: first, store, isStopping, clock, log }: ReceivingOptions): Receiving {
+  let senders = sendersOf(first)
+  let events = selectEvents(first.events)
+  let config = first
+  let url: string | undefined
+  let lastAccepted: number | undefined
+  let taking = Promise.withResolvers<TakeIn>()
+  const headers = platformViews(config)[0]?.config.platform.profile ?? config.platform.profile
+  const selected: Pick<EventSelection, 'takes'> = { takes: kind => events.takes(kind) }
+  const memory = memoryLimit()
+  let takeIn: TakeIn | undefined
+  const ingress = createWebhookIngress({
+    take: async delivery => {
+      const outcome = await (takeIn ?? (await soon(taking.promise))).take(delivery)
+      if (outcome === 'accepted') lastAccepted = clock.now()
+      return outcome
+    },
+    senders: () => senders(),
+    reads: createDeliveryHeaders(vendors[headers], selected),
+    memory,
+    now: () => Date.now(),
+    log,
+  })
+  const listener = createListener({
+    name: 'public',
+    ...{ ...config.listen, basePath: config.basePath, trustProxy: config.trustProxy, tls: tlsOf(config), log },
+    limits: { connections: connectionLimits(openFilesLimit(), memory).public },
+    health: createHealth({
+      proveWritable: async () => proveRoom(store),
+      isInPlace: () => store.isInPlace?.() ?? true,
+      stopping: isStopping,
+      now: () => performance.now(),
+      log,
+    }),
+  })
+  listener.register(ingress.routes)
+  return {
+    get counts() {
+      return ingress.counts
+    },
+    get url() {
+      return url
+    },
+    get lastAccepted() {
+      return lastAccepted
+    },
+    open: async () => {
+      url ??= (await listener.start()).url
+      return url
+    },
+    handTo: next => {
+      takeIn = next
+      if (next === undefined) taking = Promise.withResolvers()
+      else taking.resolve(next)
+    },
+    refresh: next => {
+      config = next ?? config
+      senders = sendersOf(config)
+      events = selectEvents(config.events)
+      try {
+        const tls = tlsOf(config)
+        if (tls !== undefined) listener.renewTls(tls)
+      } catch (error) {
+        log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
+      }
+    },
+    stop: async withinMs => listener.stop(withinMs),
+  }
+}
+
+async function soon<T>(one: Promise<T>): Promise<T> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_, reject) => {
+    const giveUp = (): void =>
+      reject(new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.'))
+    timer = after(reloadTimeout, giveUp, giveUp)
+  })
+  try {
+    return await Promise.race([one, late])
+  } finally {
+    timer?.stop()
+  }
+}
+
+/** One for each platform, with the secrets of the moment. If there are several, those without a secret send nothing. */
+function sendersOf(config: Config): () => readonly Sender[] {
+  const views = platformViews(config).filter(({ groups }) => groups.length === 0)
+  const isSingle = config.platforms.length === 0
+  return () => {
+    const senders = views.map(({ config: { webhook, platform } }) => ({
+      secrets: { tokens: webhook.token.current() ?? [], signing: webhook.signingToken.current() ?? [] },
+      requireSignature: webhook.requireSignature,
+      instance: isSingle ? undefined : normalizeInstance(platform.url),
+    }))
+    return isSingle ? senders : senders.filter(({ secrets: { tokens, signing } }) => tokens.length + signing.length > 0)
+  }
+}
+
+function tlsOf({ tls }: Config): TlsFiles | undefined {
+  if (tls.certFile === undefined || tls.keyFile === undefined) return undefined
+  return { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }
+}

@@ -1,0 +1,35 @@
+// Who may see which projects: nobody hidden ones (PIPESPAN_PAGES_HIDE), and people whose entry names projects only these.
+import { everything, type Scope } from '../core/store/ports/scope.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { platformNames } from './connections.ts'
+import { platformViews } from './configuration/platforms.ts'
+import { projectChooser } from '../lib/chooser.ts'
+import type { Config } from './configuration/options.ts'
+import type { ProfileName } from './profile.ts'
+import type { ProjectChoice } from '../console/access/person.ts'
+
+/** `choice`: of a person's entry; undefined: they have no bounds of their own. The same choice has the same scope. */
+export type ScopeOf = (choice: ProjectChoice | undefined) => Scope
+
+export function scopesOf(config: Config<ProfileName>): ScopeOf {
+  const platformOf = platformNames(config)
+  const hidden = config.pages.hide ?? []
+  const isNotHidden = projectChooser({ exclude: hidden }, platformOf)
+  const instances = platformViews(config).map(view => normalizeInstance(view.config.platform.url) ?? '')
+  const isShown = (path: string, instance: string): boolean =>
+    (instance === '' ? instances : [instance]).every(one => isNotHidden(path, one))
+  const whole: Scope =
+    hidden.length === 0 ? everything : { bounds: 'hidden', sees: ({ path, instance }) => isShown(path, instance) }
+  const own = new WeakMap<ProjectChoice, Scope>()
+  return choice => {
+    if (choice === undefined) return whole
+    const known = own.get(choice) ?? scopeOf(choice)
+    own.set(choice, known)
+    return known
+  }
+
+  function scopeOf(choice: ProjectChoice): Scope {
+    const isChosen = projectChooser(choice, platformOf)
+    return { bounds: 'own', sees: ({ path, instance }) => isChosen(path, instance) && isShown(path, instance) }
+  }
+}

@@ -1,0 +1,91 @@
+// Reads the audit events of a time window, page by page. Progress is saved after each page, once its events are in the store, so that a killed
+// reader continues there and misses nothing. Pages may overlap: events that were read are known.
+import { maxPages } from '../../core/find/list-limits.ts'
+import { PlatformError, type AuditEvent } from '../../platform/port.ts'
+import { sourceOf, type AuditReading } from './audit-reading.ts'
+import type { AuditMark, AuditWindow } from '../../core/store/ports/audit-documents.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** The maximum window of one request, ms: the platform's limit is 30 days, less a margin for rounding to whole seconds. */
+export const maxWindow = 30 * 24 * 3_600_000 - 2_000
+/** How late an event may appear in the list, ms. */
+export const overlap = 300_000
+/** The maximum of remembered ids of the last minutes' events. Others are recognised by their keys in the store, for a week. */
+const maxRecent = 5_000
+export interface WindowProgress {
+  /** Whether the event with this id was read before. */
+  readonly isKnown: (id: number) => boolean
+  /** Saves the progress. Rejects, or answers false, when reading must stop. */
+  readonly save: (window: AuditWindow) => Promise<boolean>
+}
+
+/**
+ * The window after its last page, or with `next` after 500 pages; undefined if `save` stopped it before.
+ * Rejects with a PlatformError, or with the reason of an aborted signal; by then the pages before are saved.
+ */
+export async function readWindow(
+  begun: AuditWindow,
+  reading: AuditReading,
+  { isKnown, save }: WindowProgress,
+): Promise<AuditWindow | undefined> {
+  let window = begun
+  let pages = 0
+  try {
+    for await (const page of pagesOf(window, reading)) {
+      await reading.take(page.items.filter(({ id }) => !isKnown(id)))
+      window = withPage(window, page.items, page.servedAt)
+      if (page.left !== undefined) {
+        // Starting over may help: the next attempt begins at the first page.
+        await save({ ...window, next: undefined })
+        throw leadsNowhere()
+      }
+      window = { ...window, next: page.next }
+      if (page.next === undefined) return window
+      if (!(await save(window))) return undefined
+      if (++pages === maxPages) return window
+    }
+  } catch (error) {
+    // The platform may have forgotten the saved page token: then the list is read from its start.
+    const isForgotten = error instanceof PlatformError && (error.status === 400 || error.kind === 'not-found')
+    if (!isForgotten || begun.next === undefined || window !== begun) throw error
+    const { next: _, ...anew } = begun
+    return readWindow(anew, reading, { isKnown, save })
+  }
+  return window
+}
+
+function pagesOf({ since, until, next }: AuditWindow, { client, source, call }: AuditReading) {
+  const query = { createdAfter: since, createdBefore: until }
+  return client.auditEvents(sourceOf(source), query, { ...call, from: next, max: Infinity })
+}
+
+function withPage(window: AuditWindow, items: readonly AuditEvent[], servedAt: Millis | undefined): AuditWindow {
+  const marks = items.map(({ id, event }): AuditMark => [id, event.at])
+  const recent = lastMinutes([...window.recent, ...marks], window.until)
+  const begunAt = window.servedAt ?? servedAt
+  return {
+    ...window,
+    recent,
+    newest: newestOf([...(window.newest ? [window.newest] : []), ...marks]),
+    servedAt: begunAt,
+  }
+}
+
+export function newestOf(marks: readonly AuditMark[]): AuditMark | undefined {
+  return marks.toSorted(([id, at], [otherId, otherAt]) => at - otherAt || id - otherId).at(-1)
+}
+
+/** The events of the last minutes before `until` (or else before the newest), which the next stretch reads again; without duplicates. */
+export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
+  const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap
+  const byId = new Map(marks.filter(([, at]) => at >= from).map(mark => [mark[0], mark]))
+  return [...byId.values()].sort((a, b) => b[1] - a[1]).slice(0, maxRecent)
+}
+
+function leadsNowhere(): PlatformError {
+  return new PlatformError({
+    kind: 'unexpected-answer',
+    what: 'The list of audit events repeats itself, or the platform refuses its further pages.',
+    remedy: "It is retried later. The log names the page; proxies must pass the platform's `Link` headers unchanged.",
+  })
+}

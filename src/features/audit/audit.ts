@@ -1,0 +1,157 @@
+// Reads the platform's audit events as they happen: of the instance, or of groups and projects. One replica does it, by a lease; the cursor is in the store. Each
+// round begins some minutes before the newest event, because an event may appear in the list later than its time says.
+//
+//   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
+import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
+import { auditEvents, isInForce } from '../../core/store/ports/capability-documents.ts'
+import { nameOfSource, type AuditReading } from './audit-reading.ts'
+import { lastMinutes, maxWindow, newestOf, overlap, readWindow } from './audit-window.ts'
+import type { AuditCursor, AuditWindow } from '../../core/store/ports/audit-documents.ts'
+import type { CallOptions, PlatformClient, PlatformError } from '../../platform/port.ts'
+import type { Loop } from '../../lib/loop.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
+
+export interface AuditOptions extends RoundsOptions {
+  readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
+  readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
+  /** `instance`, or groups and projects (`project:…`). */
+  readonly sources: readonly string[]
+  readonly take: AuditReading['take']
+  /** True while the store takes nothing more. */
+  readonly isFull: () => Promise<boolean>
+  /** Between two rounds, ms. */
+  readonly interval: number
+  /** How far the first look goes back, ms. */
+  readonly lookback: number
+}
+
+export interface AuditCounters {
+  rounds: number
+  requests: number
+  /** Events that were read and had not been read before. */
+  read: number
+}
+
+export interface AuditPoller extends Loop {
+  readonly counters: Readonly<AuditCounters>
+  /** Reads all sources once, whoever has the lease. */
+  round(): Promise<void>
+}
+
+/** While nothing happens, the cursor follows the platform's clock at this distance, so that the next window stays short, ms. */
+const idle = 3_600_000
+
+export function createAuditPoller(options: AuditOptions): AuditPoller {
+  const { client, sources, clock } = options
+  const { auditCursors: cursors, refusedEndpoints: refusals } = options.repositories
+  const { instance } = client
+  const interval = Math.max(1_000, options.interval)
+  const counters: AuditCounters = { rounds: 0, requests: 0, read: 0 }
+  const rounds = createRounds(options)
+  const { signal } = rounds
+  const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
+  /** Asked since start. Refusals from before the start do not count: whoever restarted the daemon may have fixed the permission. */
+  const asked = new Set<string>()
+
+  async function read(source: string): Promise<void> {
+    const known = await cursors.get({ instance, source })
+    const first = clock.now() - options.lookback
+    let cursor: AuditCursor = known ?? { instance, source, since: first, at: first, id: 0, recent: [] }
+    const take: AuditReading['take'] = async items => {
+      await options.take(items)
+      counters.read += items.length
+    }
+    for (;;) {
+      const began = cursor
+      const ids = new Set(began.recent.map(([id]) => id))
+      const window = await readWindow(
+        began.reading ?? nextWindow(began, clock.now()),
+        { client, source, call, take },
+        {
+          isKnown: id => ids.has(id),
+          save: async reading => {
+            await put({ ...began, reading })
+            return !signal.aborted && (await rounds.isMine()) && !(await options.isFull())
+          },
+        },
+      )
+      if (window === undefined || window.next !== undefined) return
+      cursor = afterWindow(began, window, options.lookback)
+      await put(cursor)
+      if (window.until === undefined) return
+    }
+  }
+
+  /** Keeps `since` if a backfill has moved it back meanwhile. */
+  async function put(cursor: AuditCursor): Promise<void> {
+    await cursors.change({ instance, source: cursor.source }, (known, readAt) => ({
+      document: { ...cursor, since: Math.min(cursor.since, known?.since ?? Infinity), readAt },
+      result: undefined,
+    }))
+  }
+
+  async function mayAsk(source: string): Promise<boolean> {
+    if (!asked.has(source)) return true
+    const refused = await refusals.get(refusalOf(source))
+    return refused === undefined || !isInForce(refused, await refusals.now())
+  }
+
+  function refusalOf(source: string): { instance: string; what: string; project: number } {
+    return { instance, what: `${auditEvents} of ${nameOfSource(source)}`, project: 0 }
+  }
+
+  async function refused(source: string, { kind, status, message }: PlatformError): Promise<void> {
+    if (kind !== 'forbidden' && kind !== 'not-found') return
+    await refusals.change(refusalOf(source), (known, since) => ({
+      document: {
+        ...refusalOf(source),
+        path: nameOfSource(source),
+        ...(status !== undefined && { status }),
+        ...{ message, since, times: (known?.times ?? 0) + 1 },
+      },
+      result: undefined,
+    }))
+  }
+
+  async function round(): Promise<void> {
+    counters.rounds += 1
+    await rounds.each(sources, async source => {
+      if (!(await mayAsk(source)) || (await options.isFull())) return 'go-on'
+      asked.add(source)
+      const ask = async (): Promise<void> => {
+        await read(source)
+        await refusals.remove(refusalOf(source))
+      }
+      const subject = `audit events of ${nameOfSource(source)}`
+      return rounds.try(subject, ask, async error => refused(source, error))
+    })
+  }
+
+  const pauses = { every: interval, retry: Math.min(interval, 10_000) }
+  return { ...rounds.loop(pauses, round), counters, round }
+}
+
+/** The next window to read: up to now, or 30 days at most. */
+function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
+  const from = Math.max(since, at - overlap)
+  return { since: from, ...(now - from > maxWindow && { until: from + maxWindow }), recent: [] }
+}
+
+/**
+ * The cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
+ * future. `lookback`: how much is read once more where that clock was set back, ms.
+ */
+function afterWindow(
+  before: AuditCursor,
+  { until, newest, recent, servedAt }: AuditWindow,
+  lookback: number,
+): AuditCursor {
+  const marks = [...before.recent, ...recent]
+  const ownNow = servedAt ?? Infinity
+  const isSetBack = ownNow < before.at - overlap
+  const reached = Math.max(Math.min(newest?.[1] ?? -Infinity, ownNow), (servedAt ?? -Infinity) - idle)
+  const at = isSetBack ? ownNow - lookback : Math.max(before.at, until ?? reached)
+  const { reading: _, ...rest } = before
+  return { ...rest, at, id: newestOf(marks)?.[0] ?? before.id, recent: lastMinutes(marks, at) }
+}

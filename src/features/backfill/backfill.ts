@@ -1,0 +1,212 @@
+// Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones; the daemon fetches and exports them. A
+// backfill that was interrupted continues; pipelines that were exported are skipped.
+import { changedPipelines } from '../../core/find/poll-list.ts'
+import { isNew } from '../../core/find/discovered-run.ts'
+import { ownPipelines, ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
+import { projectListsOf } from '../../core/find/project-lists.ts'
+import { errorOfEndless, maxBackfillPages } from '../../core/find/list-limits.ts'
+import { isRefusal, mayConcernAll, maxRefusals, unlessRefused } from '../../core/find/unless-refused.ts'
+import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Backfill } from '../../core/store/ports/discovery-documents.ts'
+import type { PollContext } from '../../core/find/poll-context.ts'
+import type { PollScope } from '../../core/find/poll-scope.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
+import type { Runs } from '../../core/store/ports/runs.ts'
+
+export interface BackfillRange {
+  readonly since: Millis
+  readonly until: Millis
+}
+
+export interface BackfillOptions {
+  /** Made for the source `backfill`. */
+  readonly context: PollContext
+  readonly backfills: Repositories['backfills']
+  readonly runs: Runs
+  /** A backfill of the same name continues an interrupted one, within a week. */
+  readonly name: string
+  readonly range: BackfillRange
+  readonly scope: PollScope
+  /** Only counts. */
+  readonly dryRun: boolean
+  readonly onProgress: (progress: BackfillProgress) => void
+  /** Unix time in milliseconds. */
+  readonly now: () => number
+  /** Of one list, or of one source; default: `maxBackfillPages`. */
+  readonly maxPages?: number | undefined
+}
+
+export interface BackfillProgress {
+  /** The range it reads; that of the interrupted one if it continues. */
+  readonly range: BackfillRange
+  readonly resumed: boolean
+  readonly projects: { readonly done: number; readonly all: number }
+  /** Pipelines seen, since this start. */
+  readonly seen: number
+  /** Those that show something new. */
+  readonly found: number
+  readonly requests: number
+  /** Projects or lists that could not be read, with why. */
+  readonly failed: readonly { readonly project: string; readonly reason: string }[]
+}
+
+const week = 7 * 24 * 3_600_000
+
+type BackfillState = Omit<Backfill, 'instance' | 'name'>
+
+/** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
+export async function backfill(options: BackfillOptions): Promise<BackfillProgress> {
+  const { context, backfills, range, dryRun, now, maxPages = maxBackfillPages } = options
+  const key = { instance: context.client.instance, name: options.name }
+  const known = await backfills.get(key)
+  const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
+  let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
+  const counts = { seen: 0, found: 0, done: 0, all: 0 }
+  const failed: { project: string; reason: string }[] = []
+  /** Refusals in a row that may concern every project: a few are put down to their projects. */
+  let refusals = 0
+  /** Pipelines that the list of the token's user has shown, which the lists of projects show again. */
+  const ofUser = new Set<number>()
+
+  const progress = (): BackfillProgress => ({
+    range: { since: at.since, until: at.until },
+    resumed,
+    projects: { done: counts.done, all: counts.all },
+    seen: counts.seen,
+    found: counts.found,
+    requests: context.requests(),
+    failed,
+  })
+
+  async function save(next: BackfillState): Promise<void> {
+    at = next
+    if (!dryRun) await backfills.put({ ...next, ...key })
+    options.onProgress(progress())
+  }
+
+  async function discoverAll(listed: readonly ListedPipeline[]): Promise<void> {
+    const items = listed.filter(({ id }) => !ofUser.has(id))
+    counts.seen += items.length
+    counts.found += dryRun ? await countFound(items, options) : await context.discover(items)
+  }
+
+  async function readProject(project: ResourceId): Promise<void> {
+    const { until } = at
+    // Only ids have an order in which an interrupted backfill continues.
+    const seen = typeof project === 'number' ? at.seen : undefined
+    let any = false
+    let pages = 0
+    for await (const step of changedPipelines(
+      context.client,
+      project,
+      { since: seen ?? at.since, until },
+      context.call,
+    )) {
+      any ||= step.items.length > 0
+      if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
+      await discoverAll(step.items)
+      if (typeof project === 'number') await save({ ...at, seen: step.seen })
+    }
+    // A project without pipelines in this range has no child pipelines either.
+    if (!any && seen === undefined) return
+    const children = { since: at.since, until, source: 'parent_pipeline' }
+    for await (const step of changedPipelines(context.client, project, children, context.call)) {
+      if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
+      await discoverAll(step.items)
+    }
+  }
+
+  /** By when they were created: this list has no other order. Read from its start after an interruption: it is short, and what is known is skipped. */
+  async function readOwn(): Promise<void> {
+    const { since: createdAfter, until: createdBefore } = at
+    for (const source of [undefined, 'parent_pipeline']) {
+      const query = { createdAfter, createdBefore, source }
+      const call = { ...context.call, max: maxPages * 100 }
+      for await (const { items, left } of ownPipelinesOf(context.client, query, call)) {
+        await discoverAll(items)
+        if (left !== undefined) throw errorOfEndless(ownPipelines, maxPages)
+        for (const { id } of items) ofUser.add(id)
+        options.onProgress(progress())
+      }
+    }
+  }
+
+  if (options.scope.ownPipelines && at.own !== 'read') {
+    try {
+      await readOwn()
+    } catch (error) {
+      // Where the token is refused everywhere, so will be the next request.
+      const isRefused = error instanceof PlatformError && error.kind === 'unauthorized'
+      if (!isOwn(error) && !isRefused) throw error
+      failed.push({ project: ownPipelines, reason: error.message })
+    }
+    await save({ ...at, own: 'read' })
+  }
+  const { ids, paths } = await projectsOf(options)
+  counts.all = ids.length + paths.length
+  for (const project of [...ids, ...paths]) {
+    counts.done += 1
+    if (typeof project === 'number' && project <= at.after) continue
+    try {
+      await readProject(project)
+      refusals = 0
+    } catch (error) {
+      const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, counts.all)
+      if (!isOwn(error) && !mayBeOwn) throw error
+      failed.push({ project: String(project), reason: error.message })
+      // Until another project answers, this one may have to be read again.
+      if (mayBeOwn) continue
+    }
+    const { seen: _, ...rest } = at
+    await save(typeof project === 'number' ? { ...rest, after: project } : rest)
+  }
+  if (!dryRun) await backfills.remove(key)
+  return progress()
+}
+
+/**
+ * Ids in ascending order, so that the last id read is enough to continue. `paths`: of projects that the token may not read themselves, but maybe their
+ * pipelines; they are read again after an interruption.
+ */
+async function projectsOf({
+  context,
+  scope: { projects, groups, memberProjects },
+}: BackfillOptions): Promise<{ readonly ids: readonly number[]; readonly paths: readonly string[] }> {
+  const ids = new Set<number>()
+  const paths: string[] = []
+  for (const project of projects) {
+    const found = /^\d+$/.test(project) ? { id: Number(project) } : await projectAt(project)
+    if (found === undefined) paths.push(project)
+    else ids.add(found.id)
+  }
+  for (const { pages } of projectListsOf(context.client, groups, memberProjects)) {
+    for await (const page of pages({}, context.call)) {
+      for (const { id } of page.items) ids.add(id)
+    }
+  }
+  return { ids: [...ids].sort((a, b) => a - b), paths }
+
+  async function projectAt(path: string): Promise<{ readonly id: number } | undefined> {
+    try {
+      return await unlessRefused(context.client.project(path, context.call))
+    } catch (error) {
+      if (mayConcernAll(error)) return undefined
+      throw error
+    }
+  }
+}
+
+async function countFound(items: readonly ListedPipeline[], { runs, context }: BackfillOptions): Promise<number> {
+  let found = 0
+  for (const item of items) {
+    const known = await runs.get({ instance: context.client.instance, pipelineId: item.id })
+    if (known === undefined || isNew(known, item)) found += 1
+  }
+  return found
+}
+
+/** True if the error concerns this project only: the others are read all the same. */
+function isOwn(error: unknown): error is PlatformError {
+  return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
+}

@@ -1,0 +1,172 @@
+// Counts each finished deployment once: compares it with earlier ones of its environment, and requests the commits that it brought. Those that need no request
+// are counted together.
+import { backoff } from '../../lib/backoff.ts'
+import {
+  commitRange,
+  figuresOf,
+  isCounted,
+  type DeployedCommits,
+  type DeploymentFigures,
+  type Neighbours,
+} from '../../model/deployment-figures.ts'
+import { countedFigures, createCounter, type FigureOutlets } from './counter.ts'
+import { createLeasedWork, createRests, oneLane, type LeasedWork } from '../../core/complete/leased-work.ts'
+import { tokenLanes } from '../../core/complete/token-lanes.ts'
+import { viewDeployment, type Deployment, type IsProduction } from '../../model/deployment.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { CommitsReading } from './deployed-commits.ts'
+import type { Decision } from '../../core/store/ports/counted.ts'
+import type { Deployments, DueDeployment } from '../../core/store/ports/deployments.ts'
+import type { ErrorThrottle } from '../../platform/port.ts'
+import type { Log } from '../../lib/log.ts'
+import type { RoutedCondition } from '../../model/condition.ts'
+import type { Territory } from '../../model/territory.ts'
+
+/** A token of a platform: it reads commits of the projects there. */
+export interface CommitsToken {
+  readonly territory: Territory
+  readonly commits: CommitsReading
+  readonly errors: ErrorThrottle
+}
+
+export interface DeploymentCounterOptions extends FigureOutlets {
+  readonly deployments: Deployments
+  /** Empty: the platform's API is not configured. */
+  readonly tokens: readonly CommitsToken[]
+  readonly isProduction: IsProduction
+  /** What people may be notified about, by a deployment with the id of its row; undefined: nothing. */
+  readonly conditions?:
+    ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly RoutedCondition[]) | undefined
+  /** Called after something was put into the outbox. */
+  readonly onCounted: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Counted since start. */
+export interface DeploymentCounters {
+  counted: number
+  /** Did not succeed or fail, or named no environment. */
+  passedOver: number
+  /** Counted without their commits: the platform refused, or did not answer. */
+  withoutCommits: number
+}
+
+export interface DeploymentCounter extends LeasedWork {
+  readonly counters: Readonly<DeploymentCounters>
+  readonly requests: () => number
+}
+
+/** How many wait for their commits at the same time. */
+const places = 4
+/** Tries to get the commits; with growing pauses they take about five hours. */
+const maxTries = 8
+const pauses = { first: 60_000, max: 3_600_000 }
+
+export function createDeploymentCounter(options: DeploymentCounterOptions): DeploymentCounter {
+  const { deployments, tokens, isProduction, clock, log } = options
+  const lanes = tokenLanes(tokens, ({ instance, project }: Deployment) => ({ instance, path: project.path }), clock)
+  const counter = createCounter({
+    ...{ name: 'deployment', measures: ['counted', 'passedOver', 'withoutCommits'], store: deployments, clock, log },
+    onCounted: options.onCounted,
+    onApart: () => apart.wake(),
+    decide: ({ id, of }, around) => (rangeOf(of, around) === undefined ? decide(id, of, around, undefined) : 'apart'),
+  })
+  const { counters } = counter
+
+  /** The revisions between which the platform is asked for the commits; undefined: it is not asked. */
+  function rangeOf(deployment: Deployment, around: Neighbours): ReturnType<typeof commitRange> {
+    const view = lanes.of(deployment).token === undefined ? undefined : viewDeployment(deployment)
+    return view && commitRange(view, around, isProduction)
+  }
+
+  async function countApart(due: DueDeployment, signal: AbortSignal): Promise<void> {
+    const before = await deployments.around(due.id)
+    if (before === undefined) return
+    const asked = await commitsOf(due, before, signal)
+    if (asked === 'later') return
+    const decided = await deployments.count(due.id, ({ id, of }, around) =>
+      asked !== undefined && around.previous?.id !== before.previous?.id ? undefined : decide(id, of, around, asked),
+    )
+    // The deployment before it is another one now, so the commits are those of another range: start over.
+    if (decided === undefined) return deployments.defer(due.id, 0, false)
+    counter.add([decided])
+  }
+
+  async function commitsOf(
+    { id, deployment, tries }: DueDeployment,
+    around: Neighbours,
+    signal: AbortSignal,
+  ): Promise<DeployedCommits | 'later' | undefined> {
+    const range = rangeOf(deployment, around)
+    const { token, rests } = lanes.of(deployment)
+    if (token === undefined || range === undefined) return undefined
+    if (rests.left() > 0) {
+      await deployments.defer(id, rests.left(), false)
+      return 'later'
+    }
+    const { project } = deployment
+    const { commits, errors } = token
+    const answer = await commits.read(project, range, signal)
+    if (answer.as === 'read') {
+      rests.answered()
+      errors.answered(`project ${project.path ?? project.id}`)
+      return answer.commits
+    }
+    if (answer.as === 'later') {
+      if (errors.failed(`project ${project.path ?? project.id}`, answer.error) === 'stop') rests.begin()
+      if (tries + 1 < maxTries) {
+        await deployments.defer(id, backoff(tries + 1, pauses), true)
+        return 'later'
+      }
+    }
+    counters.withoutCommits += 1
+    return undefined
+  }
+
+  function decide(
+    id: number,
+    deployment: Deployment,
+    around: Neighbours,
+    commits: DeployedCommits | undefined,
+  ): Decision<DeploymentFigures> {
+    const view = viewDeployment(deployment)
+    if (!isCounted(view)) return { counted: undefined, written: [], measures: ['passedOver'] }
+    const figures = figuresOf(view, deployment.job?.span, around, commits, isProduction)
+    const event = { kind: 'deployment_figures', name: 'platform.deployment' }
+    const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
+    const conditions = options.conditions?.(id, deployment, figures) ?? []
+    const written = [{ ...countedFigures(deployment, event, named, options), conditions }]
+    return { counted: figures, written, measures: ['counted'] }
+  }
+
+  const apart = createLeasedWork({
+    name: 'deployment counter with commits',
+    queues: [{ places, take: async (limit: number, ms: number) => deployments.take(limit, ms) }],
+    lanes: oneLane({ rests: createRests(clock) }),
+    nameOf: ({ id }) => String(id),
+    work: countApart,
+    onError: ({ id }, error) => log.error({ err: error, deployment: id }, 'a deployment could not be counted'),
+    extend: async (due, ms) =>
+      deployments.extend(
+        due.map(({ id }) => id),
+        ms,
+      ),
+    clock,
+    log,
+  })
+  const both = [counter, apart]
+  return {
+    start: () => both.forEach(one => one.start()),
+    wake: () => both.forEach(one => one.wake()),
+    stop: async () => {
+      await Promise.all(both.map(async one => one.stop()))
+    },
+    drain: async () => {
+      await counter.drain()
+      await apart.drain()
+    },
+    counters,
+    requests: () => tokens.reduce((sum, { commits }) => sum + commits.counters.requests, 0),
+  }
+}

@@ -1,0 +1,71 @@
+// Asks the platform for incidents that have changed, in case a webhook was lost. One replica does it, by a lease; the cursor is in the store. Each
+// round begins some minutes before the last change; reading an incident twice does no harm.
+import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
+import { incidentLookback, type Incident } from '../../model/incident.ts'
+import { maxPages } from '../../core/find/list-limits.ts'
+import type { CallOptions, PlatformClient } from '../../platform/port.ts'
+import type { Loop } from '../../lib/loop.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
+
+export interface IncidentPollerOptions extends RoundsOptions {
+  /** The key of its cursor; by default the instance. */
+  readonly scope?: string | undefined
+  readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
+  readonly cursors: Repositories['incidentCursors']
+  /** Resolves when they are stored. */
+  readonly take: (incidents: readonly Incident[]) => Promise<void>
+  /** Between two rounds, ms. */
+  readonly interval: number
+}
+
+export interface IncidentPoller extends Loop {
+  readonly counters: Readonly<{ requests: number }>
+  /** Reads all that has changed, whoever has the lease. */
+  round(): Promise<void>
+}
+
+/** How late a change may appear in the list, ms. */
+const overlap = 300_000
+
+export function createIncidentPoller(options: IncidentPollerOptions): IncidentPoller {
+  const { client, cursors, clock } = options
+  const instance = options.scope ?? client.instance
+  const interval = Math.max(1_000, options.interval)
+  const counters = { requests: 0 }
+  const rounds = createRounds(options)
+  const { signal } = rounds
+  const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
+
+  async function read(): Promise<void> {
+    const known = await cursors.get({ instance })
+    let at = known === undefined ? clock.now() - incidentLookback : known.at - overlap
+    for (let page = 0; page < maxPages; page++) {
+      const { newest, isAll } = await readFrom(at)
+      if (newest > (known?.at ?? -Infinity)) await cursors.put({ instance, at: newest })
+      if (isAll || !(await rounds.isMine())) return
+      at = newest
+    }
+  }
+
+  /**
+   * A change moves an incident to the end of the list, so the next page may skip one. Therefore each page is a new list that begins at the last
+   * change read; only incidents that changed in the same instant are read page by page.
+   */
+  async function readFrom(at: Millis): Promise<{ readonly newest: Millis; readonly isAll: boolean }> {
+    let newest = at
+    for await (const page of client.incidents({ updatedAfter: at }, call)) {
+      await options.take(page.items)
+      newest = Math.max(newest, ...page.items.map(({ facts }) => facts.facts.at))
+      if (page.next !== undefined && newest > at) return { newest, isAll: false }
+    }
+    return { newest, isAll: true }
+  }
+
+  async function round(): Promise<void> {
+    await rounds.try('incidents', read)
+  }
+
+  const pauses = { every: interval, retry: Math.min(interval, 10_000) }
+  return { ...rounds.loop(pauses, round), counters, round }
+}

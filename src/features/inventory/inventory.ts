@@ -1,0 +1,236 @@
+// Reads the configured inventory from the platform at intervals. The results are stored and exported with the other metrics.
+//
+// 1. Only one replica, the holder of the lease, does the work. It removes things that are no longer configured.
+// 2. It reads the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
+// 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
+// 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
+import { cleanCollected } from './clean-collected.ts'
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
+import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../../model/inventory.ts'
+import { PlatformError, type ErrorThrottle } from '../../platform/port.ts'
+import type { LookUpOwner, Thing } from '../../platform/port/inventory.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
+import type { Log } from '../../lib/log.ts'
+import type { RedactText } from '../../lib/text-redaction.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
+
+export interface InventoryOptions {
+  readonly things: readonly Thing[]
+  readonly instance: string
+  /** The key of the states in the store; by default the instance. */
+  readonly scope?: string | undefined
+  readonly profile: string
+  readonly lookUp: LookUpOwner
+  readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
+  readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
+  readonly errors: ErrorThrottle
+  readonly redactText: RedactText
+  /** Writes a log record. `key` identifies it, so that it is written once. */
+  readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const minute = 60_000
+const day = 24 * 60 * minute
+/** Pause after the first failure that may be temporary, ms. */
+const firstPause = 5 * minute
+/** Maximum pause after failures that may be temporary, ms. */
+const maxPause = 60 * minute
+/** Maximum and minimum time between two checks of what is due, ms. */
+const maxRest = 30_000
+const minRest = 1_000
+/** After this many permanent refusals of one kind, the other things of that kind are put off, too. */
+const maxRefused = 5
+/** Maximum time until the next round, ms, of what is not asked more rarely. A later time was written when the clock was ahead, so the thing is due. */
+const maxAhead = 2 * knownFor
+
+export interface Inventory extends Loop {
+  /** Reads what is due. Answers the time in ms until something may be due again. */
+  turn(): Promise<number>
+}
+
+export function createInventory(options: InventoryOptions): Inventory {
+  const { things, instance, profile, lease, errors, clock, log } = options
+  const { inventoryStates: states, gaugeReadings: readings } = options.repositories
+  const closing = new AbortController()
+  const triedSinceStart = new Set<string>()
+  /** Owners that were looked up. All things of the same owner share the result. */
+  const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
+  const scope = options.scope ?? instance
+  const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance: scope, kind, of })
+  const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
+
+  async function turn(): Promise<number> {
+    if (things.length === 0 || !(await lease.isMine())) return maxRest
+    await forgetOthers()
+    for (const thing of things) {
+      const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
+      if (!isDue(state, now, thing) && !mayBeFixed(thing, state)) continue
+      if (closing.signal.aborted || !(await lease.isMine())) return maxRest
+      if ((await round(thing, state, now)) === 'stop') return maxRest
+    }
+    return rest()
+  }
+
+  /** A refused thing is tried once after each start, because the operator may have fixed a permission before the restart. */
+  function mayBeFixed(thing: Thing, state: InventoryState | undefined): boolean {
+    return state?.refusal?.lasts === true && !triedSinceStart.has(nameOf(thing))
+  }
+
+  async function rest(): Promise<number> {
+    const [all, now] = await Promise.all([states.all(), states.now()])
+    const next = Math.min(...all.map(({ nextAt }) => nextAt - now))
+    return Math.min(maxRest, Math.max(minRest, next))
+  }
+
+  /** Removes things that are no longer configured, so that they are neither exported nor shown. */
+  async function forgetOthers(): Promise<void> {
+    const wanted = new Set(things.map(nameOf))
+    for (const state of await states.all()) {
+      if (state.instance !== scope || wanted.has(nameOf(state))) continue
+      await Promise.all([states.remove(state), readings.remove({ ...state, instance })])
+    }
+  }
+
+  async function round(thing: Thing, before: InventoryState | undefined, now: Millis): Promise<'go-on' | 'stop'> {
+    let owner: { readonly owner?: unknown; readonly ownerAt?: number } = {}
+    try {
+      owner = await ownerOf(thing, before, now)
+      const round = { now, memory: before?.memory, signal: closing.signal }
+      const collected = await thing.collect({ owner: owner.owner as Owner | undefined, ...round })
+      await store(thing, before, owner, await cleanCollected(collected, options.redactText))
+      errors.answered(nameOf(thing))
+      return 'go-on'
+    } catch (error) {
+      if (closing.signal.aborted) return 'stop'
+      if (error instanceof StoreError) throw error
+      const refusal = asPlatformError(error)
+      await storeFailure(thing, { ...before, ...owner }, refusal)
+      return errors.failed(nameOf(thing), refusal)
+    } finally {
+      triedSinceStart.add(nameOf(thing))
+    }
+  }
+
+  async function ownerOf(thing: Thing, before: InventoryState | undefined, now: Millis) {
+    if (thing.owner === undefined) return {}
+    const { owner, ownerAt = -Infinity } = before ?? {}
+    if (owner !== undefined && Math.abs(now - ownerAt) < knownFor) return { owner, ownerAt }
+    const { as, named } = thing.owner
+    const known =
+      (as === 'groups' ? undefined : owners.get(`project ${named}`)) ??
+      (as === 'projects' ? undefined : owners.get(`group ${named}`))
+    if (known !== undefined && Math.abs(now - known.ownerAt) < knownFor) return known
+    const found = { owner: await options.lookUp(thing.owner, closing.signal), ownerAt: now }
+    owners.set(`${found.owner.project === undefined ? 'group' : 'project'} ${named}`, found)
+    return found
+  }
+
+  async function store(
+    thing: Thing,
+    before: InventoryState | undefined,
+    known: { readonly owner?: unknown; readonly ownerAt?: number },
+    { points: allPoints, events = [], memory, goesOnIn, problem, omitted: unread = 0 }: Collected,
+  ): Promise<void> {
+    const points = allPoints.slice(0, maxPoints)
+    const omitted = unread + allPoints.length - points.length
+    if (omitted > 0 && (before?.omitted ?? 0) === 0) {
+      const { kind, of } = thing
+      log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
+    }
+    if (problem !== undefined && problem !== before?.refusal?.message)
+      log.warn({ kind: thing.kind, of: thing.of }, problem)
+    const owner = known.owner as Owner | undefined
+    // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
+    for (const event of events)
+      await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event.key]))
+    const now = await states.now()
+    if (goesOnIn === undefined) {
+      const { kind, of, every } = thing
+      const ownerFacts = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points }
+      await readings.put({ ...reading, ...ownerFacts })
+    }
+    await states.put({
+      ...{ ...keyOf(thing), ...known, memory, failures: 0 },
+      ...(problem !== undefined && { refusal: { message: problem, lasts: false } }),
+      omitted: goesOnIn === undefined ? omitted : before?.omitted,
+      answeredAt: goesOnIn === undefined ? now : before?.answeredAt,
+      nextAt: now + (goesOnIn ?? thing.every),
+    })
+  }
+
+  async function storeFailure(thing: Thing, before: Partial<InventoryState>, error: PlatformError): Promise<void> {
+    const now = await states.now()
+    const failures = (before.failures ?? 0) + 1
+    const pause = pauseAfter(error, failures, thing.every, thing.isBlockable === true)
+    const refusal = { status: error.status, message: error.message, lasts: isLasting(error) }
+    await states.put({ ...before, ...keyOf(thing), failures, nextAt: now + pause, refusal })
+    if (isLasting(error) && (error.affectsAllRequests || (await isKindRefused(thing))))
+      await putOffOthers(thing, now + pause)
+  }
+
+  async function isKindRefused({ kind }: Thing): Promise<boolean> {
+    const all = await states.all()
+    return all.filter(one => one.instance === scope && one.kind === kind && one.refusal?.lasts).length >= maxRefused
+  }
+
+  /** Puts off the other things of this kind, because the platform does not offer the kind at all. */
+  async function putOffOthers({ kind, of }: Thing, nextAt: Millis): Promise<void> {
+    for (const other of things.filter(one => one.kind === kind && one.of !== of)) {
+      await states.change(keyOf(other), known => {
+        // The platform does offer a thing that it answered before.
+        if (known?.answeredAt !== undefined) return { document: known, result: undefined }
+        return { document: { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
+      })
+    }
+  }
+
+  const loop = createLoop({ name: 'inventory', clock, log, turn })
+  return {
+    ...loop,
+    turn,
+    stop: async () => {
+      closing.abort(new Error('the daemon stops'))
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}
+
+function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<Thing, 'every'>): boolean {
+  return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
+}
+
+/** The pause until a thing is read again, ms. `failures`: number of failed rounds in a row, including this one. */
+function pauseAfter(error: PlatformError, failures: number, every: number, isBlockable: boolean): number {
+  if (isLasting(error)) return Math.max(day, every)
+  const doubled = 2 ** Math.min(20, failures - 1)
+  if (isBlockable) return Math.min(Math.max(every, firstPause) * doubled * 2, day)
+  return Math.min(Math.min(every, firstPause) * doubled, Math.max(every, maxPause))
+}
+
+/** True for errors that last until a role, a tier or a setting is changed. */
+function isLasting({ kind }: PlatformError): boolean {
+  return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
+}
+
+/** A reading is valid for three rounds, so that a failed round leaves no gap. */
+function goodFor(every: number): number {
+  return 3 * every + 10 * minute
+}
+
+/** Turns any error of a collector into a PlatformError, because an unexpected error concerns one thing and the others must continue. */
+function asPlatformError(error: unknown): PlatformError {
+  if (error instanceof PlatformError) return error
+  if (error instanceof Fault) {
+    const what = error.message.slice(0, -error.remedy.length).trim()
+    return new PlatformError({ kind: 'unavailable', what, remedy: error.remedy })
+  }
+  const what = `An answer could not be decoded (${reasonOf(error)}).`
+  return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
+}

@@ -1,0 +1,209 @@
+// Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
+import { hasFailed } from '../../model/status.ts'
+import { splitTests, type FlakyTest } from '../../model/job-tests.ts'
+import { groupNameOf } from '../../model/job-name.ts'
+import { newestByName } from '../../model/attempt.ts'
+import { insideJobOf } from '../../model/inside-chunks.ts'
+import { PlatformError, type CallOptions } from '../../platform/port.ts'
+import { testArtifact } from '../../model/observation.ts'
+import { testSpans } from '../../model/test-layout.ts'
+import type { Asked, Capabilities } from '../../core/complete/capability.ts'
+import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
+import type { JobReading } from './job-reading.ts'
+import type { PipelineTests, TestReports, TestsRead } from '../../platform/port/inside.ts'
+import type { ReportFaultReason } from '../../model/test-report.ts'
+import type { Run } from '../../model/run.ts'
+import type { Section } from '../../model/inside.ts'
+import type { Runs } from '../../core/store/ports/runs.ts'
+import type { TestMemory } from '../../core/store/ports/test-memory.ts'
+
+export interface TestReadingOptions {
+  readonly tests: TestReports
+  readonly capabilities: Capabilities
+  readonly memory: Pick<TestMemory, 'record'>
+  readonly runs: Pick<Runs, 'get'>
+  /** Called with the number of reports that were forgotten for lack of space. */
+  readonly onForgotten: (reports: number) => Promise<void>
+  readonly spans: 'none' | 'suites' | 'cases'
+  /** Called once, when the platform's own report is read instead of an artifact. `refusal`: of the artifact. */
+  readonly onReplaced: (refusal: PlatformError) => void
+  /** The sections of a job's log that were read; undefined: those of this job never are. */
+  readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
+}
+
+/** Counted since start. */
+export interface TestCounters {
+  /** Reports that were read whole. */
+  reports: number
+  /** Reports that could not be read, or not to their end, by the reason. */
+  readonly faults: Map<ReportFaultReason, number>
+  cases: number
+  casesDropped: number
+  failures: number
+  failuresDropped: number
+  /** Times that cannot be. */
+  timesDropped: number
+  /** Tests that were found to be flaky. */
+  flaky: number
+}
+
+export interface TestReading {
+  readonly read: JobReading
+  readonly counters: Readonly<TestCounters>
+}
+
+/** Records of flaky tests of one job. */
+const maxFlaky = 100
+/** Spans of the tests of one job. */
+export const maxTestSpans = 1_000
+/** The log of the same job is read at the same time: its sections say when the tests ran, ms. */
+const sectionsIn = 1_000
+
+export function createTestReading(options: TestReadingOptions): TestReading {
+  const { tests, capabilities, memory, runs, spans } = options
+  const counters: TestCounters = {
+    ...{
+      reports: 0,
+      faults: new Map(),
+      cases: 0,
+      casesDropped: 0,
+      failures: 0,
+      failuresDropped: 0,
+      timesDropped: 0,
+      flaky: 0,
+    },
+  }
+  /** The last pipeline's report: its jobs usually come one after the other. */
+  let latest: { readonly name: string; readonly known: Promise<KnownTests> } | undefined
+  let wasReplaced = false
+
+  const read: JobReading = async ({ chunk, tries }, job, call) => {
+    const sections = spans === 'none' ? undefined : await options.sections(chunk, job)
+    if (sections?.length === 0 && tries === 0) return { as: 'early', ms: sectionsIn, isUnasked: true }
+    const found = await reportOf(chunk, job, call)
+    if (found === undefined) return { as: 'read', insides: [] }
+    const { report } = found
+    const flaky = await remembered(chunk, job, found.outcomes)
+    count(report, flaky)
+    const { totals, dropped, fault, suites, failures } = report
+    const placed = spans === 'none' ? [] : testSpans(suites, job, sections?.findLast(tests.isScript), maxTestSpans)
+    const suiteSeconds = suites.flatMap(({ seconds }) => seconds ?? [])
+    const summary = { totals, dropped, suiteSeconds, ...(fault && { fault }) }
+    const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, maxFlaky) })
+    return { as: 'read', insides: parts.map(tests => ({ job: insideJobOf(job), tests })) }
+  }
+
+  async function reportOf(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<TestsRead | undefined> {
+    const asked: Asked = { what: 'junit', project: chunk.project.id, path: chunk.project.path }
+    let refusal: PlatformError | undefined
+    if (await capabilities.mayAsk(asked)) {
+      try {
+        const found = await tests.ofJob(chunk.project.id, job, call)
+        await capabilities.answered(asked)
+        return found
+      } catch (error) {
+        if (!(error instanceof PlatformError && isRefusal(error))) throw error
+        refusal = error
+      }
+    }
+    const isOfOne = refusal?.kind === 'not-found' && !refusal.affectsAllRequests
+    if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
+    const found = await fromPlatform(chunk, job, call)
+    // If the platform has no report either, only the artifact of this job is gone.
+    if (refusal !== undefined && isOfOne && found !== undefined) await replaced(asked, refusal, false)
+    return found
+  }
+
+  async function replaced(asked: Asked, refusal: PlatformError, isOfAll: boolean): Promise<void> {
+    await capabilities.refused(asked, refusal, isOfAll)
+    if (!wasReplaced) options.onReplaced(refusal)
+    wasReplaced = true
+  }
+
+  /**
+   * The platform has one report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once: with the
+   * first of these jobs that has a report.
+   */
+  async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<TestsRead | undefined> {
+    if (job.retried) return undefined
+    const { project, key, attempt } = chunk
+    const name = `${project.id} ${key.pipelineId} ${attempt}`
+    if (latest?.name !== name) {
+      const asked = Promise.all([tests.ofPipeline(project.id, key.pipelineId, call), runs.get(key)])
+      latest = {
+        name,
+        known: asked.then(([report, known]) => ({ report, first: firstOfGroups(known?.run, attempt) })),
+      }
+    }
+    const { known } = latest
+    try {
+      const { report, first } = await known
+      return (first.get(groupNameOf(job.name ?? '')) ?? job.id) === job.id ? await report.of(job) : undefined
+    } catch (error) {
+      latest = undefined
+      throw error
+    }
+  }
+
+  async function remembered(
+    chunk: Chunk,
+    job: JobSnapshot,
+    outcomes: TestsRead['outcomes'],
+  ): Promise<readonly FlakyTest[]> {
+    const { project, key, pipeline } = chunk
+    const revision = pipeline.facts.sha
+    if (revision === undefined) return []
+    const { flaky, forgotten } = await memory.record({
+      ...{ instance: key.instance, projectId: project.id, project: project.path ?? String(project.id) },
+      ...{ job: withoutNumber(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
+      endedAt: job.end,
+      lostMs: hasFailed(job.status) ? Math.round(job.end - job.start) : 0,
+      ...outcomes,
+    })
+    if (forgotten > 0) await options.onForgotten(forgotten)
+    return flaky
+  }
+
+  function count({ totals, dropped, failures, fault }: TestsRead['report'], flaky: readonly FlakyTest[]): void {
+    if (fault === undefined) counters.reports += 1
+    else counters.faults.set(fault.reason, (counters.faults.get(fault.reason) ?? 0) + 1)
+    counters.cases += totals.total
+    counters.casesDropped += dropped.cases
+    counters.failures += failures.length
+    counters.failuresDropped += dropped.failures
+    counters.timesDropped += dropped.times ?? 0
+    counters.flaky += flaky.length
+  }
+
+  return { read, counters }
+}
+
+interface KnownTests {
+  readonly report: PipelineTests
+  /** By the name of parallel jobs: the first one with a report that was not retried. */
+  readonly first: ReadonlyMap<string, number>
+}
+
+/** Whether the platform does not hand out this type of artifact, or not this one: it may have parsed the report itself. */
+function isRefusal({ status, kind, affectsAllRequests }: PlatformError): boolean {
+  return status === 400 || kind === 'not-found' || affectsAllRequests
+}
+
+function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first'] {
+  const first = new Map<string, number>()
+  if (run === undefined) return first
+  const newest = newestByName(run)
+  for (const { id, record, snapshot } of run.jobs.values()) {
+    const { name = '', artifactSizes = {} } = record.facts
+    if (snapshot?.attempt !== attempt || newest.get(name) !== id || !Object.hasOwn(artifactSizes, testArtifact))
+      continue
+    const group = groupNameOf(name)
+    first.set(group, Math.min(id, first.get(group) ?? id))
+  }
+  return first
+}
+
+/** `rspec 2/3` as `rspec`: which tests run in which part may change. */
+function withoutNumber(name: string): string {
+  return name.replace(/ \d+\/\d+$/, '')
+}

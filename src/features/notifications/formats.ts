@@ -1,0 +1,145 @@
+// The bodies of notifications: CloudEvents 1.0 (structured mode), messages of Slack and what is compatible with it, and the JSON of e-mail gateways.
+//
+// Titles and texts come from projects, so they may try to mention people or to set links. Slack's control characters are escaped. Mattermost, mail
+// programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space takes those apart.
+import { durationText } from '../../model/instant.ts'
+import { isEvent, type AnyChunk, type EventChunk, type EventValue } from '../../model/event.ts'
+import { messageAttributes } from '../../model/condition.ts'
+import { plainLine } from '../../lib/plain-text.ts'
+
+export const notificationFormats = ['cloudevents', 'slack', 'email'] as const
+export type NotificationFormat = (typeof notificationFormats)[number]
+
+/** Of e-mails only. */
+export interface EmailAddresses {
+  readonly from?: string | undefined
+  readonly to: readonly string[]
+}
+
+interface Message {
+  readonly id: string
+  readonly incident: string
+  readonly chunk: EventChunk
+  /** Without line breaks. */
+  readonly title: string
+  readonly text?: string | undefined
+  /** An address at the platform itself. */
+  readonly url?: string | undefined
+  readonly details: Readonly<Record<string, EventValue>>
+}
+
+interface Format {
+  readonly contentType: string
+  readonly body: (message: Message, addresses: EmailAddresses) => object
+}
+
+/** Characters of a title, which is the subject of an e-mail. */
+const maxTitle = 250
+
+const formats: Readonly<Record<NotificationFormat, Format>> = {
+  cloudevents: {
+    contentType: 'application/cloudevents+json; charset=utf-8',
+    body: ({ id, incident, chunk, title, text, url, details }) => ({
+      ...{ specversion: '1.0', id, source: chunk.key.instance, type: `com.pipespan.${chunk.event.name}` },
+      ...{ subject: chunk.project?.path ?? chunk.group, time: new Date(chunk.at).toISOString() },
+      datacontenttype: 'application/json',
+      data: { incident, severity: chunk.event.severity, title, text, url, project: projectOf(chunk), details },
+    }),
+  },
+  slack: {
+    contentType: 'application/json',
+    body: ({ title, text, url, chunk }) => ({
+      text: [
+        `${chunk.event.severity === 'info' ? ':white_check_mark:' : ':x:'} *${escaped(unlinked(title))}*`,
+        ...(text === undefined ? [] : [escaped(unlinked(text))]),
+        ...(url === undefined ? [] : [`<${linkTarget(url)}|Show it>`]),
+      ].join('\n'),
+      ...{ unfurl_links: false, unfurl_media: false },
+    }),
+  },
+  email: {
+    contentType: 'application/json',
+    body: ({ id, incident, title, text, url }, { from, to }) => ({
+      ...{ from, to, subject: unlinked(title) },
+      text: [
+        ...[title, text].filter(part => part !== undefined).map(unlinked),
+        ...(url === undefined ? [] : [url]),
+      ].join('\n\n'),
+      // Mail programs show the messages of an incident as one thread, and a repeated one once.
+      headers: { 'Message-ID': `<${id}@pipespan>`, References: `<${incident}@pipespan>` },
+    }),
+  },
+}
+
+export function contentTypeOf(format: NotificationFormat): string {
+  return formats[format].contentType
+}
+
+/** Encodes one message. Throws for a chunk that is none. */
+export function encodeNotification(
+  format: NotificationFormat,
+  addresses: EmailAddresses,
+): (chunk: AnyChunk) => Uint8Array {
+  return chunk => {
+    const message = messageOf(chunk)
+    if (message === undefined) throw new Error('it is no notification')
+    return Buffer.from(JSON.stringify(formats[format].body(message, addresses)))
+  }
+}
+
+/** The same in every try, so that receivers can recognise a repeated message. */
+function messageId(chunk: AnyChunk): string | undefined {
+  const id = isEvent(chunk) ? chunk.event.attributes[messageAttributes.id] : undefined
+  return id?.toString()
+}
+
+function messageOf(chunk: AnyChunk): Message | undefined {
+  const id = messageId(chunk)
+  if (id === undefined || !isEvent(chunk)) return undefined
+  const { incident, since, text, url, details } = namedOf(chunk)
+  const isOver = chunk.event.severity === 'info'
+  const lasted = isOver && typeof since === 'number' ? `It lasted ${durationText(Math.max(0, chunk.at - since))}.` : ''
+  const sentences = [text?.toString() ?? '', lasted].filter(part => part !== '').join(' ')
+  return {
+    ...{ id, incident: String(incident), chunk, details },
+    title: plainLine(chunk.event.body).slice(0, maxTitle).toWellFormed(),
+    text: sentences === '' ? undefined : plainLine(sentences),
+    url: ownUrl(url, chunk.key.instance),
+  }
+}
+
+/** The attributes of the message itself, and the details of its condition. */
+function namedOf({ event: { attributes } }: EventChunk) {
+  const { id, incident, since, text, url } = messageAttributes
+  const { [id]: _, [incident]: ofIncident, [since]: began, [text]: words, [url]: address, ...details } = attributes
+  return { incident: ofIncident, since: began, text: words, url: address, details }
+}
+
+function projectOf({ project }: EventChunk): object | undefined {
+  return project && { id: project.id, path: project.path, url: project.webUrl }
+}
+
+/** Undefined for an address that does not lead to the platform. */
+function ownUrl(url: EventValue | undefined, instance: string): string | undefined {
+  const parsed = URL.parse(String(url ?? ''))
+  return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.origin === URL.parse(instance)?.origin
+    ? parsed.href
+    : undefined
+}
+
+const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+const space = '\u200b'
+
+/** A text that mentions nobody and links to nothing. */
+function unlinked(text: string): string {
+  return text.replace(/@(?=\S)|:(?=\/\/)|\](?=\()|(?<=[\p{L}\p{N}-])(?=[.\u3002\uff0e\uff61]\p{L})/gu, `$&${space}`)
+}
+
+/** For Slack. */
+function escaped(text: string): string {
+  return text.replace(/[&<>]/g, sign => escapes[sign] ?? '')
+}
+
+function linkTarget(url: string): string {
+  return url.replace(/[<>|]/g, encodeURIComponent)
+}

@@ -1,0 +1,203 @@
+// Finds where a series of runs became slower or less reliable, from which run on, and when that was over. Pure; the order in which
+// runs are passed does not matter.
+//
+//   normal ──(evidence of a change adds up, run by run)──► flagged ──(evidence of recovery adds up)──► resolved ──► normal
+//     ▲                                                       └──(four weeks)──► settled: the new normal ──┐
+//     └────────────────────────────────────────────────────────────────────────────────────────────────────┘
+//
+// A run is bad or good by a baseline made of the days before (yardstick.ts). Each run adds to the evidence how much likelier it is with a
+// change than without (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
+// now and then, it takes many. A good run takes back about half of the evidence.
+import { median } from '../../lib/quantile.ts'
+import { day, evidence, holdsFor, settlesAfter, type Rule } from './rule.ts'
+import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
+import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** What earlier judgements found: not all runs of that time need be stored any more. */
+export interface Past {
+  /** Still going on: the runs after it was flagged decide whether it is over. */
+  readonly open?: Episode | undefined
+  /** Resolved: their runs are not judged again. */
+  readonly over: readonly Episode[]
+}
+
+/** In order of time; the last may still go on. With a past: the open one, and what came after. */
+export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
+  const found: Episode[] = []
+  const without: Stretch[] = (past?.over ?? []).flatMap(episode => stretchOf(episode))
+  let suspicion: Suspicion | undefined
+  let open: Open | undefined
+  const judgedUpTo = Math.max(-Infinity, ...(past?.over ?? []).map(({ resolved }) => resolved?.by.at ?? -Infinity))
+  let known: { readonly day: Millis; readonly yardstick: Yardstick | undefined } | undefined
+
+  const yardstickAt = (at: Millis): Yardstick | undefined => {
+    const today = at - (at % day)
+    if (known?.day !== today) known = { day: today, yardstick: yardstickOf(kind, days, today, without, rule) }
+    return known.yardstick
+  }
+
+  if (past?.open !== undefined) {
+    const { first } = past.open
+    const yardstick = yardstickOf(kind, days, first.at - (first.at % day), without, rule)
+    // Without figures from before it there is no yardstick: it can only settle.
+    open = new Open(past.open, [], yardstick)
+  }
+
+  for (const run of inOrder(runs)) {
+    if (run.at <= judgedUpTo || run.at <= (past?.open?.flagged.at ?? -Infinity)) continue
+    if (kind === 'slower' && run.failed) continue
+    if (open !== undefined) {
+      const how = open.add(run)
+      if (how === undefined) continue
+      const episode: Episode = { ...open.episode, resolved: { by: run, how } }
+      found.push(episode)
+      without.push(...stretchOf(episode))
+      open = undefined
+      known = undefined
+      continue
+    }
+    // The yardstick stays while there is a suspicion: a newer one would soon include the suspicious runs.
+    const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
+    if (yardstick === undefined) continue
+    suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
+    suspicion.add(run)
+    const episode = suspicion.certain(run)
+    if (episode !== undefined) open = new Open(episode, suspicion.since, yardstick)
+    if (episode !== undefined || suspicion.isOver) suspicion = undefined
+  }
+  return open === undefined ? found : [...found, open.episode]
+}
+
+/** Runs that may be the beginning of a regression. */
+class Suspicion {
+  readonly yardstick: Yardstick
+  readonly #kind: RegressionKind
+  readonly #rule: Rule
+  readonly #likely: number
+  #evidence = 0
+  #runs: Outcome[] = []
+  /** The runs since the first bad one, once it is certain. */
+  since: readonly Outcome[] = []
+
+  constructor(kind: RegressionKind, yardstick: Yardstick, rule: Rule) {
+    const { usual } = yardstick.flag
+    this.yardstick = yardstick
+    this.#kind = kind
+    this.#rule = rule
+    this.#likely = kind === 'slower' ? (1 + usual) / 2 : usual + rule.failing
+  }
+
+  get isOver(): boolean {
+    return this.#evidence <= 0
+  }
+
+  add(run: Outcome): void {
+    const { isBad, usual } = this.yardstick.flag
+    const bad = isBad(run)
+    // A merge request that fails several times until it is right is one failure.
+    if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
+    const more = bad ? Math.log(this.#likely / usual) : Math.log((1 - this.#likely) / (1 - usual))
+    this.#evidence = Math.min(2 * evidence.flag, this.#evidence + more)
+    if (this.#evidence > 0) this.#runs.push(run)
+  }
+
+  /** The episode, once there is enough evidence, the change has lasted for some runs, and its effect is worth an alarm. */
+  certain(flagged: Outcome): Episode | undefined {
+    if (this.#evidence < evidence.flag) return undefined
+    const since = this.#sinceFirst()
+    const [first] = since
+    if (first === undefined || since.length < holdsFor) return undefined
+    this.since = since
+    const { before, limit, runs, flag, isFar } = this.yardstick
+    const isSlower = this.#kind === 'slower'
+    const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
+    // If more than half of the runs are beyond the limit, their median is.
+    const enough = isSlower ? 0.5 : before + this.#rule.failing
+    if (share(flag.isBad) <= enough) return undefined
+    // A busy afternoon makes many runs a little worse: a small effect must also be there on the next day.
+    const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
+    if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
+    const after = isSlower ? (median(since.map(({ tookMs }) => tookMs)) ?? 0) : share(flag.isBad)
+    return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
+  }
+
+  /** From the run on for which a change explains the runs best (maximum likelihood), so that a slow run long before does not count. */
+  #sinceFirst(): Outcome[] {
+    const { isBad, usual } = this.yardstick.flag
+    const late = this.#runs.slice(-2 * holdsFor)
+    const share = Math.min(maxProbability, Math.max(this.#likely, late.filter(isBad).length / late.length))
+    let best = { at: this.#runs.length, sum: 0 }
+    let sum = 0
+    for (const [back, run] of this.#runs.toReversed().entries()) {
+      const bad = isBad(run)
+      sum += bad ? Math.log(share / usual) : Math.log((1 - share) / (1 - usual))
+      if (bad && sum >= best.sum) best = { at: this.#runs.length - 1 - back, sum }
+    }
+    return this.#runs.slice(best.at)
+  }
+}
+
+/** A regression under way. */
+class Open {
+  readonly episode: Episode
+  readonly #yardstick: Yardstick | undefined
+  #evidence = 0
+  /** Runs before those in `#good`. */
+  readonly #before = { bad: 0, all: 0 }
+  /** The runs that may be the beginning of its end. */
+  #good: Outcome[] = []
+
+  /** `since`: the runs of `Suspicion.since`; without them they are estimated from the episode. */
+  constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
+    this.episode = episode
+    this.#yardstick = yardstick
+    this.#count(since)
+    if (since.length > 0) return
+    const { kind, after, runs } = episode
+    this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? maxProbability : after)), all: runs.after }
+  }
+
+  /** How it ends with this run; undefined: it goes on. */
+  add(run: Outcome): 'recovered' | 'settled' | undefined {
+    if (run.at - this.episode.first.at >= settlesAfter) return 'settled'
+    if (this.#yardstick === undefined) return undefined
+    const { isBad, usual } = this.#yardstick.back
+    const { bad, all } = this.#before
+    // A job that fails now and then also looks good for a while: the worse it was, the more a good run proves.
+    const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
+    this.#evidence += isBad(run) ? Math.log(usual / likely) : Math.log((1 - usual) / (1 - likely))
+    this.#good.push(run)
+    if (this.#evidence <= 0) {
+      this.#evidence = 0
+      this.#count(this.#good)
+      this.#good = []
+    }
+    return this.#evidence >= evidence.resolve && this.#good.length >= holdsFor ? 'recovered' : undefined
+  }
+
+  #count(runs: readonly Outcome[]): void {
+    this.#before.all += runs.length
+    this.#before.bad += runs.filter(run => this.#yardstick?.back.isBad(run)).length
+  }
+}
+
+/** The days that say nothing of what is normal: those of an episode that recovered, or those before one that became the new normal. */
+function stretchOf({ first, resolved }: Episode): Stretch[] {
+  if (resolved === undefined) return []
+  return [resolved.how === 'settled' ? { from: -Infinity, to: first.at - day } : { from: first.at, to: resolved.by.at }]
+}
+
+function isSameChange(a: Outcome, b: Outcome): boolean {
+  return a.change !== undefined && a.change === b.change
+}
+
+function badOnAnotherDay(runs: readonly Outcome[], isBad: (run: Outcome) => boolean): number {
+  const first = Math.floor((runs[0]?.at ?? 0) / day)
+  return runs.filter(run => Math.floor(run.at / day) > first && isBad(run)).length
+}
+
+function inOrder(runs: readonly Outcome[]): Outcome[] {
+  const once = new Map(runs.map(run => [run.id, run]))
+  return [...once.values()].sort((a, b) => a.at - b.at || a.id - b.id)
+}

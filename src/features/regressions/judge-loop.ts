@@ -1,0 +1,183 @@
+// Judges the projects with new runs in the background, on the replica that has the lease. It takes at most a hundredth of one processor: after
+// each project it pauses for a hundred times as long as that took.
+//
+//   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { day, type Rule } from './rule.ts'
+import { documentOf, isOf, pastOf, withResolution } from './regression-document.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
+import { judgeProject, type Found } from './judge-project.ts'
+import { likelyCause, type SectionTimes } from './likely-cause.ts'
+import { sectionTimes, type SectionTime } from '../../model/section-times.ts'
+import { regressionEvent } from './regression-event.ts'
+import type { JudgedProject } from '../../core/store/ports/judging.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PlatformEvent } from '../../model/event.ts'
+import type { Regression } from '../../core/store/ports/regression-documents.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
+import type { EndedRun } from './ended-run.ts'
+import type { Views } from '../../core/store/ports/views.ts'
+
+export interface JudgeOptions {
+  readonly views: Pick<Views, 'judging' | 'sections'>
+  readonly regressions: Repositories['regressions']
+  readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
+  readonly rule: Rule
+  /** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
+  readonly readsSections: 'none' | 'some' | 'all'
+  /** Exports events, and notifies people, each once; undefined if neither is wanted. */
+  readonly take?: ((found: readonly Announcement[]) => Promise<void>) | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A regression that was found, or is over. */
+export interface Announcement {
+  readonly which: 'detected' | 'resolved'
+  readonly regression: Regression
+  readonly event: PlatformEvent
+}
+
+/** ms: between two looks for new runs; and after a project `factor` times as long as judging it took, at most `max`. */
+const pause = { idle: 10_000, max: 600_000, factor: 100 }
+/** How long resolved ones are remembered, ms. */
+const rememberedFor = 100 * day
+/** From how many runs before and since the change sections are read. */
+const runsWithSections = 5
+
+export interface Judge extends Loop {
+  /** Judges all projects with new runs, even without the lease; returns how many. */
+  judgeAll(): Promise<number>
+}
+
+export function createJudge(options: JudgeOptions): Judge {
+  const { views, regressions, lease, rule, clock, log } = options
+  /** How many pipelines of each project had ended when it was last judged. */
+  const judged = new Map<string, number>()
+  let waiting: (JudgedProject & { readonly runs: number })[] = []
+  let prunedAt = -Infinity
+
+  async function judge(project: JudgedProject): Promise<void> {
+    const now = await regressions.now()
+    const known = (await regressions.all()).filter(
+      one => one.instance === project.instance && one.projectId === project.projectId,
+    )
+    const settings = { rule, pastOf: pastOf(known), sections: options.readsSections === 'all' }
+    const { found } = await judgeProject(views.judging, project, now, settings)
+    for (const one of found) await resolve(one, known, now)
+    const fresh = found.filter(({ episode }) => episode.resolved === undefined)
+    const open = known.filter(({ resolved }) => resolved === undefined)
+    // A job may have recovered some runs before its pipeline: what is left is no new regression.
+    const over = known.filter(({ resolved }) => resolved !== undefined)
+    for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
+      const same =
+        open.find(other => isSameCause(other, group.main)) ?? over.find(other => isSameCause(other, group.main))
+      if (same === undefined) await flag(group, now)
+      else if (same.resolved === undefined) await join(same, [group.main.job, ...group.also])
+    }
+  }
+
+  async function resolve(found: Found, known: readonly Regression[], now: Millis): Promise<void> {
+    const document = known.find(one => one.resolved === undefined && isOf(one, found))
+    // It was over before it was ever flagged: no news.
+    if (document === undefined || found.episode.resolved === undefined) return
+    await announce(withResolution(document, found, now))
+  }
+
+  async function flag(group: Group, now: Millis): Promise<void> {
+    const { job: its, section } = group.main
+    const mayExplain = options.readsSections !== 'none' && its !== '' && section === ''
+    const sections = mayExplain ? await timesOfSections(group.main) : undefined
+    const document = documentOf(group, likelyCause(group.main, sections), now)
+    if (document === undefined) return
+    await announce(document)
+    const { project, job, kind, before, after, cause } = document
+    log.warn({ project, job, section: document.section, kind, before, after, cause }, 'a regression was flagged')
+  }
+
+  async function join(document: Regression, jobs: readonly string[]): Promise<void> {
+    const names = jobs.filter(job => job !== '' && job !== document.job && !document.also.includes(job))
+    if (names.length > 0) await regressions.put({ ...document, also: [...document.also, ...names].slice(0, 20) })
+  }
+
+  /** Stored, sent, then stored as sent: after a crash in between the next replica goes on here, and the key keeps it one event. */
+  async function announce(document: Regression): Promise<void> {
+    const { announced, resolved } = document
+    const due = { detected: !announced.detected, resolved: resolved !== undefined && !announced.resolved }
+    if (!due.detected && !due.resolved) return
+    await regressions.put(document)
+    const found = (['detected', 'resolved'] as const).flatMap((which): Announcement[] => {
+      const event = due[which] ? regressionEvent(document, which) : undefined
+      return event === undefined ? [] : [{ which, regression: document, event }]
+    })
+    await options.take?.(found)
+    const done = { detected: true, resolved: announced.resolved || due.resolved }
+    await regressions.put({ ...document, announced: done })
+  }
+
+  async function timesOfSections({ before, since }: Found): Promise<SectionTimes> {
+    const read = async (runs: readonly EndedRun[]): Promise<SectionTime[][]> => {
+      const found = await Promise.all(runs.map(async ({ of, snapshot }) => views.sections(of.key, 4, snapshot?.id)))
+      return found.flatMap(insides => {
+        const inside = insides.findLast(one => one.sections !== undefined)
+        return inside === undefined ? [] : [sectionTimes(inside)]
+      })
+    }
+    return { before: await read(before.slice(-runsWithSections)), since: await read(since.slice(0, runsWithSections)) }
+  }
+
+  async function prune(): Promise<void> {
+    await regressions.prune(({ resolved }, now) => resolved !== undefined && now - resolved.resolvedAt > rememberedFor)
+    prunedAt = elapsed(clock)
+  }
+
+  /** Finds the projects with new runs since they were last judged; after a start, those with runs since yesterday. */
+  async function look(): Promise<void> {
+    for (const one of await regressions.all()) await announce(one)
+    if (elapsed(clock) - prunedAt > 3_600_000) await prune()
+    const today = (await regressions.now()) - day
+    waiting = (await views.judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
+  }
+
+  /** False if no project waits. */
+  async function judgeNext(): Promise<boolean> {
+    const next = waiting.shift()
+    if (next === undefined) return false
+    await judge(next)
+    judged.set(keyOf(next), next.runs)
+    return true
+  }
+
+  const loop = createLoop({
+    name: 'regressions',
+    clock,
+    log,
+    turn: async () => {
+      if (!(await lease.isMine())) return pause.idle
+      const from = performance.now()
+      if (waiting.length === 0) await look()
+      await judgeNext()
+      const rest = Math.min(pause.max, (performance.now() - from) * pause.factor)
+      return waiting.length === 0 ? Math.max(pause.idle, rest) : rest
+    },
+  })
+  return {
+    ...loop,
+    judgeAll: async () => {
+      await look()
+      let count = 0
+      while (await judgeNext()) count += 1
+      return count
+    },
+    stop: async () => {
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}
+
+function keyOf({ instance, projectId }: JudgedProject): string {
+  return `${projectId} ${instance}`
+}

@@ -1,0 +1,142 @@
+// The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
+// on the commit with which it began. Pure.
+import { median } from '../../lib/quantile.ts'
+import { runnerTypeName } from '../../model/runner-type.ts'
+import type { EndedRun } from './ended-run.ts'
+import type { SectionTime } from '../../model/section-times.ts'
+import type { Found } from './judge-project.ts'
+
+/** How long the sections of a job took: one list for each of some runs before, and some since. */
+export interface SectionTimes {
+  readonly before: readonly (readonly SectionTime[])[]
+  readonly since: readonly (readonly SectionTime[])[]
+}
+
+export interface LikelyCause {
+  readonly cause: string
+  /** The section that explains most of it. */
+  readonly section?: string | undefined
+}
+
+export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause {
+  const section = sections && mostGrown(sections, found)
+  const what =
+    (section && `Section ${section.name} went from ${took(section.before)} to ${took(section.since)}.`) ??
+    (found.job === '' ? ofPipeline(found) : undefined) ??
+    (found.kind === 'failing' ? reasonOf(found) : undefined) ??
+    runnerOf(found)
+  const also = section === undefined && found.kind === 'failing' && what !== undefined ? runnerOf(found) : undefined
+  const sentences = [what, also === what ? undefined : also, commitOf(found)].filter(one => one !== undefined)
+  const cause = sentences.length === 0 ? 'Nothing else that is stored changed with it.' : sentences.join(' ')
+  return { cause, section: section?.name }
+}
+
+/** The innermost section that explains at least half of the difference: a part of the script rather than the script. */
+function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): Change | undefined {
+  if (kind !== 'slower' || before.length === 0 || since.length === 0) return undefined
+  const timesOf = (runs: SectionTimes['since']): ReadonlyMap<string, number>[] =>
+    runs.map(run => new Map(run.map(({ name, tookMs }) => [name, tookMs])))
+  const depths = new Map(since.flat().map(({ name, depth }) => [name, depth]))
+  const enough = changesOf(timesOf(before), timesOf(since)).filter(one => isGreat(one, episode))
+  const deepest = Math.max(...enough.map(({ name }) => depths.get(name) ?? 0))
+  return greatest(enough.filter(({ name }) => (depths.get(name) ?? 0) === deepest))
+}
+
+/** At least half of the regression's effect, and at least 1 ms. */
+function isGreat({ before, since }: Change, { before: usual, after }: Found['episode']): boolean {
+  return since - before >= Math.max(1, (after - usual) / 2)
+}
+
+interface Change {
+  readonly name: string
+  readonly before: number
+  readonly since: number
+}
+
+function changesOf(
+  before: readonly ReadonlyMap<string, number>[],
+  since: readonly ReadonlyMap<string, number>[],
+): Change[] {
+  const names = new Set(since.flatMap(one => [...one.keys()]))
+  return [...names].map(name => ({
+    name,
+    before: median(before.map(one => one.get(name) ?? 0)) ?? 0,
+    since: median(since.map(one => one.get(name) ?? 0)) ?? 0,
+  }))
+}
+
+function greatest(changes: readonly Change[]): Change | undefined {
+  return changes.toSorted((a, b) => b.since - b.before - (a.since - a.before))[0]
+}
+
+function ofPipeline({ kind, before, since, episode }: Found): string | undefined {
+  if (kind !== 'slower' || before.length === 0) return undefined
+  const half = (episode.after - episode.before) / 2
+  const timesOf = (runs: readonly EndedRun[]): ReadonlyMap<string, number>[] => runs.map(({ of }) => of.jobs)
+  const grown = greatest(changesOf(timesOf(before), timesOf(since)).filter(one => isGreat(one, episode)))
+  if (grown !== undefined) {
+    return grown.before === 0
+      ? `Job ${grown.name} is new in it and takes ${took(grown.since)}.`
+      : `Job ${grown.name} went from ${took(grown.before)} to ${took(grown.since)}.`
+  }
+  const queued = (runs: readonly EndedRun[]): number => median(runs.map(({ queuedMs }) => queuedMs ?? 0)) ?? 0
+  const [was, is] = [queued(before), queued(since)]
+  return is - was >= Math.max(1, half)
+    ? `It waits ${took(is)} before it starts; before it was ${took(was)}.`
+    : undefined
+}
+
+function reasonOf({ before, since }: Found): string | undefined {
+  const failed = since.filter(({ outcome }) => outcome.failed)
+  const usual = commonOf(before.filter(({ outcome }) => outcome.failed).map(({ reason }) => reason))
+  const now = commonOf(failed.map(({ reason }) => reason))
+  if (now === undefined) return undefined
+  const differs = usual !== undefined && usual.what !== now.what ? `; before mostly with ${usual.what}` : ''
+  return `${now.count} of ${failed.length} fail with ${now.what}${differs}.`
+}
+
+/** A runner, or type of runners, on which at least 80 % of the runs since were, and at most 20 % of those before. */
+function runnerOf({ before, since, kind }: Found): string | undefined {
+  const bad = kind === 'failing' ? since.filter(({ outcome }) => outcome.failed) : since
+  for (const [of, words] of kinds) {
+    const now = commonOf(bad.map(of))
+    const was = commonOf(before.map(of))
+    if (now === undefined || was === undefined || now.what === was.what || now.count < bad.length * 0.8) continue
+    const there = before.filter(run => of(run) === now.what).length
+    if (there > before.length * 0.2) continue
+    return `Since then it runs on ${words(now.what)}; before mostly on ${words(was.what)}.`
+  }
+  return undefined
+}
+
+const kinds: readonly (readonly [(run: EndedRun) => string | undefined, (value: string) => string])[] = [
+  [run => run.runnerType, type => `${runnerTypeName(type)}s`],
+  [run => run.runner, name => `runner ${name}`],
+]
+
+function commitOf({ since }: Found): string | undefined {
+  const [first] = since
+  if (first?.of.sha === undefined) return undefined
+  const { sha, user, change } = first.of
+  const who = user === undefined ? '' : ` by ${user}`
+  return `It began with commit ${sha.slice(0, 8)}${who}${change === undefined ? '' : ` in !${change}`}.`
+}
+
+function commonOf(all: readonly (string | undefined)[]): { what: string; count: number } | undefined {
+  const groups = Map.groupBy(
+    all.filter(one => one !== undefined && one !== ''),
+    one => one,
+  )
+  const [most] = [...groups].sort(([, a], [, b]) => b.length - a.length)
+  return most?.[0] === undefined ? undefined : { what: most[0], count: most[1].length }
+}
+
+/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`. */
+export function took(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  if (ms < 10_000) return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
+  if (seconds < 60) return `${seconds} s`
+  const pad = (number: number): string => String(number).padStart(2, '0')
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${pad(seconds % 60)} s`
+  return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} m`
+}

@@ -1,0 +1,111 @@
+// One flag for one cause: findings of a project that began together, such as those of a pipeline, its job and a section of that. Pure.
+import type { Found } from './judge-project.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Regression } from '../../core/store/ports/regression-documents.ts'
+
+export interface Group {
+  /** What is flagged. */
+  readonly main: Found
+  /** Other jobs that changed with it. */
+  readonly also: readonly string[]
+}
+
+/** What began at about the same time has one cause. Of each such group: the finding that is flagged, and the names of the other jobs. */
+export function oneOfEach(found: readonly Found[]): Group[] {
+  const groups: Found[][] = []
+  for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
+    const group = groups.find(
+      group =>
+        group.some(other => explains(inside(other), one)) || (group[0] !== undefined && belongTogether(group[0], one)),
+    )
+    if (group === undefined) groups.push([one])
+    else group.push(one)
+  }
+  return groups.flatMap(group => {
+    const main = mainOf(group)
+    if (main === undefined) return []
+    const others = new Set(group.map(({ job }) => job).filter(job => job !== '' && job !== main.job))
+    return [{ main, also: [...others].sort() }]
+  })
+}
+
+/** The innermost section that explains at least half of the effect; else the job; else the pipeline. */
+function mainOf(group: readonly Found[]): Found | undefined {
+  const jobs = group.filter(({ job }) => job !== '')
+  const [greatest] = (jobs.length === 0 ? group : jobs).toSorted((a, b) => effectOf(b) - effectOf(a))
+  if (greatest === undefined) return undefined
+  const [section] = jobs
+    .filter(one => one.section !== '' && one.job === greatest.job && effectOf(one) >= effectOf(greatest) / 2)
+    .sort((a, b) => depthOf(b) - depthOf(a) || effectOf(b) - effectOf(a))
+  return section ?? greatest
+}
+
+/** True if the same cause was flagged already: for another class of branch, a job that changed with this one, its pipeline, its job, or a section. */
+export function isSameCause(flagged: Regression, found: Found): boolean {
+  if (flagged.kind !== found.kind) return false
+  const { job, section, episode } = found
+  if (episode.first.at > (flagged.resolved?.at ?? Infinity)) return false
+  if (isSoonAfter(flagged.first.at, episode.first.at)) return true
+  const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
+  const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
+  if (isOfItsJob && isMeanwhile) return true
+  // A resolved one explains only what began together with it.
+  if (flagged.resolved !== undefined) return false
+  if (flagged.also.includes(job)) return true
+  // Its depth is not stored.
+  const depth = found.section === flagged.section ? 0 : 1
+  const its = { ...flagged, section: flagged.ofSection === true ? (flagged.section ?? '') : '', depth }
+  if (explains({ ...its, from: flagged.first.at, until: Infinity }, found)) return true
+  return job === flagged.job && (section === '' || flagged.section === undefined || flagged.section === section)
+}
+
+function belongTogether(a: Found, b: Found): boolean {
+  if (a.kind !== b.kind) return false
+  const [one, other] = [a.episode, b.episode]
+  if (isSoonAfter(one.first.at, other.first.at) || one.first.id === other.first.id) return true
+  // With one run a day, the two first bad runs may be a day apart.
+  const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
+  return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
+}
+
+/** A change that may explain that of what is around it. */
+interface Inside {
+  readonly kind: Found['kind']
+  readonly job: string
+  readonly section: string
+  readonly depth: number
+  readonly before: number
+  readonly after: number
+  readonly from: Millis
+  readonly until: Millis
+}
+
+function inside(one: Found): Inside {
+  const { kind, job, section, episode } = one
+  const { before, after, first, resolved } = episode
+  return { kind, job, section, depth: depthOf(one), before, after, from: first.at, until: resolved?.by.at ?? Infinity }
+}
+
+/**
+ * A job's pipeline, or what is around a section, becomes worse with it, but may show it days later, in noisier figures: it is explained by what is
+ * inside if that has at least half of the effect, and is not over.
+ */
+function explains(inner: Inside, outer: Found): boolean {
+  if (inner.kind !== outer.kind || inner.job === '') return false
+  const isDeeper = inner.section !== '' && (outer.section === '' || depthOf(outer) < inner.depth)
+  if (outer.job !== '' && !(outer.job === inner.job && isDeeper)) return false
+  const { at } = outer.episode.first
+  return at >= inner.from && at <= inner.until && inner.after - inner.before >= effectOf(outer) / 2
+}
+
+function isSoonAfter(a: Millis, b: Millis): boolean {
+  return Math.abs(a - b) <= 6 * 3_600_000
+}
+
+function effectOf({ episode: { before, after } }: Found): number {
+  return after - before
+}
+
+function depthOf({ since }: Found): number {
+  return since[0]?.depth ?? 0
+}

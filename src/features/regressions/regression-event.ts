@@ -1,0 +1,100 @@
+// The events of regressions and their table of attributes: one event when a regression was flagged, one when it was over.
+import type { PlatformEvent } from '../../model/event.ts'
+import { took } from './likely-cause.ts'
+import type { JobSpan, PipelineSpan } from '../../model/deployment.ts'
+import type { Regression } from '../../core/store/ports/regression-documents.ts'
+
+const names = {
+  detected: 'platform.cicd.regression.detected',
+  resolved: 'platform.cicd.regression.resolved',
+} as const
+
+type Attribute = readonly [
+  key: string,
+  type: 'string' | 'int',
+  note: string,
+  of: (regression: Regression) => string | number | undefined,
+]
+
+const ofDuration = (value: (one: Regression) => number) => (one: Regression) =>
+  one.kind === 'slower' ? Math.round(value(one)) : undefined
+const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
+  one.kind === 'failing' ? Math.round(value(one) * 100) : undefined
+
+/** Prettier would give each row six lines. */
+// prettier-ignore
+const attributes: readonly Attribute[] = [
+  ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],
+  ['platform.cicd.regression.kind', 'string', '`slower` or `failing`', one => one.kind],
+  ['platform.cicd.regression.subject', 'string', 'what became worse, and has the figures: `pipeline`, `job` or `section`', subjectOf],
+  ['platform.cicd.regression.duration.before', 'int', 'ms, the median; where it is slower', ofDuration(one => one.before)],
+  ['platform.cicd.regression.duration.after', 'int', 'ms, the median since the first bad run', ofDuration(one => one.after)],
+  ['platform.cicd.regression.failures.before', 'int', '% of the runs; where more fail', ofShare(one => one.before)],
+  ['platform.cicd.regression.failures.after', 'int', '% of the runs since the first bad one', ofShare(one => one.after)],
+  ['platform.cicd.regression.branch', 'string', 'class of branch: `default`, `merge_request`, `tag`, `other`', one => one.branch],
+  ['platform.cicd.regression.cause', 'string', 'what else changed with the first bad run', one => one.cause],
+  ['cicd.pipeline.task.name', 'string', 'the job; absent where it is the pipeline', one => one.job || undefined],
+  ['platform.cicd.pipeline.task.section.name', 'string', 'the section itself, or the one that explains what its job does, where sections are read', one => one.section],
+  ['cicd.pipeline.run.id', 'string', 'the first bad run', one => String(one.first.pipelineId)],
+  ['cicd.pipeline.task.run.id', 'string', 'its job', one => one.first.jobId === undefined ? undefined : String(one.first.jobId)],
+  ['vcs.ref.head.revision', 'string', 'its commit', one => one.first.sha],
+  ['vcs.ref.head.name', 'string', '', one => one.first.ref],
+  ['vcs.change.id', 'string', 'its merge request', one => one.first.change === undefined ? undefined : String(one.first.change)],
+  ['user.name', 'string', 'who started it', one => one.first.user],
+  ['platform.cicd.regression.resolution', 'string', 'of a resolved one: `recovered`, or `settled`: it has lasted for four weeks', one => one.resolved?.how],
+]
+
+function subjectOf({ job, ofSection }: Regression): 'pipeline' | 'job' | 'section' {
+  if (ofSection === true) return 'section'
+  return job === '' ? 'pipeline' : 'job'
+}
+
+/** Their part of docs/EVENTS.md. */
+export function regressionReference(): string {
+  const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
+  return [
+    '## Regressions',
+    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline, a job or a section of a job has become slower or less reliable, and
+\`${names.resolved}\` (INFO) when that is over, once each over all replicas. No webhook reports them: Pipespan finds them in its own data ([how](regressions.md)). Their time is the end of the run that made it certain;
+their trace and span are those of the first bad run. Regressions that were flagged while \`regression\` was not selected are not exported later.`,
+    ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
+  ].join('\n\n')
+}
+
+/** Undefined for `resolved` while it is not. */
+export function regressionEvent(regression: Regression, which: 'detected' | 'resolved'): PlatformEvent | undefined {
+  const { instance, projectId, project, webUrl, id, resolved, flagged } = regression
+  const over = which === 'resolved' ? resolved : undefined
+  if (which === 'resolved' && over === undefined) return undefined
+  const given = which === 'detected' ? { ...regression, resolved: undefined } : regression
+  const key = `regression ${instance} ${projectId} ${id} ${which}`
+  return {
+    ...{ instance, kind: 'regression', name: names[which], severity: which === 'detected' ? 'warn' : 'info' },
+    ...{ at: (over ?? flagged).at, body: bodyOf(given), object: key, key, content: key },
+    attributes: Object.fromEntries(
+      attributes.flatMap(([name, , , of]) => {
+        const value = of(given)
+        return value === undefined ? [] : [[name, value]]
+      }),
+    ),
+    project: { id: projectId, path: project, webUrl },
+    span: regression.span as JobSpan | PipelineSpan | undefined,
+  }
+}
+
+/** `Job e2e takes 8 m 02 s, before 5 m 00 s`. */
+export function bodyOf(regression: Regression): string {
+  const { kind, job, section, before, after, resolved } = regression
+  const subjects = { pipeline: 'The pipeline', job: `Job ${job}`, section: `Section ${section} of job ${job}` }
+  const subject = subjects[subjectOf(regression)]
+  const percent = (share: number): string => `${Math.round(share * 100)} %`
+  if (resolved?.how === 'recovered') {
+    return kind === 'slower'
+      ? `${subject} is as fast as before again: ${took(before)}, for a while ${took(after)}`
+      : `${subject} fails no more often than before again: ${percent(before)}, for a while ${percent(after)}`
+  }
+  const settled = resolved === undefined ? '' : ', and that is usual now'
+  return kind === 'slower'
+    ? `${subject} takes ${took(after)}, before ${took(before)}${settled}`
+    : `${subject} fails in ${percent(after)} of its runs, before in ${percent(before)}${settled}`
+}

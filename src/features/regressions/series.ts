@@ -1,0 +1,60 @@
+// What is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are single ones, older
+// ones are daily figures. Pure.
+import type { BranchClass } from '../../model/pipeline.ts'
+import type { Bins } from '../../lib/log-bins.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export interface Outcome {
+  /** When it ended. */
+  readonly at: Millis
+  /** Distinguishes runs that ended at the same time: the job's id, or one made of pipeline and attempt. */
+  readonly id: number
+  readonly tookMs: number
+  readonly failed: boolean
+  /** The merge request or branch; undefined on the default branch, where each run is a change of its own. */
+  readonly change?: string | undefined
+}
+
+export interface DayOfRuns {
+  /** Start of the day, UTC. */
+  readonly day: Millis
+  readonly runs: number
+  readonly failed: number
+  readonly durations: Bins
+}
+
+export interface Series {
+  /** Of all runs, including those in `runs`; in any order. */
+  readonly days: readonly DayOfRuns[]
+  /** In any order. */
+  readonly runs: readonly Outcome[]
+}
+
+export const regressionKinds = ['slower', 'failing'] as const
+export type RegressionKind = (typeof regressionKinds)[number]
+
+export interface Subject {
+  readonly branch: BranchClass
+  /** Empty: the project's pipelines. */
+  readonly job: string
+  /** Of the job; empty: the job itself. */
+  readonly section: string
+  readonly kind: RegressionKind
+}
+
+/** One regression in time, from its first bad run until it was over. */
+export interface Episode {
+  readonly kind: RegressionKind
+  /** The median, ms; for `failing` the share of failed runs. */
+  readonly before: number
+  readonly after: number
+  /** Runs that took longer are slow, ms; 0 for `failing`. */
+  readonly limit: number
+  /** How many runs `before` and `after` were computed from. */
+  readonly runs: { readonly before: number; readonly after: number }
+  readonly first: Outcome
+  /** The run with which it became certain. */
+  readonly flagged: Outcome
+  /** The run with which it was over: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
+  readonly resolved?: { readonly by: Outcome; readonly how: 'recovered' | 'settled' } | undefined
+}

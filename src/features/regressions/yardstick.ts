@@ -1,0 +1,144 @@
+// What is normal, by the daily figures: from what duration on a run counts as slow, and how many slow or failed runs there are anyway.
+// Medians and shares instead of averages, so that single outliers do not matter. Pure.
+import { baseline, day, holdsFor, least, type Rule } from './rule.ts'
+import { middleOf, percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
+import type { DayOfRuns, Outcome, RegressionKind } from './series.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** `before`, `limit` and `runs` are those of an `Episode`. */
+export interface Yardstick {
+  readonly before: number
+  readonly limit: number
+  readonly runs: number
+  /** For flagging a regression. */
+  readonly flag: Measure
+  /** True for a run that is twice as far off as the limit. */
+  readonly isFar: (run: Outcome) => boolean
+  /** For noticing a recovery: with a stricter limit. */
+  readonly back: Measure
+}
+
+interface Measure {
+  /** How many runs of a day, or of an hour, are bad, as exact as the bins are. */
+  readonly countBad: (those: DayOfRuns) => number
+  readonly isBad: (run: Outcome) => boolean
+  /** The share of bad runs before. Never 0: what never happened may still happen. */
+  readonly usual: number
+}
+
+/** Days that are excluded. */
+export interface Stretch {
+  readonly from: Millis
+  readonly to: Millis
+}
+
+/** Made of the days before `before`; undefined if there are too few. */
+export function yardstickOf(
+  kind: RegressionKind,
+  days: readonly DayOfRuns[],
+  before: Millis,
+  without: readonly Stretch[],
+  rule: Rule,
+): Yardstick | undefined {
+  const those = usualDays(kind, days, before, without)
+  const runs = those.reduce((sum, one) => sum + one.runs, 0)
+  const oldest = those.at(-1)?.day ?? before
+  if (before - oldest < least.age || runs < least.runs) return undefined
+  return kind === 'slower' ? ofDurations(those, runs, rule) : ofFailures(those, runs, rule)
+}
+
+/** The newest first; four weeks, so that each day of the week is included, and more where runs are rare. */
+function usualDays(
+  kind: RegressionKind,
+  days: readonly DayOfRuns[],
+  before: Millis,
+  without: readonly Stretch[],
+): DayOfRuns[] {
+  const found: DayOfRuns[] = []
+  let runs = 0
+  for (const one of days.toSorted((a, b) => b.day - a.day)) {
+    if (one.day >= before || one.runs === 0) continue
+    if (without.some(({ from, to }) => one.day + day > from && one.day <= to)) continue
+    // On a day with many failures durations say little, as failed runs end early.
+    if (kind === 'slower' && one.failed * 4 > one.runs) continue
+    const age = before - one.day
+    if (age > baseline.daysAtMost * day || (age > baseline.days * day && runs >= baseline.runs)) break
+    found.push(one)
+    runs += one.runs
+  }
+  return found
+}
+
+function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick {
+  const before = medianOf(days)
+  // A Monday that is slow every week is compared with Mondays.
+  const ofWeek = weekdays.map(weekday => {
+    const those = days.filter(one => weekdayOf(one.day) === weekday)
+    const usual = those.reduce((sum, one) => sum + one.runs, 0) < holdsFor ? before : Math.max(before, medianOf(those))
+    return { usual, limit: Math.max(usual * (1 + rule.slower), usual + rule.slowerBy) }
+  })
+  const slowerThan = (limitOf: (weekday: { usual: number; limit: number }) => number): Measure => {
+    const limits = ofWeek.map(limitOf)
+    const countBad = ({ day: at, durations }: DayOfRuns): number => countAbove(durations, limits[weekdayOf(at)] ?? 0)
+    const above = days.reduce((sum, one) => sum + countBad(one), 0)
+    return { isBad: beyond(limits), countBad, usual: shareAtMost(above, runs) }
+  }
+  return {
+    ...{ before, runs, limit: Math.max(before * (1 + rule.slower), before + rule.slowerBy) },
+    flag: slowerThan(({ limit }) => limit),
+    isFar: beyond(ofWeek.map(({ usual, limit }) => 2 * limit - usual)),
+    back: slowerThan(({ usual, limit }) => (usual + limit) / 2),
+  }
+}
+
+/** `limits`: ms, one for each day of the week. */
+function beyond(limits: readonly number[]): (run: Outcome) => boolean {
+  return ({ at, tookMs }) => tookMs > (limits[weekdayOf(at)] ?? 0)
+}
+
+const weekdays = [0, 1, 2, 3, 4, 5, 6]
+
+function weekdayOf(at: Millis): number {
+  return Math.floor(at / day) % 7
+}
+
+function medianOf(days: readonly DayOfRuns[]): number {
+  return percentileOf(days.map(({ durations }) => durations).reduce(plusBins, {}), 0.5) ?? 0
+}
+
+function countAbove(durations: Bins, limit: number): number {
+  return Object.entries(durations).reduce((sum, [bin, count]) => sum + (middleOf(bin) > limit ? count : 0), 0)
+}
+
+function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick | undefined {
+  const failed = days.reduce((sum, one) => sum + one.failed, 0)
+  const measure: Measure = { isBad: run => run.failed, countBad: one => one.failed, usual: shareAtMost(failed, runs) }
+  if (measure.usual + rule.failing > maxProbability) return undefined
+  return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
+}
+
+/** Probabilities stay within these bounds, however many runs there were: nothing is certain. */
+const minProbability = 0.02
+export const maxProbability = 0.95
+
+/** Upper bound of the true share, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
+function shareAtMost(some: number, all: number): number {
+  return within(wilson(some, all, 1))
+}
+
+/** The lower bound of the same interval. */
+export function shareAtLeast(some: number, all: number): number {
+  return within(wilson(some, all, -1))
+}
+
+function wilson(some: number, all: number, side: 1 | -1): number {
+  const z = 1.645
+  if (all === 0) return side === 1 ? 1 : 0
+  const share = some / all
+  const spread = z * Math.sqrt((share * (1 - share)) / all + (z / (2 * all)) ** 2)
+  return (share + z ** 2 / (2 * all) + side * spread) / (1 + z ** 2 / all)
+}
+
+function within(share: number): number {
+  return Math.min(maxProbability, Math.max(minProbability, share))
+}

@@ -1,0 +1,117 @@
+// A target's journal records the tokens that the target has had and the progress of a rotation. Each function here applies one event of a rotation
+// to the journal. Pure. A journal never contains a token's value.
+import { RotationError } from './rotation-error.ts'
+import {
+  rotationJournal,
+  rotationSteps,
+  type HeldToken,
+  type RotationJournal,
+  type RotationStep,
+  type RotationUnderWay,
+} from '../../core/store/ports/token-documents.ts'
+
+export type { HeldToken, RotationStep, RotationUnderWay }
+export type Journal = RotationJournal
+export type NewToken = NonNullable<RotationUnderWay['token']>
+
+export function blankJournal(target: string, instance: string): Journal {
+  return { version: 1, revision: 0, target, instance, older: [] }
+}
+
+/** Parses a journal's JSON. Throws a RotationError that names `place` if this version cannot have written it. */
+export function parseJournal(text: string, place: string): Journal {
+  try {
+    return rotationJournal.parse(JSON.parse(text))
+  } catch {
+    throw new RotationError(
+      `The rotation journal at ${place} cannot be read.`,
+      'It may be damaged or of a newer version: restore it, or delete it and rotate once with --adopt.',
+    )
+  }
+}
+
+/** Whether the rotation has reached `step` or a later one. */
+export function hasReached(rotation: RotationUnderWay, step: RotationStep): boolean {
+  return rotationSteps.indexOf(rotation.step) >= rotationSteps.indexOf(step)
+}
+
+/** Maximum difference between the clocks of two hosts, ms. */
+const maxSkew = 600_000
+
+/** A token's age, ms. Infinity if `since` is too far in the future: the clock was wrong then, so the token may have any age. */
+export function ageOf(since: number, now: number): number {
+  return since > now + maxSkew ? Infinity : now - since
+}
+
+interface Beginning {
+  readonly id: string
+  readonly name: string
+  readonly at: number
+  /** The IDs of the tokens of this name that are listed now. */
+  readonly before: readonly string[]
+  readonly shared: boolean
+}
+
+/** The operator has declared that these tokens belong to this target. */
+export function adopted(journal: Journal, ids: readonly string[], at: number): Journal {
+  return { ...journal, older: [...journal.older, ...ids.map(id => ({ id, since: at }))] }
+}
+
+export function begun(journal: Journal, { id, name, at, before, shared }: Beginning): Journal {
+  return {
+    ...journal,
+    rotation: {
+      id,
+      name,
+      startedAt: at,
+      step: 'creating',
+      before: [...before],
+      shared,
+      history: [{ step: 'creating', at }],
+    },
+  }
+}
+
+export function created(journal: Journal, token: NewToken, at: number): Journal {
+  const { rotation } = stepped(journal, 'created', at)
+  return rotation === undefined ? journal : { ...journal, rotation: { ...rotation, token } }
+}
+
+/** The new token is in the target. The previous token becomes an older one. */
+export function written(journal: Journal, at: number): Journal {
+  const { rotation } = stepped(journal, 'written', at)
+  if (rotation?.token === undefined) return journal
+  return { ...retired(journal), current: rotation.token, rotation: { ...rotation, writtenAt: at } }
+}
+
+/** The rotation has reached a step without further changes. */
+export function stepped(journal: Journal, step: RotationStep, at: number): Journal {
+  const { rotation } = journal
+  if (rotation === undefined) return journal
+  return { ...journal, rotation: { ...rotation, step, history: [...rotation.history, { step, at }] } }
+}
+
+export function revoked(journal: Journal, id: string): Journal {
+  return { ...journal, older: journal.older.filter(token => token.id !== id) }
+}
+
+/** The rotation is over: it is done or completely rolled back. */
+export function over(journal: Journal): Journal {
+  const { rotation: _, ...rest } = journal
+  return rest
+}
+
+/** The rotation is rolled back, but its token could not be revoked yet. The next rotation revokes it. */
+export function deferred(journal: Journal, token: HeldToken): Journal {
+  return { ...over(journal), older: [...journal.older, token] }
+}
+
+/** Ends the rotation if another writer has changed the target or its token was revoked. The token joins the older ones, which the next rotation revokes. */
+export function disowned(journal: Journal): Journal {
+  return over(retired(journal))
+}
+
+function retired(journal: Journal): Journal {
+  const { current, ...rest } = journal
+  return current === undefined ? rest : { ...rest, older: [...journal.older, current] }
+}

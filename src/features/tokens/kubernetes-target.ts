@@ -1,0 +1,168 @@
+// A target that is a key of a Kubernetes Secret. Its journal and its lease are annotations of that Secret.
+//
+// 1. The lease names its holder and the time of its last renewal. Every patch renews it.
+// 2. Every patch names the version of the Secret that it applies to. If two processes take the lease at the same time, one of them gets a 409.
+// 3. An existing lease is watched and not compared with the local clock, because clocks differ. If it changes, its holder is alive. If it does not
+//    change for a whole lease time, its holder is dead, and this process takes the lease over.
+import { randomUUID, createHash } from 'node:crypto'
+import { hostname } from 'node:os'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import { Secret } from '../../lib/secret.ts'
+import { parseJournal } from './journal.ts'
+import { createSecretApi, type KubernetesOptions, type SecretApi, type SecretObject } from './kubernetes-secret.ts'
+import { RotationBusy, RotationError } from './rotation-error.ts'
+import type { LockedTarget, Target, TargetContent, Watching } from './target.ts'
+
+export interface KubernetesTargetOptions extends KubernetesOptions {
+  readonly clock: Clock
+  /** The holder of a lease that was not renewed for this long is dead, ms. Must be longer than any request of a rotation. */
+  readonly leaseMs?: number
+}
+
+export interface SecretKey {
+  readonly namespace: string
+  readonly secret: string
+  readonly key: string
+}
+
+/** Time after which pods see a new value, ms: the kubelet updates mounted Secrets about once a minute, from a cache that may be just as old. */
+const maxVolumeDelayMs = 120_000
+
+/** Maximum number of conflicts: patches of other writers between a read and the patch that follows it. */
+const maxConflicts = 10
+
+export function createKubernetesTarget(place: SecretKey, options: KubernetesTargetOptions): Target {
+  const { key } = place
+  const address = `kubernetes:${place.namespace}/${place.secret}/${key}`
+  const { clock } = options
+  const leaseMs = options.leaseMs ?? 60_000
+  const names = annotationsFor(key)
+
+  function contentOf(object: SecretObject): TargetContent {
+    const value = Buffer.from(object.data[key] ?? '', 'base64')
+      .toString('utf8')
+      .trim()
+    const journal = object.annotations[names.journal]
+    return {
+      value: value === '' ? undefined : new Secret(value),
+      journal: journal === undefined ? undefined : parseJournal(journal, `${address}, annotation ${names.journal}`),
+    }
+  }
+
+  async function peek(): Promise<TargetContent> {
+    const api = createSecretApi(place, options)
+    try {
+      return contentOf(await api.get())
+    } finally {
+      await api.close()
+    }
+  }
+
+  /** Watches another holder's lease. Returns when the holder is known to be dead; throws RotationBusy if it is alive. */
+  async function waitForDeath(api: SecretApi, lease: string): Promise<void> {
+    const until = elapsed(clock) + leaseMs
+    while (elapsed(clock) < until) {
+      await clock.sleep(Math.min(1000, leaseMs / 10))
+      if ((await api.get()).annotations[names.lease] !== lease) throw new RotationBusy(address, lease)
+    }
+  }
+
+  async function acquire(api: SecretApi, holder: string, watching: Watching): Promise<SecretObject> {
+    const first = await api.get()
+    const lease = first.annotations[names.lease]
+    if (lease !== undefined) {
+      watching(lease)
+      await waitForDeath(api, lease)
+    }
+    const current = lease === undefined ? first : await api.get()
+    if (current.annotations[names.lease] !== lease) throw new RotationBusy(address, 'it was faster')
+    const patched = await api.patch({ annotations: { [names.lease]: leaseOf(holder, clock) } }, current.resourceVersion)
+    if (patched !== undefined) return patched
+    const winner = (await api.get()).annotations[names.lease]
+    if (winner !== undefined && winner !== lease) throw new RotationBusy(address, winner)
+    return await acquire(api, holder, watching)
+  }
+
+  async function lock(watching: Watching): Promise<LockedTarget> {
+    const api = createSecretApi(place, options)
+    try {
+      const holder = `${hostname()} ${randomUUID()}`
+      return lockedTarget(api, holder, await acquire(api, holder, watching))
+    } catch (error) {
+      await api.close()
+      throw error
+    }
+  }
+
+  function lockedTarget(api: SecretApi, holder: string, acquired: SecretObject): LockedTarget {
+    let latest = acquired
+    let renewedAt = elapsed(clock)
+
+    async function refresh(): Promise<SecretObject> {
+      latest = await api.get()
+      if (latest.annotations[names.lease]?.startsWith(`${holder} `) !== true) {
+        throw new RotationError(
+          `The lease of ${address} was taken over while this rotation was suspended.`,
+          'Nothing is lost: the other rotation finishes the work.',
+        )
+      }
+      return latest
+    }
+
+    /** Patches the Secret and renews the lease. After a patch of another writer it tries again, unless the lease is lost. */
+    async function patch(data?: Record<string, string>, journal?: string): Promise<void> {
+      for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+        const annotations = {
+          [names.lease]: leaseOf(holder, clock),
+          ...(journal === undefined ? {} : { [names.journal]: journal }),
+        }
+        const patched = await api.patch(
+          { annotations, ...(data === undefined ? {} : { data }) },
+          latest.resourceVersion,
+        )
+        if (patched !== undefined) {
+          latest = patched
+          renewedAt = elapsed(clock)
+          return
+        }
+        await refresh()
+      }
+      throw new RotationError(
+        `Another writer keeps changing the Secret of ${address}.`,
+        'Find out who changes it (kubectl get secret --show-managed-fields), and run again.',
+      )
+    }
+
+    return {
+      read: async () => contentOf(await refresh()),
+      write: value => patch({ [key]: Buffer.from(value.reveal()).toString('base64') }),
+      save: journal => patch(undefined, JSON.stringify(journal)),
+      renew: async () => {
+        if (elapsed(clock) - renewedAt >= leaseMs / 3) await patch()
+      },
+      release: async () => {
+        try {
+          // After a patch of another writer it tries again, because the next rotation would have to wait for a lease that was not removed.
+          for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+            const { resourceVersion } = await refresh()
+            if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
+          }
+        } finally {
+          await api.close()
+        }
+      },
+    }
+  }
+
+  return { address, minGraceMs: maxVolumeDelayMs, peek, lock }
+}
+
+function leaseOf(holder: string, clock: Clock): string {
+  return `${holder} ${new Date(clock.now()).toISOString()}`
+}
+
+/** The names of a key's annotations. They contain a digest, because a key may be longer than an annotation's name may be. */
+function annotationsFor(key: string): { readonly journal: string; readonly lease: string } {
+  const digest = createHash('sha256').update(key).digest('hex').slice(0, 12)
+  return { journal: `pipespan/rotation-${digest}`, lease: `pipespan/rotation-lease-${digest}` }
+}

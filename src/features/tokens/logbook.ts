@@ -1,0 +1,100 @@
+// Writes a rotation's journal. Every change is first saved with the target and then copied to the store. Only after that does the rotation continue.
+import type { Clock } from '../../lib/clock.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import type { Journal, RotationStep, RotationUnderWay } from './journal.ts'
+import type { RotationStore } from './rotation-store.ts'
+import type { LockedTarget } from './target.ts'
+
+/** The points of a rotation's progress: the journal's steps and the actions between them. */
+export type ProgressPoint =
+  RotationStep | 'watching' | 'recovering' | 'answered' | 'tried' | 'replaced' | 'revoked' | 'over' | 'warning'
+
+/** Receives progress. The rotation awaits the call, so that tests can stop the process at any point. `text`: a sentence without secrets. */
+export type Progress = (point: ProgressPoint, text: string) => void | Promise<void>
+
+export interface Logbook {
+  /** The journal that was last saved with the target. */
+  readonly journal: Journal
+  /** Saves the next state, then reports the progress. */
+  advance(next: Journal, point: ProgressPoint, text: string): Promise<void>
+  /** Reports progress that is not in the journal. */
+  report: Progress
+  /** Reports a warning and adds it to `warnings`. */
+  warn(text: string): Promise<void>
+  readonly warnings: readonly string[]
+}
+
+export function createLogbook(
+  opened: Journal,
+  target: LockedTarget,
+  store: RotationStore | undefined,
+  clock: Clock,
+  progress: Progress,
+): Logbook {
+  let journal = opened
+  let storeFailed = false
+  const warnings: string[] = []
+
+  async function warn(text: string): Promise<void> {
+    warnings.push(text)
+    await progress('warning', text)
+  }
+
+  async function copy(former: RotationUnderWay | undefined): Promise<void> {
+    if (store === undefined) return
+    try {
+      await store.saveJournal(journal)
+      const rotation = journal.rotation ?? former
+      if (rotation === undefined) return
+      await store.recordRotation({
+        id: rotation.id,
+        target: journal.target,
+        name: rotation.name,
+        startedAt: rotation.startedAt,
+        updatedAt: clock.now(),
+        state: journal.rotation?.step ?? endOf(journal, rotation),
+        ...(rotation.token === undefined
+          ? {}
+          : { tokenId: rotation.token.id, fingerprint: rotation.token.fingerprint }),
+      })
+    } catch (error) {
+      // The store only has a copy, so a rotation does not fail if the copy cannot be written.
+      if (!storeFailed) await warn(`The store could not be written: ${reasonOf(error)}`)
+      storeFailed = true
+    }
+  }
+
+  return {
+    get journal() {
+      return journal
+    },
+    get warnings() {
+      return warnings
+    },
+    report: progress,
+    warn,
+    advance: async (next, point, text) => {
+      const former = journal.rotation
+      const revised = { ...next, revision: journal.revision + 1 }
+      await target.save(revised)
+      journal = revised
+      await copy(former)
+      await progress(point, text)
+    },
+  }
+}
+
+function endOf(journal: Journal, rotation: RotationUnderWay): 'done' | 'rolled back' {
+  return rotation.token !== undefined && journal.current?.id === rotation.token.id ? 'done' : 'rolled back'
+}
+
+/** The newer one of the target's journal and the store's copy, because either may be lost or restored from a backup. */
+export async function newestJournal(
+  beside: Journal | undefined,
+  address: string,
+  store: RotationStore | undefined,
+): Promise<Journal | undefined> {
+  const copies = (await store?.journals().catch(() => [])) ?? []
+  const copy = copies.find(journal => journal.target === address)
+  return copy !== undefined && copy.revision > (beside?.revision ?? -1) ? copy : beside
+}

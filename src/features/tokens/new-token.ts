@@ -1,0 +1,146 @@
+// Does the first steps of a rotation: it creates a token, finds the token's ID, and checks that the endpoint accepts the token.
+import { elapsed } from '../../lib/clock.ts'
+import { randomUUID } from 'node:crypto'
+import type { Secret } from '../../lib/secret.ts'
+import type { CreatedToken } from './ingest-tokens.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import { InstanceError } from './instance-error.ts'
+import { adopted, begun, created, deferred, over, type HeldToken, type Journal } from './journal.ts'
+import type { ListedToken } from './listed-token.ts'
+import { RotationError } from './rotation-error.ts'
+import type { RotationSession } from './rotation-session.ts'
+import type { Proof } from './otlp-proof.ts'
+
+/**
+ * Makes a token. Until its value is written to the target, only this process has it. If the endpoint does not accept it, the rotation is rolled
+ * back and this throws.
+ */
+export async function makeToken(session: RotationSession): Promise<Secret> {
+  const { value, id } = await createAndIdentify(session)
+  const { log, parts } = session
+  const token = { id, fingerprint: fingerprintOf(value), since: parts.clock.now() }
+  await log.advance(
+    created(log.journal, token, token.since),
+    'created',
+    `Token ${id} (${token.fingerprint}) is created.`,
+  )
+  const proof = await proveWithRetries(session, value)
+  if (proof.kind !== 'accepted') {
+    await discard(session, token)
+    const reason = proof.kind === 'refused' ? `it answers ${proof.status}` : proof.reason
+    throw new RotationError(
+      `The OTLP endpoint does not accept the new token (${reason}); the target is unchanged, and the new token is revoked.`,
+      'Check that the OTLP endpoint belongs to the instance at PIPESPAN_OBSERVABILITY_URL, and that it can be reached.',
+    )
+  }
+  await log.report('tried', 'The OTLP endpoint accepts it.')
+  return value
+}
+
+async function createAndIdentify(session: RotationSession): Promise<{ value: Secret; id: string }> {
+  const { log, parts, options } = session
+  const { name } = options
+  const listed = await parts.instance.list()
+  const others = notHeld(listed, name, log.journal)
+  if (others.length > 0 && !options.adopt) {
+    await log.warn(
+      `Tokens named "${name}" that may belong to another target stay valid: ${others.join(', ')}. ` +
+        'If they are this target’s, rotate with --adopt; if not, give every target a unique name.',
+    )
+  }
+  const at = parts.clock.now()
+  const before = listed.filter(token => mayBeNamed(token, name)).map(token => token.id)
+  const beginning = { id: randomUUID(), name, at, before, shared: others.length > 0 && !options.adopt }
+  const owner = options.adopt ? adopted(log.journal, others, at) : log.journal
+  await log.advance(begun(owner, beginning), 'creating', `Creating a token named "${name}".`)
+  const answer = await create(session)
+  await log.report('answered', 'The instance answered.')
+  return { value: answer.value, id: answer.id ?? (await identify(session, before)) }
+}
+
+async function create(session: RotationSession): Promise<CreatedToken> {
+  const { log, parts, options } = session
+  try {
+    return await parts.instance.create(options.name)
+  } catch (error) {
+    if (error instanceof InstanceError && !error.uncertain) {
+      await log.advance(over(log.journal), 'over', 'No token was created.')
+    } else {
+      await log.warn('The token may have been created nevertheless: the next run looks for it and revokes it.')
+    }
+    throw error
+  }
+}
+
+/** Finds the ID of a token whose creation was answered without an ID: it is the token that was not listed before. */
+async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
+  const { log, parts, pace, options, target } = session
+  const until = elapsed(parts.clock) + pace.creationMs
+  let fresh: readonly ListedToken[] = []
+  for (;;) {
+    fresh = appearedSince(await parts.instance.list(), options.name, before)
+    const [first] = fresh
+    if (first !== undefined && fresh.length === 1) return first.id
+    if (fresh.length > 1 || elapsed(parts.clock) >= until) break
+    await parts.clock.sleep(pace.pollMs)
+    await target.renew()
+  }
+  if (fresh.length === 0) {
+    throw new RotationError(
+      'The instance answered with a new token, but its list does not show it; the target is unchanged.',
+      'Run again: the next run looks for it and revokes it.',
+    )
+  }
+  const ids = fresh.map(token => token.id)
+  await log.advance(over(log.journal), 'over', 'The new token cannot be distinguished from others.')
+  throw new RotationError(
+    `Several tokens named "${options.name}" appeared at once (${ids.join(', ')}), and the instance does not say which one was created here; the target is unchanged.`,
+    'Revoke the unused one, and give every target a unique name.',
+  )
+}
+
+/** The IDs of tokens with this name that are not in the journal. They may belong to another target. */
+export function notHeld(listed: readonly ListedToken[], name: string, journal: Journal): readonly string[] {
+  const { older, current, rotation } = journal
+  const known = new Set([...older, current, rotation?.token].map(token => token?.id))
+  return listed.filter(token => token.valid && token.name === name && !known.has(token.id)).map(token => token.id)
+}
+
+/** The valid tokens that may have this name and were not listed before. */
+export function appearedSince(
+  listed: readonly ListedToken[],
+  name: string,
+  before: readonly string[],
+): readonly ListedToken[] {
+  return listed.filter(token => token.valid && mayBeNamed(token, name) && !before.includes(token.id))
+}
+
+function mayBeNamed(token: ListedToken, name: string): boolean {
+  return token.name === undefined || token.name === name
+}
+
+/** Rolls back: revokes a token that has never been in the target. */
+export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
+  const revocation = await parts.instance.revoke(token.id)
+  if (revocation === 'last') {
+    // All other tokens are gone, so this one must stay valid until there is a newer one.
+    await log.advance(
+      deferred(log.journal, token),
+      'over',
+      `Token ${token.id} is the last valid one and is kept for now.`,
+    )
+  } else {
+    await log.advance(over(log.journal), 'over', `Token ${token.id} was never used and is revoked.`)
+  }
+}
+
+/** Tests the token repeatedly until the endpoint accepts it or a timeout has passed, because a new token may take a moment to become valid. */
+export async function proveWithRetries({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
+  const until = elapsed(parts.clock) + pace.proofTimeoutMs
+  for (;;) {
+    const proof = await parts.prove(token)
+    if (proof.kind === 'accepted' || elapsed(parts.clock) >= until) return proof
+    await parts.clock.sleep(pace.pollMs)
+    await target.renew()
+  }
+}

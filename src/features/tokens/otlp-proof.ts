@@ -1,0 +1,63 @@
+// Tests whether the OTLP endpoint accepts a token, by an empty export with that token.
+import type { Dispatcher } from 'undici'
+import type { Secret } from '../../lib/secret.ts'
+import { isGrpc, isOtlpGrpc, isWebPage } from '../../lib/wrong-service.ts'
+import { isSendable, send } from './request.ts'
+
+export interface ProofOptions {
+  /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */
+  readonly url: string
+  /** Further headers that the daemon sends, too. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly dispatcher?: Dispatcher | undefined
+  readonly timeoutMs: number
+}
+
+export type Proof =
+  | { readonly kind: 'accepted' }
+  /** 401 or 403: the endpoint does not accept this token. */
+  | { readonly kind: 'refused'; readonly status: number }
+  /** There is no answer, or it proves nothing about the token. */
+  | { readonly kind: 'unclear'; readonly reason: string }
+
+/** Tests a token. Without a token it tests whether the endpoint accepts exports without one. */
+export type Prove = (token: Secret | undefined) => Promise<Proof>
+
+/**
+ * The test sends an empty ExportTraceServiceRequest, which has 0 bytes (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The endpoint
+ * must answer an empty request with success (OTLP, "Full Success").
+ */
+export function createProver({ url, headers = {}, dispatcher, timeoutMs }: ProofOptions): Prove {
+  return async token => {
+    const value = token?.reveal()
+    if (value !== undefined && !isSendable(value)) {
+      return { kind: 'unclear', reason: 'the token has characters that are invalid in an HTTP header' }
+    }
+    const answer = await send({
+      method: 'POST',
+      url: new URL(url),
+      headers: {
+        ...lowered(headers),
+        'content-type': 'application/x-protobuf',
+        ...(value === undefined ? {} : { authorization: `Bearer ${value}` }),
+      },
+      body: new Uint8Array(0),
+      timeoutMs,
+      dispatcher,
+    })
+    if (answer.kind === 'failed') return { kind: 'unclear', reason: answer.reason }
+    const { status } = answer
+    if (isGrpc(answer.contentType)) return { kind: 'unclear', reason: isOtlpGrpc }
+    if (status >= 200 && status < 300) {
+      const isPage = isWebPage(Buffer.from(answer.text), answer.contentType)
+      return isPage ? { kind: 'unclear', reason: 'a web page answered, and no OTLP receiver' } : { kind: 'accepted' }
+    }
+    if (status === 401 || status === 403) return { kind: 'refused', status }
+    return { kind: 'unclear', reason: `the endpoint answered ${status}` }
+  }
+}
+
+/** The headers with names in lower case, so that the token's header replaces a configured one and is not added to it. */
+function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}

@@ -1,0 +1,120 @@
+// Sends one HTTP request with a timeout and a maximum size of the answer. The outcome is a union; nothing is thrown.
+import { request, type Dispatcher } from 'undici'
+import { httpDate, retryAfter } from '../../lib/retry-after.ts'
+import { strangerBy } from '../../lib/stranger.ts'
+import { briefly } from '../../lib/text-redaction.ts'
+import { redact } from '../../lib/secret.ts'
+
+/** Maximum size of an answer, bytes. */
+const maxSize = 4 * 1024 * 1024
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  /** Timeout for the whole request, ms. */
+  readonly timeoutMs: number
+  readonly dispatcher?: Dispatcher | undefined
+}
+
+export type Answer =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly contentType: string
+      readonly text: string
+      /** The time for which the server asks to wait, ms. */
+      readonly retryAfter?: number | undefined
+    }
+  /** There is no complete answer. `sent`: the server may have received the request and acted on it. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
+
+/** Sends one request. Redirects are not followed, because credentials must not be sent elsewhere. */
+export async function send(call: Call): Promise<Answer> {
+  try {
+    const response = await request(call.url, {
+      method: call.method,
+      headers: { ...call.headers },
+      signal: AbortSignal.timeout(call.timeoutMs),
+      ...(call.body === undefined ? {} : { body: call.body }),
+      ...(call.dispatcher === undefined ? {} : { dispatcher: call.dispatcher }),
+    })
+    const text = await bounded(response.body)
+    if (text === undefined) return failed(`the answer is larger than ${maxSize} bytes`, true)
+    const header = (name: string): string | undefined => [response.headers[name]].flat()[0]
+    return {
+      kind: 'answered',
+      status: response.statusCode,
+      contentType: header('content-type') ?? '',
+      text,
+      retryAfter: retryAfter(header('retry-after'), httpDate(header('date') ?? '') ?? Date.now()),
+    }
+  } catch (error) {
+    return failure(error, call.timeoutMs)
+  }
+}
+
+async function bounded(body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxSize) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Codes of errors that occur before a request is sent. */
+const unsent: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function failure(error: unknown, timeoutMs: number): Answer {
+  if (!(error instanceof Error)) return failed(String(error), true)
+  if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
+  // The remedy that Node appends is removed, because it does not fit here.
+  const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
+  const stranger = strangerBy(error)
+  return failed(
+    stranger === undefined ? message : `${stranger}: ${message}`,
+    !certificate && !unsent.has(code),
+    certificate,
+  )
+}
+
+function failed(reason: string, sent: boolean, certificate = false): Answer {
+  return { kind: 'failed', reason: redact(reason), sent, certificate }
+}
+
+/** Whether a credential is valid in a header (RFC 9110, 5.5, without blanks). */
+export function isSendable(value: string): boolean {
+  return /^[\x21-\x7e]+$/.test(value)
+}
+
+/** The message in an error's JSON body (`message` or `error`), shortened to one line and without `secrets`. */
+export function wordsOf(text: string, secrets: readonly string[]): string | undefined {
+  const json = parsed(text)
+  if (typeof json !== 'object' || json === null) return undefined
+  const { message, error } = json as { message?: unknown; error?: unknown }
+  const words = typeof message === 'string' ? message : typeof error === 'string' ? error : undefined
+  if (words === undefined) return undefined
+  return briefly(words, 200, secrets)
+}
+
+/** The parsed JSON; undefined if the text is not JSON. The parser's error is dropped, because it quotes the text, which may contain a token. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}

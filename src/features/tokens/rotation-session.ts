@@ -1,0 +1,68 @@
+// Declares the parts, the options and the outcomes of a rotation.
+import type { Clock } from '../../lib/clock.ts'
+import type { IngestTokens } from './ingest-tokens.ts'
+import type { Logbook, Progress } from './logbook.ts'
+import type { Prove } from './otlp-proof.ts'
+import type { RotationStore } from './rotation-store.ts'
+import type { LockedTarget, Target } from './target.ts'
+
+export interface RotationParts {
+  readonly instance: IngestTokens
+  readonly target: Target
+  readonly prove: Prove
+  /** Undefined if no store is reachable, for example in a job in another pod. */
+  readonly store?: RotationStore | undefined
+  readonly clock: Clock
+  readonly progress: Progress
+  readonly pace?: Partial<Pace>
+}
+
+/** The intervals and timeouts of a rotation. */
+export interface Pace {
+  /** Interval between two reads of the reports or of the list, ms. */
+  readonly pollMs: number
+  /** Timeout for the OTLP endpoint to accept a new token, ms. */
+  readonly proofTimeoutMs: number
+  /** Timeout for a new token to appear in the list, ms. */
+  readonly creationMs: number
+}
+
+export const defaultPace: Pace = { pollMs: 1000, proofTimeoutMs: 30_000, creationMs: 15_000 }
+
+export interface RotationOptions {
+  readonly name: string
+  /** Grace period in which daemons must start to use the new token, ms. */
+  readonly graceMs: number
+  /** A current token that is younger than this is not replaced, ms. */
+  readonly maxAgeMs?: number | undefined
+  /** True if all listed tokens of that name belong to this target and may be revoked. */
+  readonly adopt: boolean
+  /** True to revoke after the grace period even if a report is missing. */
+  readonly force: boolean
+  /** True to revoke nothing. The next rotation then revokes the older tokens. */
+  readonly keepOlder?: boolean | undefined
+}
+
+export type RotationOutcome =
+  | {
+      readonly kind: 'rotated'
+      readonly tokenId: string
+      readonly fingerprint: string
+      readonly revoked: readonly string[]
+      /** True if an earlier run had begun the rotation. */
+      readonly resumed: boolean
+      readonly warnings: readonly string[]
+    }
+  | { readonly kind: 'young'; readonly ageMs: number; readonly warnings: readonly string[] }
+  /** The new token is in the target and works. The older ones stay valid, because the daemons in `missing` have not reported the new one. */
+  | { readonly kind: 'kept'; readonly missing: readonly string[]; readonly warnings: readonly string[] }
+  | { readonly kind: 'busy'; readonly reason: string }
+
+/** A rotation that holds the lock of its target. */
+export interface RotationSession {
+  readonly parts: RotationParts
+  readonly pace: Pace
+  readonly options: RotationOptions
+  readonly target: LockedTarget
+  readonly log: Logbook
+}

@@ -1,0 +1,116 @@
+// Reads what the demo draws of an OTLP request: spans, and the log records of events.
+import type { Type } from 'protobufjs'
+import { logsRequest, traceRequest } from './otlp-messages.ts'
+import type { WaterfallSpan } from './waterfall-span.ts'
+
+export interface ReceivedSpan extends WaterfallSpan {
+  /** The name of its instrumentation scope. */
+  readonly scope: string
+}
+
+export interface ReceivedEvent {
+  readonly name: string
+  readonly body: string
+  /** Unix time in milliseconds. */
+  readonly at: number
+  /** The name of its project. */
+  readonly project: string | undefined
+}
+
+/** An AnyValue with the one member that is set. */
+interface WireValue {
+  readonly stringValue?: string
+  readonly boolValue?: boolean
+  readonly intValue?: number
+  readonly doubleValue?: number
+  readonly arrayValue?: { readonly values: readonly WireValue[] }
+}
+
+type WireAttributes = readonly { readonly key: string; readonly value?: WireValue }[]
+
+interface WireTraces {
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly {
+      readonly scope?: { readonly name: string }
+      readonly spans: readonly {
+        /** In base64, as the others. */
+        readonly traceId: string
+        readonly spanId: string
+        readonly parentSpanId?: string
+        readonly name: string
+        readonly kind: number
+        readonly startTimeUnixNano: number
+        readonly endTimeUnixNano: number
+        readonly attributes: WireAttributes
+        readonly status?: { readonly code?: number }
+      }[]
+    }[]
+  }[]
+}
+
+interface WireLogs {
+  readonly resourceLogs: readonly {
+    readonly resource?: { readonly attributes: WireAttributes }
+    readonly scopeLogs: readonly {
+      readonly logRecords: readonly {
+        readonly timeUnixNano: number
+        readonly eventName?: string
+        readonly body?: WireValue
+      }[]
+    }[]
+  }[]
+}
+
+const serverKind = 2
+const statuses = ['unset', 'ok', 'error'] as const
+
+/** Throws on bytes that are no ExportTraceServiceRequest. */
+export function spansIn(body: Uint8Array): ReceivedSpan[] {
+  const groups = (read(traceRequest, body) as WireTraces).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)
+  return groups.flatMap(({ scope, spans }) =>
+    spans.map(({ name, kind, attributes, status, parentSpanId, ...span }) => ({
+      ...{ name, scope: scope?.name ?? '', traceId: hexOf(span.traceId), spanId: hexOf(span.spanId) },
+      parentSpanId: parentSpanId && hexOf(parentSpanId),
+      kind: kind === serverKind ? 'pipeline' : 'job',
+      start: millisOf(span.startTimeUnixNano),
+      end: millisOf(span.endTimeUnixNano),
+      status: statuses[status?.code ?? 0] ?? 'unset',
+      attributes: attributesOf(attributes),
+    })),
+  )
+}
+
+/** Throws on bytes that are no ExportLogsServiceRequest. */
+export function eventsIn(body: Uint8Array): ReceivedEvent[] {
+  return (read(logsRequest, body) as WireLogs).resourceLogs.flatMap(({ resource, scopeLogs }) => {
+    const project = attributesOf(resource?.attributes ?? [])['service.name']
+    return scopeLogs
+      .flatMap(({ logRecords }) => logRecords)
+      .flatMap(({ eventName: name = '', body: said, timeUnixNano }) => {
+        if (name === '' || said?.stringValue === undefined) return []
+        const at = millisOf(timeUnixNano)
+        return [{ name, body: said.stringValue, at, project: typeof project === 'string' ? project : undefined }]
+      })
+  })
+}
+
+/** Bytes become base64. */
+function read(message: Type, body: Uint8Array): unknown {
+  return message.toObject(message.decode(body), { longs: Number, bytes: String, arrays: true })
+}
+
+function hexOf(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('hex')
+}
+
+function millisOf(nanos: number): number {
+  return Math.floor(nanos / 1e6)
+}
+
+function attributesOf(list: WireAttributes): Record<string, unknown> {
+  return Object.fromEntries(list.map(({ key, value }) => [key, plain(value)]))
+}
+
+function plain(value: WireValue | undefined): unknown {
+  return value?.arrayValue === undefined ? Object.values(value ?? {})[0] : value.arrayValue.values.map(plain)
+}
