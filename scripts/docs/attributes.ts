@@ -1,7 +1,7 @@
 // Writes docs/ATTRIBUTES.md from the tables of attributes.
 import { jobAttributes } from '../../src/core/telemetry/mapping/job.ts'
 import { legacy } from '../../src/core/telemetry/legacy-names.ts'
-import { linkAttributes } from '../../src/core/telemetry/mapping/link.ts'
+import { linkAttributes } from '../../src/core/telemetry/traces.ts'
 import { logAttributes, logLineAttributes } from '../../src/core/telemetry/mapping/log.ts'
 import { pipelineAttributes } from '../../src/core/telemetry/mapping/pipeline.ts'
 import { defaultValueLengthLimit } from '../../src/core/telemetry/attributes.ts'

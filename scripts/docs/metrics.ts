@@ -1,5 +1,5 @@
 // Writes docs/METRICS.md from the tables of metrics.
-import { activeJobsMetric, oldestWaitMetric } from '../../src/core/telemetry/mapping/active-metrics.ts'
+import { activeJobsMetric, oldestWaitMetric } from '../../src/core/telemetry/metrics/cumulative.ts'
 import { activeRunsMetric, attemptMetrics, costUnit, type GaugeHead } from '../../src/core/telemetry/mapping/metrics.ts'
 import {
   changeCountMetric,

@@ -1,7 +1,6 @@
 // What `PIPESPAN_CONVENTIONS=strict` changes: the rows of the reference's table. The tables of attributes and metrics have a row for each of both.
 import { code } from './markdown.ts'
-import { taskStage } from '../../src/core/telemetry/mapping/job.ts'
-import { taskTypes } from '../../src/core/telemetry/mapping/task-type.ts'
+import { taskStage, taskTypes } from '../../src/core/telemetry/mapping/job.ts'
 
 const words = Object.entries(taskTypes)
   .map(([type, own]) => `${code(type)} by ${own.map(code).join(', ')}`)

@@ -1,14 +1,13 @@
 // `pipespan migrate` and `pipespan store copy|backup`: the store as a whole.
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../core/store/sqlite/backup.ts'
-import { openOwnStore, openStore } from '../core/store/open-store.ts'
+import { openOwnStore, openStore, type StoreLocation } from '../core/store/open-store.ts'
 import { copyStore } from '../core/store/maintenance/copy.ts'
 import { exitCode, print, table, type Terminal, printJson } from './terminal.ts'
 import { StoreError } from '../lib/fault.ts'
 import { quoted } from '../daemon/configuration/config-fault.ts'
 import { storeUrl } from '../daemon/configuration/address-kinds.ts'
 import type { Store } from '../core/store/ports/store.ts'
-import type { StoreLocation } from '../core/store/store-location.ts'
 
 /** Commands write no deliveries, so no size stops them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }

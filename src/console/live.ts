@@ -2,7 +2,7 @@
 // turn of its own, and nobody takes the updates from all others by opening many pages.
 import type { ServerResponse } from 'node:http'
 import { reasonOf } from '../lib/fault.ts'
-import { createFairPlaces } from '../lib/fair-places.ts'
+import { createFairPlaces } from '../lib/busy-limit.ts'
 import { every, type Timer } from '../lib/timer.ts'
 import type { Log } from '../lib/log.ts'
 import type { Turns } from '../lib/turns.ts'

@@ -20,7 +20,7 @@ import type { Signal } from '../core/store/ports/runs.ts'
 import type { Section } from '../model/inside.ts'
 import type { Regression } from '../core/store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { PlatformNow } from './pipelines/platform-clock.ts'
+import type { PlatformNow } from './pipelines/run-card.ts'
 import type { PeopleOptions } from './access/person.ts'
 import type { Usuals } from './pipelines/usual.ts'
 

@@ -1,7 +1,7 @@
 // Connects to a platform's API with one token.
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../lib/fault.ts'
-import { createClockOffset } from '../platform/rest/clock-offset.ts'
+import { createClockOffset } from '../platform/rest/call.ts'
 import { createInMemoryBudget } from '../platform/rest/kept-budget.ts'
 import { createStoredBudget } from './stored-budget.ts'
 import { createPlatformClient, type RestClient } from '../platform/rest/client.ts'

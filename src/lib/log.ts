@@ -1,7 +1,26 @@
 // The daemon's own log: JSON lines by pino, pretty on a terminal. Callers pass facts, never payloads and never secrets.
 import { pino, type Logger } from 'pino'
 import pretty from 'pino-pretty'
-import { logSerializers } from './log-error.ts'
+import { redact } from './secret.ts'
+
+// How an error is logged: type, message, code and stack, redacted, and none of its other fields. Errors of libraries carry
+// requests, rows and headers.
+
+/** For pino's `serializers`: what is logged as `err`. */
+const logSerializers = { err: errorFacts }
+
+function errorFacts(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: redact(String(error)) }
+  const { name, message, stack, cause } = error
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  return {
+    type: name,
+    message: redact(message),
+    ...code,
+    stack: redact(stack ?? ''),
+    ...(cause instanceof Error ? { cause: redact(cause.stack ?? cause.message) } : {}),
+  }
+}
 
 export type Log = Logger
 

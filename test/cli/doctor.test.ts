@@ -22,7 +22,7 @@ import { runCommand } from '../e2e/run-command.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/daemon/daemon.ts'
 import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
-import type { RestReply } from '../../src/simulator/platform/rest-refusals.ts'
+import type { RestReply } from '../../src/simulator/platform/web-page.ts'
 import type { RestHook } from '../../src/simulator/platform/rest-hooks.ts'
 
 interface Reported {

@@ -9,7 +9,7 @@ import { restFaults } from '../support/rest-faults.ts'
 import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { sqliteBench } from '../store/benches.ts'
-import type { RestReply } from '../../src/simulator/platform/rest-refusals.ts'
+import type { RestReply } from '../../src/simulator/platform/web-page.ts'
 import type { RestRequest } from '../../src/simulator/platform/rest-api.ts'
 
 /** A page of a list that goes on with the next number, for ever. */

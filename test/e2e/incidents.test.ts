@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
-import { incidentPayload } from '../../src/simulator/platform/incidents.ts'
+import { incidentPayload } from '../../src/simulator/platform/live.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { projects, users } from '../../src/simulator/platform/world.ts'

@@ -4,7 +4,7 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { restJson } from '../support/rest-faults.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
 import { readInclude } from '../../src/platform/inventory/includes.ts'
-import { touchesCi } from '../../src/platform/webhook/ci-pushes.ts'
+import { touchesCi } from '../../src/platform/webhook/read-event.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 // What giving memory back does to a buffer, and to its neighbours.
 import { expect, it } from 'vitest'
-import { giveBack } from '../../src/lib/give-back.ts'
+import { giveBack } from '../../src/core/send/sender.ts'
 
 it('releases the memory of a whole buffer, but not of a slice that shares it', () => {
   const whole = Buffer.allocUnsafeSlow(40_000)

@@ -1,9 +1,8 @@
 // Tests that redaction takes linear time for any text: each pattern gets texts that are made of its own beginnings.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createTextRedaction } from '../../src/lib/text-redaction.ts'
+import { createTextRedaction, LinearPattern } from '../../src/lib/text-redaction.ts'
 import { linearPattern, replacedBy } from '../support/linear-pattern.ts'
-import { LinearPattern } from '../../src/lib/linear-pattern.ts'
 import { secretShapes } from '../../src/lib/secret-shapes.ts'
 
 const length = 128 * 1024

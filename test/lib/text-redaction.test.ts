@@ -2,7 +2,7 @@
 import { linearPattern } from '../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, createKeyWatch } from '../../src/lib/text-redaction.ts'
-import { createDebugWatch } from '../../src/platform/job-log/debug-trace.ts'
+import { createDebugWatch } from '../../src/platform/job-log/read-log.ts'
 import { secretForms, some } from './secret-forms.ts'
 
 /** Lines of logs that contain no secret, though some look similar. */

@@ -1,6 +1,6 @@
 // Events without a version: which deliveries are the same event, and when it was.
 import { expect, it } from 'vitest'
-import { isAgain, sameWithin, timeAfter, type ReportedState } from '../../src/model/event-order.ts'
+import { isAgain, sameWithin, timeAfter, type ReportedState } from '../../src/core/store/sql/events.ts'
 
 const reported = (content: string, receivedAt: number): ReportedState => ({ content, receivedAt })
 

@@ -1,9 +1,8 @@
 // The page of components: which versions projects use, and who is behind; and the order of versions.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { newestOf } from '../../src/console/components/version-order.ts'
 import { openHouse, type House } from './house.ts'
-import type { Components } from '../../src/console/components/component-figures.ts'
+import { newestOf, type Components } from '../../src/console/components/component-figures.ts'
 
 let house: House
 beforeAll(async () => {

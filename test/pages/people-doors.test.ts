@@ -3,7 +3,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
-import { createFormKey } from '../../src/console/access/form-key.ts'
+import { createFormKey } from '../../src/console/access/access.ts'
 import { formToken } from '../../src/console/access/session.ts'
 import { identifier } from '../../src/console/access/person.ts'
 import { livePlaces } from '../../src/console/live.ts'

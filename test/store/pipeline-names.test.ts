@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { foldedName } from '../../src/core/store/ports/pipeline-name.ts'
-import { maxNames, PipelineNames } from '../../src/core/store/read-models/pipeline-names.ts'
+import { maxNames, PipelineNames } from '../../src/core/store/read-models/trend-sums.ts'
 import { branchClassOf } from '../../src/model/pipeline.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 

@@ -1,5 +1,5 @@
 // A pattern as the configuration reads it.
-import { LinearPattern } from '../../src/lib/linear-pattern.ts'
+import { LinearPattern } from '../../src/lib/text-redaction.ts'
 import { withoutRanges } from '../../src/lib/plain-text.ts'
 
 export function linearPattern(source: string): LinearPattern {

@@ -1,6 +1,6 @@
 // Points of a metric that became equal because an attribute was dropped: a backend takes each series once.
 import { expect, it } from 'vitest'
-import { changesData } from '../../src/core/telemetry/metrics/change-gauges.ts'
+import { changesData } from '../../src/core/telemetry/metrics/families.ts'
 import { gaugesData, type FoundPoint } from '../../src/core/telemetry/metrics/gauges.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { telemetrySettings } from '../../src/core/telemetry/settings.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { added, type Amount } from '../../src/model/totals.ts'
 import { at, event, job } from '../flow/world.ts'
-import { createSeriesCap } from '../../src/core/telemetry/metrics/series-cap.ts'
+import { createSeriesCap } from '../../src/core/telemetry/metrics/delta.ts'
 import { decodeMetrics, type ReceivedMetric } from '../support/otlp-metrics.ts'
 import { encodeMetrics } from '../../src/core/telemetry/encode.ts'
 import { groupNameOf } from '../../src/model/job-name.ts'

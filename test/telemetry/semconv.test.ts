@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import * as semconv from '../../src/core/telemetry/mapping/semconv.ts'
 import { changeStates, results, statusMeanings } from '../../src/core/telemetry/mapping/statuses.ts'
 import { refTypeOf, runAction } from '../../src/core/telemetry/mapping/pipeline.ts'
-import { taskTypes } from '../../src/core/telemetry/mapping/task-type.ts'
+import { taskTypes } from '../../src/core/telemetry/mapping/job.ts'
 
 describe('the copied names of the conventions', () => {
   const copied = Object.entries(semconv).filter(([name]) => name !== 'schemaUrl')

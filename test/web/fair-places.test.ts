@@ -1,7 +1,7 @@
 // Places that are divided fairly, for whatever order they are asked for and given back in.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createFairPlaces } from '../../src/lib/fair-places.ts'
+import { createFairPlaces } from '../../src/lib/busy-limit.ts'
 import { runs } from '../full.ts'
 
 const step = fc.oneof(

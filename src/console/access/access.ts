@@ -4,7 +4,6 @@
 // change something must come from our own form: they need its token, which other sites cannot read, and the browser's headers must not
 // name another site.
 import { bearerOf, createGate, type Refused } from './gate.ts'
-import { createFormKey, type FormKeyParts } from './form-key.ts'
 import {
   cookieOf,
   createSessions,
@@ -14,9 +13,14 @@ import {
   type Session,
   type SessionParts,
 } from './session.ts'
+import { randomBytes } from 'node:crypto'
+import { reasonOf } from '../../lib/fault.ts'
+import { sparseWarnings } from '../../lib/sparse-warnings.ts'
 import type { FastifyRequest } from 'fastify'
-import type { Secret } from '../../lib/secret.ts'
+import { Secret } from '../../lib/secret.ts'
 import type { Identify, Person, Role } from './person.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
 
 /** Without an admin token the pages are open on loopback. */
 interface AccessOptions extends SessionParts, FormKeyParts {
@@ -137,4 +141,34 @@ export function isSameSite(request: FastifyRequest): boolean {
   // The origin may be "null", as of a form on a page without a referrer: that is not our host.
   if (origin === undefined) return true
   return URL.parse(origin)?.host === request.host
+}
+
+// The key that signs the forms of people who have no session: one for all replicas, which also outlives a restart. It is derived from the admin
+// token; without one it is drawn once and stored. The store's content alone forges no form: the request must also come from our own page, and from
+// whom the proxy has logged in or from this machine.
+interface FormKeyParts {
+  /** The current admin token. */
+  readonly token: () => Secret | undefined
+  readonly formKeys: Pick<Repositories['formKeys'], 'change'>
+  readonly log: Log
+}
+
+export function createFormKey({ token, formKeys, log }: FormKeyParts): () => Promise<Secret> {
+  const warn = sparseWarnings(log, () => performance.now())
+  const drawn = { key: randomBytes(32).toString('base64url') }
+  let stored: Secret | undefined
+  return async () => {
+    const configured = token()
+    if (configured !== undefined) return configured
+    try {
+      stored ??= new Secret(await formKeys.change({}, (known = drawn) => ({ document: known, result: known.key })))
+      return stored
+    } catch (error) {
+      // On a full disk people still need the pages.
+      warn('form key', 'the key of forms could not be stored: they are valid in this process alone', {
+        cause: reasonOf(error),
+      })
+      return new Secret(drawn.key)
+    }
+  }
 }

@@ -1,19 +1,23 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../layout/address.ts'
-import { environmentsOf } from './environment-figures.ts'
+import {
+  environmentsOf,
+  type EnvironmentFigures,
+  type Environments,
+  type ListedDeployment,
+  type IncidentSummary,
+} from './environment-figures.ts'
 import { keyColumns } from './four-keys.ts'
 import { groupCards } from '../layout/groups.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { duration, figure, number, shortSha, since } from '../layout/format.ts'
 import { html, pathText, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
-import type { IncidentSummary } from './incident-figures.ts'
 import { keyCharts } from './key-charts.ts'
 import { jobLink } from '../pipelines/run-rows.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import { spans } from '../layout/trend-spans.ts'
-import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
 
 /** How many environments and deployments are read. */

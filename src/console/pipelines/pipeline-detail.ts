@@ -1,17 +1,94 @@
 // Everything about one pipeline, for its page and the JSON API: family, usual durations, exports, spans, origin.
 import { z } from 'zod'
 import { exportedSpanShape } from './exported-span.ts'
-import { familyMemberShape, familyOf } from './family.ts'
-import { runCard, runCardShape } from './run-card.ts'
+import { runCard, runCardShape, type RunCard } from './run-card.ts'
 import { jobSectionsShape, sectionsOf } from '../jobs/job-sections.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { failedTestsOf } from './failed-tests.ts'
-import { usualRunOf } from './usual-run.ts'
-import { usualShape } from './usual.ts'
+import { usualShape, days, minRuns, type Usual } from './usual.ts'
 import { verdictOfRun, verdictShape } from './verdict.ts'
+import { day } from '../../core/store/ports/trends.ts'
+import { maxGenerations, parentOf } from '../../model/family.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 import type { ExportState } from '../../core/store/ports/views.ts'
-import type { Signal } from '../../core/store/ports/runs.ts'
+import type { Signal, StoredRun } from '../../core/store/ports/runs.ts'
+
+// A pipeline's family: the root pipeline, and everything that it triggered, directly or indirectly.
+const familyMemberShape = z
+  .object({
+    card: runCardShape,
+    triggeredBy: z.number().optional(),
+    get children() {
+      return z.array(familyMemberShape)
+    },
+    left: z.number(),
+  })
+  .meta({ id: 'FamilyMember' })
+export type FamilyMember = Shaped<typeof familyMemberShape>
+
+/** How many pipelines of a family are shown. */
+const maxMembers = 60
+
+/** The root with all stored pipelines below it. */
+async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clocks'>, asked: StoredRun): Promise<FamilyMember> {
+  let root = asked
+  for (let generation = 0; generation < maxGenerations; generation += 1) {
+    const parent = parentOf(root.run)
+    if (parent === undefined) break
+    const found = await parts.runs.get({ instance: root.run.key.instance, pipelineId: parent.pipelineId })
+    if (found?.run.pipeline === undefined) break
+    root = found
+  }
+  const clock = await parts.clocks()
+  const seen = new Set<number>()
+  const grow = async (run: StoredRun): Promise<FamilyMember> => {
+    seen.add(run.run.key.pipelineId)
+    const children: FamilyMember[] = []
+    let left = 0
+    for (const child of await parts.views.children(run.run.key)) {
+      if (seen.has(child.run.key.pipelineId)) continue
+      if (seen.size >= maxMembers) left += 1
+      else children.push(await grow(child))
+    }
+    return { card: runCard(run, clock), triggeredBy: parentOf(run.run)?.jobId, children, left }
+  }
+  return grow(root)
+}
+
+/** The member and all below it. */
+export function membersOf(member: FamilyMember): FamilyMember[] {
+  return [member, ...member.children.flatMap(membersOf)]
+}
+
+// The usual run of a pipeline: one that took as long as the median. A pipeline is compared with it, because the medians of jobs do not add up to the median
+// of their pipelines, but the jobs and waits of one run do.
+
+/** Runs, and their jobs, that are read to find one of the same name and class of branches. */
+const [maxRuns, maxJobs] = [50, 5_000]
+
+/** Undefined if too few runs have been counted, or no such run is stored. */
+async function usualRunOf(
+  { views, clocks, now }: Pick<PagesParts, 'views' | 'clocks' | 'now'>,
+  { instance, pipelineId, projectId, project, ref, source }: RunCard,
+  usual: Usual | undefined,
+): Promise<RunCard | undefined> {
+  if (usual?.p50 === undefined || usual.runs < minRuns) return undefined
+  const { p50: tookMs, branch, pipelineName } = usual
+  const since = now() - days * day
+  const like = { instance, pipelineId, projectId, project, ref, source, tookMs, since }
+  const clock = await clocks()
+  let seen = 0
+  for (const found of await views.tookAbout(like, maxRuns)) {
+    if (seen > maxJobs) break
+    const stored = await views.find(projectId, found.pipelineId, found.instance)
+    const card = stored && runCard(stored, clock)
+    if (card === undefined) continue
+    seen += card.jobs.length
+    if (branch !== undefined && card.branchClass !== branch) continue
+    if (pipelineName === undefined || card.countedAs === pipelineName) return card
+  }
+  return undefined
+}
 
 export const pipelineDetailShape = z.object({
   pipeline: runCardShape,

@@ -5,7 +5,6 @@ import { beside, type Usual } from './usual.ts'
 import { compareChoice } from './compare.ts'
 import { card, crumbs, empty, facts, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
-import { membersOf } from './family.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { askedJobs, jobFilterForm, shownJobs, type JobFilter } from './job-filter.ts'
 import { jobsTable } from './jobs-table.ts'
@@ -17,7 +16,7 @@ import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 import type { PagesSources } from '../ports.ts'
-import type { PipelineDetail } from './pipeline-detail.ts'
+import { membersOf, type PipelineDetail } from './pipeline-detail.ts'
 
 export function pipelinePage(
   detail: PipelineDetail,

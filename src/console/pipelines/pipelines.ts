@@ -1,9 +1,16 @@
 // The page that lists pipelines, with its filters and pagination.
-import { maxProjects, ownField, projectField, unknownOwn, unknownScope } from '../layout/scope-heading.ts'
+import {
+  maxProjects,
+  ownField,
+  projectField,
+  unknownOwn,
+  unknownScope,
+  choice,
+  sources,
+} from '../layout/scope-heading.ts'
 import { z } from 'zod'
 import { alternatives, card, type Page, type RequestContext } from '../layout/frame.ts'
 import { longest, maxSorted, runSortOf, runSorts, type RunSort } from './longest.ts'
-import { choice, sources } from '../layout/choice.ts'
 import { counted, number, second } from '../layout/format.ts'
 import { addressWith, given } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'

@@ -1,10 +1,9 @@
 // The filters of trends: the form, and addresses that keep the filters.
 import { branchClasses } from '../../model/pipeline.ts'
 import { isGroup } from '../../core/store/ports/project-scope.ts'
-import { asItIs, choice, sources } from '../layout/choice.ts'
 import { html, type Html } from '../layout/html.ts'
 import { lineSortOf } from './trend-lines.ts'
-import { ownField } from '../layout/scope-heading.ts'
+import { ownField, asItIs, choice, sources } from '../layout/scope-heading.ts'
 import { spanOf } from '../layout/trend-spans.ts'
 import { addressWith, given, wholeNumber } from '../layout/address.ts'
 import type { RequestContext } from '../layout/frame.ts'

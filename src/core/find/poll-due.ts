@@ -1,10 +1,71 @@
 // The projects that a round of polling reads: the urgent ones, and those that are due again.
 import { newEntry, type BookEntry, type PollBook } from './poll-book.ts'
 import type { PollContext } from './poll-context.ts'
-import type { PollHints } from './poll-hints.ts'
 import type { PollTurns } from './poll-turns.ts'
-import type { PlatformProject } from '../../platform/port.ts'
-import type { ProjectList } from './project-lists.ts'
+import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../platform/port.ts'
+import type { Millis } from '../../model/instant.ts'
+
+// Projects to poll because a webhook, another project's pipeline or a lost end names them. Their activity on the platform may not show it.
+interface PollHints {
+  /** To be read in the next round, known or not. */
+  add(projectId: number): void
+  /** A webhook reported a pipeline there: to be read once, so that the project becomes known. */
+  remember(projectId: number): void
+  /** Those of the next round; the others wait. */
+  take(): readonly number[]
+}
+
+/** Projects that are read in one round. */
+const maxTaken = 20
+const maxWaiting = 1_000
+/** Projects that webhooks named, remembered so that each is read once. */
+const maxSeen = 10_000
+
+export function createPollHints(): PollHints {
+  const waiting = new Set<number>()
+  const seen = new Set<number>()
+  const add = (projectId: number): void => {
+    if (waiting.size < maxWaiting) waiting.add(projectId)
+  }
+  return {
+    add,
+    remember: projectId => {
+      if (seen.has(projectId) || seen.size >= maxSeen) return
+      seen.add(projectId)
+      add(projectId)
+    },
+    take: () => {
+      const taken = [...waiting].slice(0, maxTaken)
+      for (const projectId of taken) waiting.delete(projectId)
+      return taken
+    },
+  }
+}
+
+// The lists of projects that are polled: those of a group, or those that the token's user is a member of.
+export interface ProjectList {
+  /** For people. */
+  readonly name: string
+  /** The key of its sweep in the store: the group as configured, or what no group is called. */
+  readonly key: string
+  readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
+  /** Whether a project that a webhook or another project's pipeline named is to be polled as one of the list. */
+  readonly has: (project: PlatformProject) => boolean
+}
+
+const memberProjects = "the token's projects"
+
+/** `members`: also the projects that the token's user is a member of. A webhook or a pipeline may then name any project that the token can read. */
+export function projectListsOf(client: PlatformClient, groups: readonly string[], members: boolean): ProjectList[] {
+  const ofGroups = groups.map((group): ProjectList => ({
+    name: `group ${group}`,
+    key: group,
+    pages: (query, call) => client.projects({ group }, query, call),
+    has: ({ path }) => path?.toLowerCase().startsWith(`${group}/`.toLowerCase()) === true,
+  }))
+  const pages: ProjectList['pages'] = (query, call) => client.projects('member', query, call)
+  return members ? [...ofGroups, { name: memberProjects, key: memberProjects, pages, has: () => true }] : ofGroups
+}
 
 export interface DueOptions {
   readonly context: PollContext

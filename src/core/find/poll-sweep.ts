@@ -3,7 +3,7 @@ import { maxItems, PlatformError } from '../../platform/port.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PlatformProject } from '../../platform/port.ts'
-import type { ProjectList } from './project-lists.ts'
+import type { ProjectList } from './poll-due.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts'
 

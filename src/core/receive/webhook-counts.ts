@@ -1,5 +1,33 @@
 // Counters of the webhook route since start.
-import { refusals, type Refusal } from './webhook-refusals.ts'
+
+// The reasons for which a delivery is refused, with the answer to each.
+export interface RefusalAnswer {
+  readonly status: 400 | 401 | 413 | 415 | 429 | 503
+  /** The platform stores it and shows it to its users. */
+  readonly message: string
+  /** Seconds, for Retry-After. */
+  readonly retryAfter?: number
+}
+
+export const refusals = {
+  token: { status: 401, message: 'The secret token is missing or wrong.' },
+  signature: { status: 401, message: 'The signature is missing or wrong.' },
+  timestamp: {
+    status: 401,
+    message: "The signature's timestamp is missing, or differs by more than 300 s from this machine's clock.",
+  },
+  type: { status: 415, message: 'The content type must be application/json.' },
+  encoding: { status: 415, message: 'The body must not be compressed.' },
+  size: { status: 413, message: 'The body is too large.' },
+  incomplete: { status: 400, message: 'The body ended early.' },
+  shape: { status: 400, message: 'The body is not a JSON object.' },
+  rate: { status: 429, message: 'Too many requests without the right secret; try again soon.', retryAfter: 1 },
+  budget: { status: 503, message: 'Too many request bodies at once; try again soon.', retryAfter: 5 },
+  full: { status: 503, message: 'The store is full; webhooks are refused until there is room.', retryAfter: 60 },
+  store: { status: 503, message: 'The store cannot be written at the moment.', retryAfter: 30 },
+} as const satisfies Record<string, RefusalAnswer>
+
+export type Refusal = keyof typeof refusals
 
 export interface WebhookCounts {
   /** All deliveries: the sum of the others and of those in progress. */

@@ -1,4 +1,5 @@
 // The webhook route: checks the sender of a delivery, has it taken in, and answers what came of it.
+import { networkOf } from '../../lib/network-of.ts'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
@@ -6,10 +7,15 @@ import { sparseWarnings } from '../../lib/sparse-warnings.ts'
 import type { Delivery, TakenIn } from '../take-in/take-in.ts'
 import type { DeliveryHeaders, Headers } from '../../platform/port/webhook.ts'
 import { readBody, createWaitingBytes, waitingBytesWithin, type WaitingBytesLimits } from './read-body.ts'
-import { createRefusalRate } from './refusal-rate.ts'
 import { admit, isProven, type Admission, type Sender } from './verify-delivery.ts'
-import { createWebhookCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
-import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
+import {
+  createWebhookCounts,
+  refusals,
+  type Counted,
+  type WebhookCounts,
+  type Refusal,
+  type RefusalAnswer,
+} from './webhook-counts.ts'
 
 export interface WebhookIngressOptions {
   /** Rejects with a StoreError if the store cannot write. */
@@ -187,4 +193,31 @@ function senderOf(admission: Admission): Sender | undefined {
 /** `application/json` or a vendor's `…+json`, with parameters or without (RFC 6838, section 4.2.8). */
 function isJson(contentType: string | readonly string[] | undefined): boolean {
   return typeof contentType === 'string' && /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
+}
+
+// Limits how often an address may send wrong secrets: counters of the current second.
+interface RefusalRate {
+  /** Whether a request of the address that shows no right token is looked at in this second. */
+  allows(address: string): boolean
+  /** The address has sent a wrong secret, or none. */
+  refused(address: string): void
+}
+
+/** `max`: refused requests a second of an address. `now`: milliseconds. */
+function createRefusalRate(max: number, now: () => number): RefusalRate {
+  const counts = new Map<string, number>()
+  let second = NaN
+  const current = (): Map<string, number> => {
+    const its = Math.floor(now() / 1_000)
+    if (its !== second) counts.clear()
+    second = its
+    return counts
+  }
+  return {
+    allows: address => (current().get(networkOf(address)) ?? 0) < max,
+    refused: address => {
+      const network = networkOf(address)
+      counts.set(network, (current().get(network) ?? 0) + 1)
+    },
+  }
 }

@@ -8,11 +8,10 @@ import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { joined, release, requestOf } from './messages.ts'
-import { packed, type Packable } from './packed.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { ExportQueue, OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import type { Destination } from './destination.ts'
+import type { Destination, HeaderValues } from './destination.ts'
 import type { ExportStats } from './export-stats.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -256,4 +255,42 @@ function readable(body: Uint8Array): Uint8Array | undefined {
   } catch {
     return undefined
   }
+}
+
+// Divides what is to be sent into requests.
+interface Packable {
+  readonly bytes: Uint8Array
+  /** For the templates of the headers. */
+  readonly values?: HeaderValues | undefined
+}
+
+/** Requests of at most `limit` bytes and of the same headers, in their order; a larger item is alone. `maxItems`: of a request with this item. */
+export function packed<Item extends Packable>(
+  items: readonly Item[],
+  limit: number,
+  maxItems: (item: Item) => number = () => Infinity,
+): Item[][] {
+  const groups = Map.groupBy(items, ({ values }) => (values === undefined ? '' : JSON.stringify(values)))
+  return [...groups.values()].flatMap(group => packedBySize(group, limit, maxItems))
+}
+
+function packedBySize<Item extends Packable>(
+  items: readonly Item[],
+  limit: number,
+  maxItems: (item: Item) => number,
+): Item[][] {
+  const packs: Item[][] = []
+  let size = Infinity
+  let most = 0
+  for (const item of items) {
+    size += item.bytes.length
+    most = Math.min(most, maxItems(item))
+    if (size > limit || (packs.at(-1)?.length ?? 0) >= most) {
+      packs.push([])
+      size = item.bytes.length
+      most = maxItems(item)
+    }
+    packs.at(-1)?.push(item)
+  }
+  return packs
 }

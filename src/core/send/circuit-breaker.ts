@@ -21,7 +21,7 @@
 // While it is open, answers to requests that began before change nothing, except that their Retry-After counts: ten requests that fail together are
 // one failure, and one of them that succeeds does not end the pause.
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
-import { sameSecret } from './fresh-token.ts'
+import { sameSecret } from './sender.ts'
 import { sentenceOf, type Verdict } from './verdict.ts'
 import type { Bearer } from './destination.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'

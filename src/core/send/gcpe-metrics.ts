@@ -1,9 +1,10 @@
 // The metrics of gcpe (`core/telemetry/mapping/gcpe.ts`) for `/metrics` (`PIPESPAN_METRICS_COMPAT`), from the store alone: the newest run of each ref with its
 // jobs and tests, and the newest deployment of each environment. A scrape loads only what changed since the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { remember } from '../../lib/bounded-map.ts'
+import { isBlocked, wasSkipped } from '../../model/status.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createGcpeFamilies, type GcpeFamilies } from '../telemetry/metrics/gcpe-families.ts'
-import { createJobRuns, type JobRuns } from './job-runs.ts'
 import { createNewest, type NewestOptions, type NewestRow } from './newest.ts'
 import { latestRunOf, latestTests, type LatestRun } from './latest-run.ts'
 import { environmentOf, type CountBehind } from './latest-environment.ts'
@@ -17,10 +18,49 @@ import {
   type GcpeTests,
 } from '../telemetry/mapping/gcpe.ts'
 import type { Latest, ListedDeployment, ListedRun } from '../store/ports/latest.ts'
-import type { CountedRows } from '../store/ports/scrape-documents.ts'
 import type { Scope } from '../store/ports/scope.ts'
-import type { Repositories } from '../store/ports/repository.ts'
+import type { Repositories, CountedRows } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
+import type { JobView } from '../../model/job.ts'
+
+// Counts the jobs of a ref as gcpe does: a job counts when it is newer than the one that was seen before under its name. A count belongs to the name,
+// stage and tags of a job; its other labels, such as the runner, change from job to job without a new count.
+
+/** Counts of one ref. */
+const maxCounts = 2_000
+
+interface JobRuns {
+  /** The jobs of the newest run, the first time or again. */
+  saw(jobs: readonly JobView[]): void
+  /** How many jobs of its name, stage and tags were counted. */
+  of(job: JobView): number
+}
+
+function createJobRuns(): JobRuns {
+  const before = new Map<string, Pick<JobView, 'id' | 'status'>>()
+  const counts = new Map<string, number>()
+  return {
+    saw: jobs => {
+      for (const job of jobs) {
+        const { id, status, name = '' } = job
+        const last = before.get(name)
+        const [key, known] = [keyOf(job), counts.get(keyOf(job))]
+        const isNew = last !== undefined && hasRun(job) && (last.id !== id || !hasRun(last))
+        remember(counts, key, (known ?? 0) + (known !== undefined && isNew ? 1 : 0), maxCounts)
+        remember(before, name, { id, status }, maxCounts)
+      }
+    },
+    of: job => counts.get(keyOf(job)) ?? 0,
+  }
+}
+
+function hasRun({ status }: Pick<JobView, 'status'>): boolean {
+  return !wasSkipped(status) && !isBlocked(status)
+}
+
+function keyOf({ name = '', stage = '', tags = [] }: JobView): string {
+  return JSON.stringify([name, stage, tags.toSorted()])
+}
 
 export interface GcpeMetricsOptions {
   readonly latest: Latest

@@ -9,10 +9,9 @@ import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { heldFor, heldName } from '../../model/held-name.ts'
 import type { Destination, Endpoint } from './destination.ts'
-import type { ExportEndpoint } from '../store/ports/endpoint-documents.ts'
 import type { ExportQueue, ExportQueueState, Outbox } from '../store/ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Repository } from '../store/ports/repository.ts'
+import type { Repository, ExportEndpoint } from '../store/ports/repository.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
 export interface HoldOptions {

@@ -1,6 +1,6 @@
 // Sends one flush to one destination. Requests that are refused for their content are divided. If the backend is down, the flush ends: the next one
 // sends everything anyway.
-import { packed } from './packed.ts'
+import { packed } from './batch.ts'
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Subject } from '../../model/route.ts'

@@ -6,7 +6,7 @@
 // and their counts are stored with the id up to which they hold, as pruning deletes the rows. Whoever starts continues from there. Replicas may
 // overwrite each other's stored counts: each is true for its own id.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { CountedRows } from '../store/ports/scrape-documents.ts'
+import type { CountedRows } from '../store/ports/repository.ts'
 
 /** Where a row belongs: to a name of an owner, and to which count of that name. */
 export interface Place {

@@ -2,11 +2,10 @@
 // metric is read page by page while it is written. The others are few, and read at once.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { createFamilies, emptyMetric } from '../telemetry/metrics/families.ts'
-import { goodReadings, knownChanges, type MetricSources } from './metric-sources.ts'
 import { totalsHeads } from '../telemetry/metrics/cumulative.ts'
 import type { Scope } from '../store/ports/scope.ts'
 import { pointsWithin, type GaugeReading } from '../store/ports/gauge-documents.ts'
-import { lookAtActive } from './active-runs.ts'
+import { lookAtActive, goodReadings, knownChanges, type MetricSources } from './active-runs.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {

@@ -2,12 +2,11 @@
 import { promisify } from 'node:util'
 import { constants, gzip, gzipSync } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
-import { verdictOf } from './verdict.ts'
+import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
-import { giveBack } from '../../lib/give-back.ts'
-import { withFreshToken, type Answered } from './fresh-token.ts'
-import type { Destination, Endpoint, HeaderValues } from './destination.ts'
+import type { Destination, Endpoint, HeaderValues, Bearer } from './destination.ts'
 import type { Signal } from '../store/ports/runs.ts'
+import type { Secret } from '../../lib/secret.ts'
 
 export interface Sent extends Answered {
   /** From the start of the first request to the verdict, ms. */
@@ -67,4 +66,46 @@ async function compressed(plain: Uint8Array): Promise<Uint8Array> {
   const packed = plain.length <= atOnce ? gzipSync(plain, fast) : await inThePool(plain, fast)
   giveBack(plain)
   return packed
+}
+
+// Releases the memory of buffers that are no longer needed. The collector counts them apart from its own heap, and lets some 64 MiB of
+// garbage accumulate on each thread before it runs: a daemon that handles MiB of bodies a second keeps that much needlessly.
+
+/**
+ * Frees the memory at once, so that the next buffer gets it. The caller is the last user: no other code may use the bytes any more, above all no socket
+ * that still sends them. Parts of a larger buffer are left to the collector.
+ */
+export function giveBack(bytes: Uint8Array): void {
+  const { buffer, byteLength } = bytes
+  // Released buffers have none.
+  if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
+}
+
+// Sends with the current token. If it is refused, it is read again, and a changed one is tried at once.
+
+/** One request, judged. Never rejects. `values`: for the templates of the headers. */
+type Transport = (body: Uint8Array, token: Secret | undefined, values: HeaderValues | undefined) => Promise<Verdict>
+
+interface Answered {
+  readonly verdict: Verdict
+  /** The token that the deciding request carried. */
+  readonly token: Secret | undefined
+}
+
+/** The transport takes twice as long at most. */
+function withFreshToken(transport: Transport, bearer: Bearer | undefined) {
+  return async (body: Uint8Array, values: HeaderValues | undefined): Promise<Answered> => {
+    const token = bearer?.current()
+    const verdict = await transport(body, token, values)
+    if (verdict.as !== 'unauthorized' || bearer === undefined) return { verdict, token }
+    await bearer.reload()
+    const fresh = bearer.current()
+    return sameSecret(fresh, token)
+      ? { verdict, token }
+      : { verdict: await transport(body, fresh, values), token: fresh }
+  }
+}
+
+export function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.equals(b.reveal())
 }

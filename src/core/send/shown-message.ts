@@ -1,7 +1,8 @@
 // A stored message as people see it.
 import { requestAsJson } from '../telemetry/encode.ts'
 import { requestOf } from './messages.ts'
-import { shownRequest, type ShownContent } from '../telemetry/shown-request.ts'
+import { logsRequest, metricsRequest, traceRequest } from '../telemetry/otlp/messages.ts'
+import { plainAttributes, type AttributeSet } from '../telemetry/otlp/attribute.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
 /** What it would send, as JSON; undefined if it is damaged. */
@@ -32,4 +33,40 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   } catch {
     return undefined
   }
+}
+
+// A request as people see it: the names and attributes of what it has.
+interface ShownContent {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+/** Spans, log records or metrics of a request in protobuf. Throws DataError if it is damaged. */
+function shownRequest(signal: 'traces' | 'logs' | 'metrics', bytes: Uint8Array): ShownContent[] {
+  if (signal === 'traces') {
+    const { resourceSpans } = traceRequest.contentOf(bytes)
+    return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map(shown)))
+  }
+  if (signal === 'logs') {
+    const { resourceLogs } = logsRequest.contentOf(bytes)
+    return resourceLogs.flatMap(({ scopeLogs }) =>
+      scopeLogs.flatMap(({ logRecords }) =>
+        logRecords.map(({ body, attributes }) => shown({ name: String(body), attributes })),
+      ),
+    )
+  }
+  const { resourceMetrics } = metricsRequest.contentOf(bytes)
+  return resourceMetrics.flatMap(({ scopeMetrics }) =>
+    scopeMetrics.flatMap(({ metrics }) => metrics.map(({ name }) => ({ name, attributes: {} }))),
+  )
+}
+
+function shown({
+  name,
+  attributes,
+}: {
+  readonly name: string
+  readonly attributes: readonly AttributeSet[]
+}): ShownContent {
+  return { name, attributes: plainAttributes(attributes) }
 }

@@ -1,7 +1,6 @@
 // Settles runs that are due, in batches, and one by one if that fails. A run that cannot be settled, for example because its stored rows are damaged,
 // is retried with growing pauses and delays no other.
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { createPostponed } from './postponed.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { isOfTheData, reasonOf } from '../../lib/fault.ts'
 import { settleRuns } from './settle-runs.ts'
@@ -9,6 +8,43 @@ import type { Snapshotter } from './take-snapshots.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
+
+// Runs that cannot be settled, each retried with growing pauses.
+interface Postponed<Id> {
+  /** True when it was postponed before. */
+  has(id: Id): boolean
+  /** Must be called whenever the item is leased again, because it counts the leases to skip. */
+  isWaiting(id: Id): boolean
+  postpone(id: Id): void
+  forget(id: Id): void
+}
+
+/** The maximum of leases to skip before another try, which is a few minutes. */
+const maxWait = 16
+/** Beyond this number all are forgotten and tried as usual. */
+const most = 10_000
+
+function createPostponed<Id>(): Postponed<Id> {
+  const known = new Map<Id, { readonly rest: number; left: number }>()
+  return {
+    has: id => known.has(id),
+    isWaiting: id => {
+      const one = known.get(id)
+      if (one === undefined || one.left === 0) return false
+      one.left -= 1
+      return true
+    },
+    postpone: id => {
+      const before = known.get(id)
+      const rest = before === undefined ? 0 : Math.min(maxWait, Math.max(1, before.rest * 2))
+      if (before === undefined && known.size >= most) known.clear()
+      known.set(id, { rest, left: rest })
+    },
+    forget: id => {
+      known.delete(id)
+    },
+  }
+}
 
 export interface SettleLoopOptions {
   readonly runs: Runs

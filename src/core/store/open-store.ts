@@ -1,8 +1,22 @@
 // Opens the store: chooses the database by its location.
-import { hostClocks, type OpenOptions, type StoreLocation } from './store-location.ts'
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import type { Secret } from '../../lib/secret.ts'
-import type { SharedStore, Store } from './ports/store.ts'
+import type { SharedStore, Store, StoreOptions } from './ports/store.ts'
+import type { DatabaseOptions } from './postgres/database.ts'
+
+// Where a store is, and the options to open it: all that a thread needs to know before it loads the driver.
+
+/** A file, or a PostgreSQL connection URI with its password. */
+export type StoreLocation =
+  { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
+
+type OpenOptions = Pick<StoreOptions, 'maxSize' | 'log' | 'onDamage'> & Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
+
+/** Whole ms, because computed times may be stored in integer columns. */
+const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
+
+/** The time-out of a daemon's statements, ms. */
+export const statementTimeout = 15_000
 
 /**
  * Opens the store to serve it: creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it

@@ -2,14 +2,13 @@
 import { BackWriter } from './otlp/back-writer.ts'
 import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
 import { joinedMetrics } from './metrics/joined-metrics.ts'
-import { toDelta } from './metrics/delta.ts'
+import { toDelta, type SeriesCap } from './metrics/delta.ts'
 import { toEventLogs } from './events.ts'
 import { toLogs } from './logs.ts'
 import { toTraces } from './traces.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { MessageKind } from './otlp/kinds.ts'
-import type { SeriesCap } from './metrics/series-cap.ts'
 import type { TelemetrySettings } from './settings.ts'
 
 /**

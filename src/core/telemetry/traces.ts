@@ -12,9 +12,9 @@ import {
   pipelineSpanId,
   traceIdOf,
   type SpanLink,
+  type LinkType,
 } from './otlp/ids.ts'
-import { linkAttributes } from './mapping/link.ts'
-import { notBlank } from './mapping/row.ts'
+import { notBlank, type AttributeRow } from './mapping/row.ts'
 import { pipelineAttributes, pipelineOutcome, runAction } from './mapping/pipeline.ts'
 import type { Outcome } from './mapping/statuses.ts'
 import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
@@ -33,6 +33,11 @@ import { insideSpans } from './inside.ts'
 import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Status } from '../../model/status.ts'
+
+// The attribute of a link: why a span points at another one.
+export const linkAttributes: readonly AttributeRow<LinkType>[] = [
+  { keys: ['platform.cicd.link.type'], type: 'string', when: 'always', value: type => type },
+]
 
 /** The spans of a chunk with their resource; undefined if it has none. */
 export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpans | undefined {

@@ -1,7 +1,7 @@
 // Kinds of lists: comma-separated in a variable; a list, or the same comma-separated text, in YAML. And lists of known words: some of them, `all`, or `none`.
 import picomatch from 'picomatch'
 import { quoted } from './config-fault.ts'
-import { LinearPattern } from '../../lib/linear-pattern.ts'
+import { LinearPattern } from '../../lib/text-redaction.ts'
 import { wrong, type Kind, type Parsed, type Raw } from './kind.ts'
 import { nearest } from './nearest.ts'
 

@@ -1,7 +1,7 @@
 // What a reload would take away that protects somebody: secrets, what is hidden or redacted, who may see what, every destination. A file that was cut
 // looks the same as one from which they were removed, so only a restart removes them.
 import { destinationsOf } from './destinations.ts'
-import { LinearPattern } from '../../lib/linear-pattern.ts'
+import { LinearPattern } from '../../lib/text-redaction.ts'
 import { LiveSecret } from './live-secret.ts'
 import { Secret } from '../../lib/secret.ts'
 import type { Config } from './options.ts'

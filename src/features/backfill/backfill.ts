@@ -1,9 +1,9 @@
 // Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones; the daemon fetches and exports them. A
 // backfill that was interrupted continues; pipelines that were exported are skipped.
-import { changedPipelines } from '../../core/find/poll-list.ts'
+import { changedPipelines } from '../../core/find/poll-project.ts'
 import { isNew } from '../../core/find/discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
-import { projectListsOf } from '../../core/find/project-lists.ts'
+import { projectListsOf } from '../../core/find/poll-due.ts'
 import { errorOfEndless, maxBackfillPages } from '../../core/find/list-limits.ts'
 import { isRefusal, mayConcernAll, maxRefusals, unlessRefused } from '../../core/find/unless-refused.ts'
 import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'

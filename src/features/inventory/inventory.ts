@@ -4,7 +4,6 @@
 // 2. It reads the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
 // 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
-import { cleanCollected } from './clean-collected.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../../model/inventory.ts'
@@ -13,7 +12,7 @@ import type { LookUpOwner, Thing } from '../../platform/port/inventory.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
 import type { Log } from '../../lib/log.ts'
-import type { RedactText } from '../../lib/text-redaction.ts'
+import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 
@@ -233,4 +232,27 @@ function asPlatformError(error: unknown): PlatformError {
   }
   const what = `An answer could not be decoded (${reasonOf(error)}).`
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
+}
+
+// Redacts the names and texts of things before they are stored or exported. The event loop gets its turns meanwhile.
+export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
+  const cleanText = inTurns(redactText)
+  const known = new Map<string, string>()
+  const clean = async (text: string): Promise<string> => {
+    const found = known.get(text) ?? (await cleanText(text))
+    known.set(text, found)
+    return found
+  }
+  const cleanAll = async <T>(attributes: Readonly<Record<string, T>>): Promise<Record<string, T>> => {
+    const all: [string, T][] = []
+    for (const [key, value] of Object.entries(attributes))
+      all.push([key, typeof value === 'string' ? ((await clean(value)) as T & string) : value])
+    return Object.fromEntries(all)
+  }
+  const [points, events] = [[...collected.points], [...(collected.events ?? [])]]
+  for (const [index, point] of points.entries())
+    points[index] = { ...point, attributes: await cleanAll(point.attributes) }
+  for (const [index, event] of events.entries())
+    events[index] = { ...event, body: await clean(event.body), attributes: await cleanAll(event.attributes) }
+  return { ...collected, points, events }
 }

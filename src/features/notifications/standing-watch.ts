@@ -1,6 +1,5 @@
 // Looks at conditions that last until somebody acts: dead letters, and ingest tokens that expire. One replica does it, by a lease.
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { conditionLife } from '../../core/store/ports/condition-documents.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ofDeadLetters, ofIngestToken } from './conditions.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -9,7 +8,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Notifier } from './notifier.ts'
 import type { Outbox } from '../../core/store/ports/outbox.ts'
-import type { Repositories } from '../../core/store/ports/repository.ts'
+import { conditionLife, type Repositories } from '../../core/store/ports/repository.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 
 export interface StandingWatchOptions {

@@ -1,5 +1,5 @@
 // Lists what the CI configuration of a project's default branch includes: components, templates, files of other projects and of other hosts, each
-// with its version (the platform's API, "CI Lint"). Asked once a week, and after a push that may have changed it (`ci-pushes.ts`).
+// with its version (the platform's API, "CI Lint"). Asked once a week, and after a push that may have changed it (`read-event.ts`).
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'

@@ -7,11 +7,27 @@
 // 3. A CR erases the text before it, too, unless it is at the end of the line.
 // 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the
 //    line of the possible marker ended with a CR and has a timestamp. Otherwise it is text.
-import { afterLastReturn, endBeforeReturns } from './carriage-returns.ts'
 import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
 import { maxSecret } from '../../lib/text-redaction.ts'
 import { withControlsMarked, withoutControls } from '../../lib/plain-text.ts'
 import { LogText, type Piece, type Stamp } from './log-text.ts'
+
+// Finds the part of a line of a job's log that a terminal shows in the end: what follows its last CR.
+
+/** The text after the last CR that is not at the end: a progress bar overwrites its line with such CRs. */
+function afterLastReturn(text: string): string {
+  const end = endBeforeReturns(text)
+  return end === 0 ? '' : text.slice(text.lastIndexOf('\r', end - 1) + 1, end)
+}
+
+/** The index at which the CRs at the end of a text begin. */
+function endBeforeReturns(text: string): number {
+  let end = text.length
+  while (end > 0 && text.charCodeAt(end - 1) === carriageReturn) end -= 1
+  return end
+}
+
+const carriageReturn = 0x0d
 
 export interface ReadMarker extends Marker {
   /** The timestamp of the file's line that contains the marker. */

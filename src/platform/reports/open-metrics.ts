@@ -1,12 +1,57 @@
 // Reads a job's metrics report line by line. A line is a sample in OpenMetrics text (specification 1.0, "Text format"): a name, labels in braces, a
 // value. The reader is as lenient as the platform: types, help and the end mark are optional, and text after the value is ignored.
-import { createLineReader } from './lines.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
 import { maxSecret, redactedTo, redactedValue, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReportedMetric } from '../../model/job-reports.ts'
 import type { ReportRead } from '../port/inside.ts'
+
+// Divides windows of text, which may be cut anywhere, into lines. Lines that are too long are skipped.
+
+/** Maximum number of characters in a line. */
+const maxLineLength = 64 * 1024
+
+/** Passes on each line without its end. */
+interface LineReader {
+  write(text: string): void
+  /** Ends the text. The rest is the last line. */
+  end(): void
+  /** Number of lines that were skipped because they were too long. */
+  readonly skipped: number
+}
+
+export function createLineReader(onLine: (line: string) => void): LineReader {
+  let pending = ''
+  let isTooLong = false
+  let skipped = 0
+  const finish = (line: string): void => {
+    if (isTooLong || line.length > maxLineLength) skipped += 1
+    else onLine(line)
+    isTooLong = false
+  }
+  return {
+    get skipped() {
+      return skipped
+    },
+    write: text => {
+      let from = 0
+      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
+        finish(pending + text.slice(from, at).replace(/\r$/, ''))
+        pending = ''
+        from = at + 1
+      }
+      pending += text.slice(from)
+      if (pending.length <= maxLineLength) return
+      pending = ''
+      isTooLong = true
+    },
+    end: () => {
+      if (pending !== '' || isTooLong) finish(pending.replace(/\r$/, ''))
+      pending = ''
+    },
+  }
+}
 
 /**
  * Limits. `names`, `series`, and `texts` (UTF-16 units of all texts) apply to a report, `labels` to a series, `text` (UTF-16 units) to a single

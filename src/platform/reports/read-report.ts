@@ -1,15 +1,108 @@
 // Reads a job's reports of all types but tests, with one request for each.
 import { readCoverage } from './coverage.ts'
-import { readDotenv } from './dotenv.ts'
-import { readFindings } from './findings.ts'
-import { readMetrics } from './open-metrics.ts'
-import { reportCaps } from './caps.ts'
-import { ReportFault } from './report-fault.ts'
+import { readMetrics, createLineReader } from './open-metrics.ts'
+import { reportCaps, type ReportCaps } from './caps.ts'
+import { ReportFault, faultOf } from './report-fault.ts'
 import { PlatformError } from '../port.ts'
 import { switchOf, type ReportSwitch, type ReportType } from '../../model/job-reports.ts'
-import type { RedactText } from '../../lib/text-redaction.ts'
+import { redactedValue, type RedactText } from '../../lib/text-redaction.ts'
+import { looksLikePlainText, textOf } from './unpack.ts'
+import { createJsonValues, each, type JsonPath } from './json-values.ts'
+import { createSarifLevels } from './sarif.ts'
 import type { ReadReport, ReportRead } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'
+
+// Counts the findings of a code quality or security report by severity. It reads the report as a stream and keeps no finding.
+
+/** The path of the findings. All but SARIF have their severity in the key `severity`. */
+const scan: readonly string[] = ['vulnerabilities', each]
+const paths: Readonly<Partial<Record<ReportType, readonly string[]>>> = { codequality: [each] }
+const withoutSeverity = 'unknown'
+
+/** Severities that have a series of their own. All others are counted as `other`. */
+const severities: ReadonlySet<string> = new Set([
+  ...['info', 'minor', 'major', 'critical', 'blocker'],
+  ...['none', 'note', 'warning', 'error'],
+  ...['unknown', 'low', 'medium', 'high'],
+])
+const other = 'other'
+/** Maximum number of values that are read of one finding. */
+const maxValues = 10_000
+
+/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
+export async function readFindings(
+  source: AsyncIterable<Uint8Array>,
+  type: ReportType,
+  caps: ReportCaps = reportCaps,
+): Promise<ReportRead> {
+  const counts = new Map<string, number>()
+  const add = (severity: string, findings: number): void => {
+    const name = severity.toLowerCase()
+    const word = severities.has(name) ? name : other
+    counts.set(word, (counts.get(word) ?? 0) + findings)
+  }
+  const levels = type === 'sarif' ? createSarifLevels(add) : undefined
+  const values = createJsonValues({
+    paths: levels?.paths ?? [severityOf(paths[type] ?? scan, add)],
+    ...{ maxDepth: caps.depth, maxValues, isLenient: true },
+  })
+  const fault = await faultOf(async () => {
+    for await (const text of textOf(source, caps)) values.write(text)
+    values.end()
+    levels?.end()
+    if (!values.sawList) throw new ReportFault('foreign', 'The report has no list of findings.')
+  })
+  const findings = [...counts].map(([of, n]) => ({ type, severity: of, count: n }))
+  // The counts of a report that could not be read to its end would be too low.
+  return { report: fault === undefined && findings.length > 0 ? { findings } : undefined, dropped: 0, fault }
+}
+
+function severityOf(path: readonly string[], add: (severity: string, findings: number) => void): JsonPath {
+  const onValue = (finding: unknown): void => {
+    if (typeof finding !== 'object' || finding === null || Array.isArray(finding)) return
+    const { severity } = finding as { readonly severity?: unknown }
+    add(typeof severity === 'string' ? severity : withoutSeverity, 1)
+  }
+  return { path, onValue }
+}
+
+// Reads a job's dotenv report like the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often secrets, so only
+// the values of allowed keys are kept.
+
+/** These are well above the platform's own limit, which is 5 KB by default. */
+const caps = { packed: 1024 * 1024, unpacked: 1024 * 1024 }
+const limits = { keys: 100, texts: 128 * 1024 } as const
+
+const assignment = /^\s*([A-Za-z_]\w{0,254})\s*=(.*)$/
+
+/** `source`: the artifact's bytes. `dropped` counts allowed keys beyond the limits. Rejects only with an error of the source itself. */
+export async function readDotenv(
+  source: AsyncIterable<Uint8Array>,
+  isAllowed: (key: string) => boolean,
+  redactText: RedactText,
+): Promise<ReportRead> {
+  const values = new Map<string, string>()
+  let texts = 0
+  let dropped = 0
+  const lines = createLineReader(line => {
+    const [, key = '', value = ''] = assignment.exec(line) ?? []
+    if (key === '' || !isAllowed(key)) return
+    if (!values.has(key) && (values.size >= limits.keys || texts + value.length > limits.texts)) {
+      dropped += 1
+      return
+    }
+    texts += value.length
+    values.set(key, value.trim())
+  })
+  const fault = await faultOf(async () => {
+    for await (const text of textOf(source, caps, looksLikePlainText)) lines.write(text)
+    lines.end()
+  })
+  const clean = [...values].flatMap(([key, value]) =>
+    redactText(key) === key ? [[key, redactedValue(key, value, redactText)] as const] : [],
+  )
+  return { report: clean.length === 0 ? undefined : { dotenv: Object.fromEntries(clean) }, dropped, fault }
+}
 
 export interface ReadReportOptions {
   readonly client: Pick<RestClient, 'jobArtifact'>

@@ -1,18 +1,20 @@
 // Reads the tests of a job, from its JUnit artifact or from the report that the platform has parsed, and redacts their texts.
-import { cleanTests } from './clean-tests.ts'
-import { createTestCollector } from './test-collector.ts'
+import { createTestCollector, type CollectorOptions } from './test-collector.ts'
 import { groupNameOf } from '../../model/job-name.ts'
 import { readTestReport } from './test-report-json.ts'
-import { maxSecret, type RedactText } from '../../lib/text-redaction.ts'
+import { maxSecret, inTurns, redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import { PlatformError } from '../port.ts'
-import { readJunit } from './junit.ts'
-import { reportCaps } from './caps.ts'
+import { reportCaps, type ReportCaps } from './caps.ts'
 import { ReportFault } from './report-fault.ts'
 import { runsScript } from '../job-log/runner-sections.ts'
 import { testArtifact } from '../../model/observation.ts'
+import { createJunitCases, maxWords } from './junit-cases.ts'
+import { readElements } from './xml-elements.ts'
+import { maxTestName } from './suite-cases.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { RestClient } from '../rest/client.ts'
 import type { TestReports, TestsRead } from '../port/inside.ts'
+import type { TestName, TestSuite } from '../../model/test-report.ts'
 
 export interface TestReportsOptions {
   readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
@@ -69,4 +71,74 @@ function archiveError({ id }: JobSnapshot): PlatformError {
     what: `The platform answered with an archive instead of the test report of job ${id}.`,
     remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
   })
+}
+
+// Reads a job's JUnit report as a stream. Answers the results of its tests and, if it could not be read to its end, the reason.
+export interface TestReadOptions extends Omit<CollectorOptions, 'maxCases'> {
+  readonly caps?: ReportCaps | undefined
+}
+
+/** `source`: the artifact's bytes, a gzip of one or more documents. Rejects only with an error of the source itself. */
+export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<TestsRead> {
+  const { caps = reportCaps, ...kept } = options
+  const collector = createTestCollector({ ...kept, maxCases: caps.cases })
+  const cases = createJunitCases(collector, caps)
+  const fault = await readElements(source, caps, cases, () =>
+    cases.sawSuite ? undefined : new ReportFault('not_junit', 'The report contains no test suites.'),
+  )
+  cases.end()
+  return collector.collected(fault)
+}
+
+// Redacts secrets and e-mail addresses in all texts of a test report, and then cuts the texts, before any of it is stored or exported. Tests are
+// distinguished by their original names, before this. The event loop gets its turns meanwhile.
+
+/** `maxText`: maximum length of a message or a stack trace, UTF-16 units. */
+export async function cleanTests(
+  { report, outcomes }: TestsRead,
+  redactText: RedactText,
+  maxText: number,
+): Promise<TestsRead> {
+  const [cleanName, cleanText] = [maxTestName, Math.min(maxText, maxWords)].map(limit =>
+    inTurns(text => redactedTo(limit, text, redactText)),
+  ) as [Clean, Clean]
+  const cleanOptional = async (value: string | undefined) => (value === undefined ? undefined : cleanText(value))
+  const withCleanName = async <T extends TestName>(test: T): Promise<T> => ({
+    ...test,
+    ...{ suite: await cleanName(test.suite), name: await cleanName(test.name) },
+  })
+  const withCleanNames = async (tests: ReadonlyMap<number, TestName>) =>
+    new Map(await inOrder([...tests], async ([hash, test]) => [hash, await withCleanName(test)] as const))
+  const cleanSuite = async (suite: TestSuite): Promise<TestSuite> => ({
+    ...{ ...suite, name: await cleanName(suite.name) },
+    ...(suite.cases && {
+      cases: await inOrder(suite.cases, async one => ({ ...one, name: await cleanName(one.name) })),
+    }),
+  })
+  return {
+    report: {
+      ...report,
+      suites: await inOrder(report.suites, cleanSuite),
+      failures: await inOrder(report.failures, async failure => ({
+        ...(await withCleanName(failure)),
+        ...{ file: await cleanOptional(failure.file), type: await cleanOptional(failure.type) },
+        ...{ message: await cleanOptional(failure.message), stack: await cleanOptional(failure.stack) },
+      })),
+      flaky: await inOrder(report.flaky, withCleanName),
+    },
+    outcomes: {
+      ...outcomes,
+      failed: await withCleanNames(outcomes.failed),
+      flaky: await withCleanNames(outcomes.flaky),
+      slowest: await inOrder(outcomes.slowest, withCleanName),
+    },
+  }
+}
+
+type Clean = (text: string) => Promise<string>
+
+async function inOrder<T, R>(items: readonly T[], change: (item: T) => Promise<R>): Promise<R[]> {
+  const changed: R[] = []
+  for (const item of items) changed.push(await change(item))
+  return changed
 }

@@ -1,7 +1,6 @@
 // Collects the cases of a report: totals, a limited number of suites and failures, and the sets of tests that failed and passed.
 import { ReportFault } from './report-fault.ts'
-import { createSuiteCases, isFailed, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
-import { testNameOf } from './test-name.ts'
+import { createSuiteCases, isFailed, testNameOf, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
 import type { Millis } from '../../model/instant.ts'
 import type {
   SlowTest,

@@ -15,7 +15,6 @@ import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { hooksPath, restHook, wireHook } from './hooks.ts'
 import { wireList } from './wire-field.ts'
 import { encodeQuery, segmentOf } from './query.ts'
-import { readVariables } from '../variables.ts'
 import { restBridge, restJob, restPipelineOfProject } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
 import {
@@ -29,7 +28,7 @@ import {
   restUser,
   type ListedItem,
 } from './lists.ts'
-import type { WantedFacts } from '../wanted-facts.ts'
+import { readVariables, type WantedFacts } from '../wanted-facts.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireSeconds, wireText, wireTime, wireTitle, wireUrl } from './wire-field.ts'
-import { readVariablesAlone } from '../variables.ts'
+import { readVariablesAlone } from '../wanted-facts.ts'
 import { observedPipelineOf, projectOfPipeline } from './normalize.ts'
 import { restPipeline } from './schemas.ts'
 import type { ProjectFacts } from '../../model/observation.ts'

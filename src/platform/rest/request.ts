@@ -17,13 +17,12 @@ import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
 import { budgetFactsOf, isOfEndpoint, servedAt } from './rate-limit.ts'
 import { createMoves, withPath } from './moved.ts'
-import { credentialHeaders, trimToken } from './credentials.ts'
 import { errorOfForeignHost, errorOfMovedChange, errorOfNoApi, errorOfStorage } from './error-messages.ts'
 import { headOf, streamPace, type Method, type Streamed } from './stream.ts'
 import { maxPause } from './budget.ts'
 import { PlatformError, type CallOptions, type Priority } from '../port.ts'
 import { readJson } from './answer-json.ts'
-import type { RequesterOptions, StreamOptions } from './call.ts'
+import { credentialHeaders, trimToken, type RequesterOptions, type StreamOptions } from './call.ts'
 
 export interface RestAnswer {
   readonly json: unknown

@@ -1,14 +1,23 @@
 // Turns the payload of a webhook event into what is exported, by the table. Tolerant: unknown fields pass, an attribute of a wrong type is left out,
 // and only what identifies the event is required. E-mail addresses, descriptions and comments end here.
 import { createHash } from 'node:crypto'
-import { touchesCi } from './ci-pushes.ts'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
 import { instanceOf, pathOf, type HookContext } from './hook-project.ts'
 import { anyKnown, knownOf } from '../../model/versioned.ts'
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { maxText, readId, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
+import {
+  maxText,
+  readId,
+  readText,
+  readTime,
+  readUrl,
+  readCount,
+  readObject,
+  readTexts,
+  type WireObject,
+} from '../wire-read.ts'
 import { redact } from '../../lib/secret.ts'
 import type { EventRow } from './event-table.ts'
 import type { EventTimes, EventValue, PlatformEvent } from '../../model/event.ts'
@@ -123,4 +132,26 @@ function unusable({ word }: EventRow, why: string): PayloadError {
     `The ${word} event cannot be read: ${why}.`,
     'If its webhook has a custom template, remove it: only the payload as the platform makes it can be decoded.',
   )
+}
+
+// Whether a push may have changed the CI configuration of the default branch ("Push events" of the platform's webhooks).
+
+/**
+ * True if it changed the CI file, or another YAML file, which the CI file may include. Also true if the files are not known: the payload has at most
+ * twenty commits, and of a large payload they are not read.
+ */
+export function touchesCi(json: WireObject): boolean {
+  const project = readObject(json.project)
+  const branch = readText(project?.default_branch)
+  if (branch === undefined || readText(json.ref) !== `refs/heads/${branch}`) return false
+  const { commits } = json
+  const count = readCount(json.total_commits_count) ?? Infinity
+  if (!Array.isArray(commits) || commits.length < count) return true
+  // Without one it is a YAML file.
+  const file = readText(project?.ci_config_path)?.split('@', 1)[0]
+  return commits.some(commit => {
+    const { added, modified, removed } = readObject(commit) ?? {}
+    const files = [added, modified, removed].flatMap(list => readTexts(list) ?? [])
+    return files.some(changed => changed === file || /\.ya?ml$/.test(changed))
+  })
 }

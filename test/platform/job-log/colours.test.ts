@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runsOf } from '../../../src/platform/job-log/colours.ts'
+import { runsOf } from '../../../src/platform/job-log/show-log.ts'
 
 const esc = '\u001b'
 

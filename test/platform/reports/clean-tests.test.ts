@@ -1,8 +1,7 @@
 // Tests that the texts of a test report are redacted before they are cut, and in turns of the event loop, so that a report never blocks other work.
 import { expect, it } from 'vitest'
-import { cleanTests } from '../../../src/platform/reports/clean-tests.ts'
 import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/lib/text-redaction.ts'
-import { readJunit } from '../../../src/platform/reports/junit.ts'
+import { readJunit, cleanTests } from '../../../src/platform/reports/read-tests.ts'
 
 const secret = 'glpat-abcdefghijklmnopqrst'
 const redactText = createTextRedaction([])

@@ -2,8 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
-import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
-import { readFindings } from '../../../src/platform/reports/findings.ts'
+import { readDotenv, readFindings } from '../../../src/platform/reports/read-report.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { metricLimits, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readFindings } from '../../../src/platform/reports/findings.ts'
+import { readFindings } from '../../../src/platform/reports/read-report.ts'
 import { runs } from '../../full.ts'
 
 async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

@@ -2,17 +2,68 @@
 // everybody else reads through it.
 import { z } from 'zod'
 import { auditBackfill, auditCursor } from './audit-documents.ts'
-import { conditionDocument, knownCondition, notificationRule } from './condition-documents.ts'
 import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
 import { daemonReport, rotationJournal, rotationRecord } from './token-documents.ts'
 import { gaugeReading } from './gauge-documents.ts'
 import { inventoryState } from './inventory-documents.ts'
 import { regression } from './regression-documents.ts'
 import { refusedEndpoint } from './capability-documents.ts'
-import { exportEndpoint } from './endpoint-documents.ts'
 import { recentRuns } from './recent-runs.ts'
-import { countedRows } from './scrape-documents.ts'
 import type { Millis } from '../../../model/instant.ts'
+import type { KnownCondition } from '../../../model/condition.ts'
+
+// What is known of the conditions that people are notified about, and since when each rule for notifications exists.
+
+/** The kind of the documents of conditions. */
+export const conditionDocument = 'condition'
+
+export const knownCondition = z.object({
+  subject: z.string(),
+  state: z.enum(['broken', 'fixed']),
+  version: z.array(z.number()).readonly(),
+  incident: z.object({ id: z.string(), since: z.number(), to: z.array(z.string()).readonly() }).optional(),
+  /** By the store's clock. */
+  changedAt: z.number(),
+}) satisfies z.ZodType<KnownCondition>
+export type StoredCondition = z.infer<typeof knownCondition>
+
+/** How long a condition is remembered after its last report, ms: a test is reported as flaky once within this time. */
+export const conditionLife = 100 * 24 * 3_600_000
+
+const notificationRule = z.object({
+  name: z.string(),
+  /** What happened earlier is not sent. By the store's clock. */
+  since: z.number(),
+})
+
+// Where a destination sends one signal. What is pending was accepted for that endpoint, and not for whatever the name means later.
+const endpoint = z.object({
+  /** Distinguishes endpoints. */
+  mark: z.string(),
+  /** The endpoint as it may be shown; empty for one that is a secret. */
+  shown: z.string(),
+})
+
+const exportEndpoint = z.object({
+  destination: z.string(),
+  signal: z.string(),
+  ...endpoint.shape,
+  /** Earlier ones, newest first. */
+  former: z.array(endpoint),
+})
+export type ExportEndpoint = z.infer<typeof exportEndpoint>
+
+// How many runs or deployments a project has had, for counters that are only scraped.
+const countedRows = z.object({
+  kind: z.enum(['runs', 'deployments']),
+  instance: z.string(),
+  projectId: z.number(),
+  /** Rows up to this id are counted. */
+  upTo: z.number(),
+  /** By the name of a ref or an environment, the pairs of what is counted, such as a source, and the count. */
+  names: z.record(z.string(), z.array(z.tuple([z.string(), z.number()]))),
+})
+export type CountedRows = z.infer<typeof countedRows>
 
 /** `Key` are the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {

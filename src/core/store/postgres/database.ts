@@ -1,6 +1,5 @@
 // A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
 import pg from 'pg'
-import { faultOf, schemaFault } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { createEncoder, type Encoder } from '../sql/encoder.ts'
 import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
@@ -8,7 +7,8 @@ import { Again } from '../sql/steps.ts'
 import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
 import { checkConnectionRoom, daemonSessions } from './connection-room.ts'
-import { reasonOf, StoreError } from '../../../lib/fault.ts'
+import { reasonOf, StoreError, DataError, Fault } from '../../../lib/fault.ts'
+import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 import type { Log } from '../../../lib/log.ts'
 
 /** A connection inside a transaction, or the pool outside of one. */
@@ -252,4 +252,29 @@ function isWorthAnotherTry(error: unknown): boolean {
   const cause = error instanceof StoreError ? error.cause : undefined
   // serialization_failure, deadlock_detected
   return cause instanceof pg.DatabaseError && (cause.code === '40001' || cause.code === '40P01')
+}
+
+// Turns errors of PostgreSQL and its driver into faults: the data's, or the store's.
+
+/** Only classes 22 (data exception) and 23 (integrity constraint) are blamed on the data. Any other error may pass at the next try. */
+function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error
+  if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {
+    const what = `The PostgreSQL store cannot store this data: ${reasonOf(error)} (${error.code}).`
+    return new DataError(what, 'Please report it.', { cause: error })
+  }
+  return (
+    schemaFault(error) ??
+    new StoreError(
+      `A PostgreSQL operation failed: ${reasonOf(error)}.`,
+      'Check that the server is up, reachable and has disk space; Pipespan retries automatically.',
+      { cause: error },
+    )
+  )
+}
+
+/** Undefined if the error has another cause than a schema that is not this version's. */
+function schemaFault(error: unknown): StoreError | undefined {
+  if (!(error instanceof pg.DatabaseError) || !isOfTheSchema.postgres.test(error.code ?? '')) return undefined
+  return otherSchema('The PostgreSQL store', error, 'a new database')
 }

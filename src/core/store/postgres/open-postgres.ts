@@ -1,14 +1,65 @@
 // The store on PostgreSQL, for any number of replicas.
-import { usedBytes } from './size.ts'
-import { postgresStatements } from './statements.ts'
-import { openDatabase, type DatabaseOptions } from './database.ts'
+import { postgresStatements, execute, withinOf } from './statements.ts'
+import { openDatabase, type DatabaseOptions, type Database, type Session } from './database.ts'
 import { postgresOutbox } from './outbox.ts'
 import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
-import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
+import { changeRuns } from '../sql/runs.ts'
+import { keyOf } from '../sql/run-rows.ts'
+import { runReads } from '../sql/run-reads.ts'
+import { takeIn } from '../sql/take-in.ts'
+import { number, optional, record, text } from '../sql/columns.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
+import type { Runs } from '../ports/runs.ts'
+
+// How much of the PostgreSQL database is in use. After deletions its files have free space, but do not shrink.
+
+/** Rows of each table that are sampled. */
+const sampled = 50
+/** The indexed column by which the latest rows are found. Tables without one are sampled anywhere. */
+const latest: Readonly<Record<string, string>> = {
+  quarantined_deliveries: 'id',
+  runs: 'id',
+  chunks: 'id',
+  outbox: 'id',
+  deployments: 'id',
+}
+/** The factor for indexes, headers and half-empty pages. */
+const overhead = 1.5
+/** Bytes of a database without any rows. */
+const emptyDatabase = 10 * 1024 * 1024
+
+/**
+ * Bytes in use: the size of the database, or the space that its rows need if that is less. The latter is estimated from PostgreSQL's
+ * statistics and a few rows of each table.
+ */
+async function usedBytes(db: Database): Promise<number> {
+  return db.transaction(async session => measure(session))
+}
+
+const size = number('bytes')
+const table = record({ name: text('name'), rows: number('rows') })
+
+async function measure(db: Session): Promise<number> {
+  const [whole] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
+  const found = await db.query(`
+    SELECT quote_ident(relname) AS name, n_live_tup AS rows FROM pg_stat_user_tables
+    WHERE schemaname = current_schema() AND n_live_tup > 0 AND has_table_privilege(relid, 'SELECT')`)
+  const tables = found.map(table)
+  const columns = tables.map(({ name }, at) => `(${meanWidth(name)}) AS width_${at}`)
+  const [widths = {}] = tables.length === 0 ? [] : await db.query(`SELECT ${columns.join(', ')}`)
+  const needed = tables.reduce((sum, { rows }, at) => sum + rows * (optional(number, `width_${at}`)(widths) ?? 0), 0)
+  return Math.min(size(whole ?? {}), emptyDatabase + needed * overhead)
+}
+
+/** Bytes of a row, from some rows. */
+function meanWidth(name: string): string {
+  const key = latest[name]
+  const some = `SELECT * FROM ${name} ${key === undefined ? '' : `ORDER BY ${key} DESC`} LIMIT ${sampled}`
+  return `SELECT avg(pg_column_size(sample.*)) FROM (${some}) AS sample`
+}
 
 type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'testMemory'>
 
@@ -64,5 +115,30 @@ function sizeReaches(max: number, measure: () => Promise<number>): () => Promise
       bytes = await measure()
     }
     return bytes >= max
+  }
+}
+
+// Runs on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+function postgresRuns(db: Database): Runs {
+  return {
+    takeIn: async taking =>
+      db.transaction(async (session, now) => execute(session, takeIn(taking, undefined, withinOf(session, now)))),
+    transact: async (work, reports) =>
+      db.transaction(async (session, now) =>
+        execute(session, changeRuns(work, reports, undefined, withinOf(session, now))),
+      ),
+    takeDue: async (limit, leaseMs) => {
+      const rows = await db.transaction(async (session, now) =>
+        session.query(
+          `UPDATE runs SET due_at = $1::bigint
+           WHERE id IN (SELECT id FROM runs WHERE due_at <= $2::bigint ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+           RETURNING instance, pipeline_id`,
+          [now + leaseMs, now, limit],
+        ),
+      )
+      return rows.map(keyOf)
+    },
+    dueIn: async () => db.dueIn('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL'),
+    ...runReads(postgresStatements(db)),
   }
 }

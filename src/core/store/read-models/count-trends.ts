@@ -7,7 +7,7 @@ import {
   storeGathered,
   takeUncounted,
 } from './trend-steps.ts'
-import { PipelineNames } from './pipeline-names.ts'
+import { PipelineNames } from './trend-sums.ts'
 import type { Gathered } from './gathered-figures.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { TrendViews } from '../ports/trends.ts'

@@ -5,9 +5,8 @@
 // that stores the sums of a project deletes the rows of its chunks. If the process ends before, the next one finds rows of another memory, and reads
 // their runs (`trend-steps.ts`).
 import { EarlierFailures } from './earlier-failures.ts'
-import { TrendSums } from './trend-sums.ts'
+import { TrendSums, PipelineNames } from './trend-sums.ts'
 import type { Chunk } from '../../../model/chunk.ts'
-import { PipelineNames } from './pipeline-names.ts'
 
 /** What was gathered of one project. */
 export interface Gathered {

@@ -9,7 +9,7 @@ import {
   type KnownCondition,
   type RoutedCondition,
 } from '../../../model/condition.ts'
-import { conditionDocument, knownCondition, type StoredCondition } from '../ports/condition-documents.ts'
+import { conditionDocument, knownCondition, type StoredCondition } from '../ports/repository.ts'
 import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
 import { selectValue, valueOf, writeValue } from './key-value.ts'
 import { storedDocument } from './stored-json.ts'

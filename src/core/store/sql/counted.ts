@@ -2,7 +2,7 @@
 // counting due rows, are written here.
 import type { Reading } from './reading.ts'
 import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
-import { addTotals } from './fold-totals.ts'
+import { addTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
 import { inScope } from './project-scope.ts'
 import { writeConditions } from './conditions.ts'

@@ -2,7 +2,7 @@
 import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
 import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
-import { joinWaiting } from './waiting-events.ts'
+import { joinWaiting } from './events.ts'
 import { json, number, optional, record, text, type Column, type Row } from './columns.ts'
 import { leasedQueue } from './leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'

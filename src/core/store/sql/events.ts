@@ -1,13 +1,66 @@
 // Writes an event, as steps of the transaction that takes it in. Of a known event nothing is written.
 import { number, record, text } from './columns.ts'
-import { isAgain, timeAfter, type ReportedState } from '../../../model/event-order.ts'
 import { shownAs } from '../../../model/shown-event.ts'
+import { storedDeployment, storedJson, type DamagedRows } from './stored-json.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import { groupPathOf } from './owners.ts'
-import { jobSpanOf } from './waiting-events.ts'
-import { writeMessages } from './messages.ts'
+import { writeMessages, releaseMessages } from './messages.ts'
 import type { Steps, Within } from './steps.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { JobSpan } from '../../../model/deployment.ts'
+
+// Finds the span of the job that an event is about, and completes events that wait for it, as steps of a transaction.
+
+/** Adds the job to events that wait for it, and makes them due. */
+export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<void> {
+  for (const row of yield [selectWaiting, [instance, job.jobId]]) {
+    const id = number('chunk_id')(row)
+    yield ['UPDATE events SET waits_for = NULL WHERE chunk_id = ?1', [id]]
+    const known = within.damaged.orNothing({ chunk: id }, 'it is sent without its job', () =>
+      storedJson<EventChunk>(row.content),
+    )
+    if (known === undefined) continue
+    const chunk = { ...known, job }
+    yield ['UPDATE chunks SET content = ?1 WHERE id = ?2', [JSON.stringify(chunk), id]]
+    yield* releaseMessages(chunk, keyOf(row), within)
+  }
+}
+
+const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
+  WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
+const keyOf = text('key')
+
+/** The job's span, if a snapshot has it. */
+function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {
+  const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
+  const read = (): JobSpan | undefined => storedDeployment(row?.content).job?.span
+  return row && damaged.orNothing({ deployment: row.id }, 'its events are sent without its job', read)
+}
+
+// Some events have neither a time nor an id, such as that of a feature flag. Which deliveries are the same event is decided by the order of
+// arrival: a state that equals the one before it, at most ten minutes later, is the same event (a project's hook and a group's hook both send it).
+// A flag that is switched on, off and on again is three. Pure.
+
+/** What a delivery reports of an object's state. */
+export interface ReportedState {
+  readonly content: string
+  readonly receivedAt: Millis
+}
+
+/** Equal deliveries that are further apart are two events, ms. */
+export const sameWithin = 600_000
+
+/** True if a delivery repeats the state that was reported before it. */
+export function isAgain(before: ReportedState | undefined, own: ReportedState): boolean {
+  return before?.content === own.content && Math.abs(own.receivedAt - before.receivedAt) <= sameWithin
+}
+
+/** The time of an event that has none: when it was received, but after the event before it even if the clock was set back. */
+export function timeAfter(before: Millis | undefined, receivedAt: Millis): Millis {
+  const isSetBack = before !== undefined && before >= receivedAt && before - receivedAt <= sameWithin
+  return isSetBack ? before + 1 : receivedAt
+}
 
 /** Events without a key of their own are distinguished by the order in which they are taken in, under a lock on their object. */
 export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {

@@ -1,4 +1,4 @@
-// Writes increments to the stored totals, for both databases, within the transaction that folds them (`fold-totals.ts`).
+// Writes increments to the stored totals, for both databases, within the transaction that folds them (`totals.ts`).
 import { addToCounter } from './leases.ts'
 import { batchesOf, countNameOf, namedWithin, namesOf, sumsOf, type Batch, type Names, type Sums } from './adding-up.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'

@@ -2,9 +2,39 @@
 // report besides, and which could not be decoded.
 import { changeRuns, type OnChanged } from './runs.ts'
 import { deleteQuarantined, insertUndecodable } from './quarantine.ts'
-import { rememberKeys } from './delivery-keys.ts'
-import type { Steps, Within } from './steps.ts'
+import { each, forRows, type Steps, type Within } from './steps.ts'
+import { endOfDay, keyMemory, oneDay } from '../ports/delivery-keys.ts'
+import { text } from './columns.ts'
 import type { TakingIn } from '../ports/runs.ts'
+
+// Idempotency keys of deliveries: a delivery whose key was seen within a week is a repeated one. Keys are random, so each insertion
+// would change another page of the database; so they are ordered by day first, and an old day is deleted from the table's beginning.
+
+/** SQLite has one writer, so it may look first. */
+const insertKeys = forRows(
+  ['text', 'bigint'],
+  ({ rows }) => `
+  INSERT INTO delivery_keys (key, seen_at) ${rows}
+  ON CONFLICT (key) DO UPDATE SET seen_at = excluded.seen_at WHERE delivery_keys.seen_at < excluded.seen_at - ${keyMemory}
+  RETURNING key`,
+  `INSERT INTO delivery_keys (key, seen_at) SELECT ?1, ?2
+   WHERE NOT EXISTS (SELECT 1 FROM delivery_keys WHERE key = ?1 AND seen_at IN (${daysBefore('?2')})) RETURNING key`,
+)
+
+/** Whether each delivery is new. Undefined: it has no key. Keys of new ones are remembered in this transaction. */
+function* rememberKeys(keys: readonly (string | undefined)[], { now }: Within): Steps<boolean[]> {
+  const given = [...new Set(keys.filter(key => key !== undefined))].sort()
+  const fresh = yield each(
+    insertKeys,
+    given.map(key => [key, endOfDay(now)]),
+  )
+  const isFresh = new Set(fresh.map(text('key')))
+  return keys.map(key => key === undefined || isFresh.delete(key))
+}
+
+function daysBefore(today: string): string {
+  return Array.from({ length: keyMemory / oneDay + 1 }, (_, ago) => `${today} - ${ago * oneDay}`).join(', ')
+}
 
 /** Returns whether each delivery was new. */
 export function* takeIn(

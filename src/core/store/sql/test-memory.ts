@@ -1,6 +1,5 @@
 // Stores test reports and finds flaky tests, as steps of a transaction.
 import { bytes, number, record, text, word } from './columns.ts'
-import { hasHash, packHashes } from './hash-set.ts'
 import { places, type Statements } from './statements.ts'
 import { testReads } from './test-reads.ts'
 import { unbounded } from './reading.ts'
@@ -9,6 +8,30 @@ import type { RememberedReport, TestMemory } from '../ports/test-memory.ts'
 import type { FlakyTest } from '../../../model/job-tests.ts'
 import { each, forRows, lockNames, type Steps, type Within } from './steps.ts'
 import type { TestName } from '../../../model/test-report.ts'
+
+// A set of 48-bit hashes as bytes: sorted, six bytes each. Random bits cannot be compressed further.
+const width = 6
+
+export function packHashes(hashes: ReadonlySet<number>): Uint8Array {
+  const sorted = Float64Array.from(hashes).sort()
+  const packed = Buffer.alloc(sorted.length * width)
+  sorted.forEach((hash, index) => packed.writeUIntBE(hash, index * width, width))
+  return packed
+}
+
+/** A binary search. */
+export function hasHash(packed: Uint8Array, hash: number): boolean {
+  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  let [from, to] = [0, Math.floor(bytes.length / width)]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const found = bytes.readUIntBE(middle * width, width)
+    if (found === hash) return true
+    if (found < hash) from = middle + 1
+    else to = middle
+  }
+  return false
+}
 
 export interface Recorded {
   readonly flaky: readonly FlakyTest[]

@@ -7,15 +7,32 @@ import { sqliteOutbox } from './outbox.ts'
 import { giveBackLeases } from './leases.ts'
 import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from './private-place.ts'
-import { placeFault } from './place-fault.ts'
-import { sqlitePruning } from './pruning.ts'
-import { sqliteStatements } from './statements.ts'
+import { sqliteStatements, execute, withinOf } from './statements.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
-import { storeFile } from './store-file.ts'
+import { storeFile, placeFault } from './store-file.ts'
+import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
+import type { Pruning } from '../ports/pruning.ts'
+
+// Pruning on SQLite: small transactions, and free pages returned to the file system.
+
+/** 2 MiB: some milliseconds. */
+const pagesPerStep = 128
+
+function sqlitePruning(db: Database, fullness: () => number): Pruning {
+  const sql = sqliteStatements(db)
+  const shared = pruneStatements(sql)
+  return {
+    ...shared,
+    runs: async (before, limit, from) =>
+      db.transaction(() => execute(db, pruneRuns(before, limit, from, withinOf(db)))),
+    fullness: async () => fullness(),
+    giveBack: async () => db.giveBack(pagesPerStep),
+  }
+}
 
 /**
  * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.

@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './faults.ts'
 import { makePrivateFile } from './private-place.ts'
-import { placeFault } from './place-fault.ts'
+import { placeFault } from './store-file.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 interface ServeLock {

@@ -6,7 +6,7 @@ import {
   ATTR_VCS_REF_HEAD_NAME,
   ATTR_VCS_REPOSITORY_URL_FULL,
 } from './semconv.ts'
-import { projectUrl } from './urls.ts'
+import { projectUrl } from './job.ts'
 import { textRow, type AttributeRow } from './row.ts'
 import type { ChangeFigures, ChangeMeasure } from '../../../model/change-figures.ts'
 import type { EventChunk } from '../../../model/event.ts'

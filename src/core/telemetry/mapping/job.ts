@@ -18,11 +18,25 @@ import {
   ATTR_DEPLOYMENT_NAME,
   ATTR_DEPLOYMENT_STATUS,
 } from './semconv.ts'
-import { jobsUrl, runnerUrl } from './urls.ts'
 import { milliseconds, type AttributeRow } from './row.ts'
-import { logArtifact } from '../../../model/observation.ts'
-import { taskTypeOf } from './task-type.ts'
+import { logArtifact, type ProjectFacts, type Runner } from '../../../model/observation.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
+
+// Maps the name of a stage to a type of tasks of the conventions.
+
+/** The types that the conventions define, with the words in the names of stages that mean them. */
+export const taskTypes: Readonly<Record<string, readonly string[]>> = {
+  build: ['build', 'builds', 'compile'],
+  test: ['test', 'tests', 'testing'],
+  deploy: ['deploy', 'deployment', 'deployments'],
+}
+
+/** Undefined if no type applies, or more than one. */
+export function taskTypeOf(stage: string | undefined): string | undefined {
+  const words = new Set(stage?.toLowerCase().split(/[^a-z]+/))
+  const meant = Object.entries(taskTypes).flatMap(([type, own]) => (own.some(word => words.has(word)) ? [type] : []))
+  return meant.length === 1 ? meant[0] : undefined
+}
 
 export interface JobSubject {
   readonly chunk: Chunk
@@ -167,4 +181,37 @@ function deploymentStatusOf(job: JobSnapshot): 'succeeded' | 'failed' | undefine
   if (!deploys(job)) return undefined
   if (hasSucceeded(job.status)) return 'succeeded'
   return hasFailed(job.status) ? 'failed' : undefined
+}
+
+// The URLs of a project, a pipeline and its jobs, built if the platform did not report them.
+export interface Placed {
+  readonly key: { readonly instance: string }
+  readonly project?: ProjectFacts | undefined
+}
+
+/** The project's web URL, or else built from its path; undefined if neither is known. */
+export function projectUrl({ key, project }: Placed): string | undefined {
+  const webUrl = project?.webUrl
+  if (webUrl !== undefined) return webUrl.endsWith('/') ? webUrl.replace(/\/+$/, '') : webUrl
+  return project?.path === undefined ? undefined : `${key.instance}/${project.path}`
+}
+
+export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>): string | undefined {
+  return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
+}
+
+/** The URL of a job without its id. */
+function jobsUrl(chunk: Placed): string | undefined {
+  return below(chunk, 'jobs/')
+}
+
+/** The page of a runner of the project or the instance; undefined for others. */
+function runnerUrl(chunk: Placed, { id, type }: Pick<Runner, 'id' | 'type'>): string | undefined {
+  if (type === 'instance_type') return `${chunk.key.instance}/admin/runners/${id}`
+  return type === 'project_type' ? below(chunk, `runners/${id}`) : undefined
+}
+
+function below(chunk: Placed, path: string): string | undefined {
+  const project = projectUrl(chunk)
+  return project === undefined ? undefined : `${project}/-/${path}`
 }

@@ -6,8 +6,7 @@ import type { ProjectFacts } from '../../../model/observation.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'
 import { notBlank, textRow, type AttributeRow } from './row.ts'
 import { errorTypeOf, results, stateOf, type RunState } from './statuses.ts'
-import { taskStage } from './job.ts'
-import { taskTypeOf } from './task-type.ts'
+import { taskStage, taskTypeOf } from './job.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,

@@ -19,7 +19,7 @@ import {
   ATTR_VCS_REF_HEAD_REVISION,
   ATTR_VCS_REF_HEAD_TYPE,
 } from './semconv.ts'
-import { pipelineUrl } from './urls.ts'
+import { pipelineUrl } from './job.ts'
 import { milliseconds, notBlank, type AttributeRow } from './row.ts'
 import type { Millis } from '../../../model/instant.ts'
 

@@ -12,7 +12,7 @@ import {
   ATTR_VCS_REPOSITORY_URL_FULL,
 } from './semconv.ts'
 import { profileOf, type Profiled, type TelemetrySettings } from '../settings.ts'
-import { projectUrl, type Placed } from './urls.ts'
+import { projectUrl, type Placed } from './job.ts'
 import { notBlank, type AttributeRow } from './row.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 

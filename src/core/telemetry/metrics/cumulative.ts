@@ -14,18 +14,49 @@ import type { ProjectFacts } from '../../../model/observation.ts'
 import { keyUnder, type AttributeStyle } from '../attributes.ts'
 import { ownerOf } from '../mapping/resource.ts'
 import { resourceAttributesOf } from '../resource.ts'
-import { rowsIn, vendorPrefix, type AttributeRow } from '../mapping/row.ts'
+import { rowsIn, vendorPrefix, textRow, type AttributeRow } from '../mapping/row.ts'
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, headOf, pointAttributes, sorted, labelsOf, type MeasuredRow } from './samples.ts'
-import { activeJobsMetric, oldestWaitMetric } from '../mapping/active-metrics.ts'
-import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
+import { activeRunsMetric, attemptMetrics, ownName, type MetricHead } from '../mapping/metrics.ts'
 import { changeMetrics } from '../mapping/change-metrics.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
+
+// The metrics of active jobs: how many wait for a runner or occupy one, and how long the oldest has waited.
+const workerType: AttributeRow<ActiveJobs> = textRow('platform.cicd.worker.type', 'known', one => one.workerType)
+const tagSet: AttributeRow<ActiveJobs> = textRow('platform.cicd.worker.tag_set', 'known', ({ tagSet: tags }) => tags)
+
+interface ActiveJobMetric extends MetricHead {
+  readonly attributes: readonly AttributeRow<ActiveJobs>[]
+}
+
+export const activeJobsMetric: ActiveJobMetric = {
+  name: 'platform.cicd.pipeline.task.run.active',
+  type: 'updowncounter',
+  number: 'int',
+  unit: '{task_run}',
+  attributes: [
+    textRow('platform.cicd.pipeline.task.run.state', 'always', ({ state }) => state, '`pending` or `running`'),
+    workerType,
+    tagSet,
+  ],
+  when: 'while jobs are known to be active, and 0 for a day after the last one; no bridges',
+  description: 'Active jobs, by state, and by type and tags of the runner.',
+}
+
+export const oldestWaitMetric: ActiveJobMetric = {
+  name: 'platform.cicd.pipeline.task.run.oldest_wait',
+  type: 'gauge',
+  number: 'double',
+  unit: 's',
+  attributes: [tagSet],
+  when: 'jobs are pending, and 0 for a day after the last one',
+  description: 'Time that the oldest pending job has waited for a runner, by tags.',
+}
 
 /** A project and its profile. */
 export interface Owner {
