@@ -32,7 +32,7 @@ export function startDeploymentCounter(wiring: Wiring): Started<DeploymentCounte
     ...countingOf(wiring),
     ...{ deployments: store.deployments, tokens },
     isProduction,
-    conditions: (id, deployment, figures) => notifier.route(ofDeployment(id, deployment, figures, isProduction)),
+    reports: (id, deployment, figures) => notifier.reports(ofDeployment(id, deployment, figures, isProduction)),
   })
   return startLoop(counter, why('deployments'))
 }

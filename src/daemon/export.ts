@@ -30,7 +30,7 @@ import type { ExportMeters } from '../core/send/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
 import { startLoop, type Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
-import type { OtlpSignal, Signal } from '../core/store/ports/runs.ts'
+import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
 
 export interface ExportParts {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */

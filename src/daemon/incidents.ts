@@ -1,6 +1,8 @@
 // Starts what asks the platform for incidents, where issues are among the events.
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createIncidentPoller, type IncidentPoller } from '../features/deployments/incidents.ts'
+import { incidentReporter } from '../core/store/sql/incidents.ts'
+import { reportsBy } from '../core/store/ports/reporter.ts'
 import { startLoop, type Started } from './steps.ts'
 import { clientWithin } from '../core/find/client-within.ts'
 import { eventRulesOf } from './processing.ts'
@@ -24,7 +26,7 @@ export function startIncidentPoller(
       const incidents = found
         .filter(({ project, instance }) => selection.project(project.path, instance))
         .map(report => ({ report, countIn }))
-      if (incidents.length > 0) await store.runs.transact([], { incidents })
+      if (incidents.length > 0) await store.runs.transact([], { reports: reportsBy(incidentReporter, incidents) })
     },
     interval: config.poll.interval,
     errors: createErrorThrottle(log, name),

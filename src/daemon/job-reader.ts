@@ -45,9 +45,9 @@ export function startJobReader(wiring: Wiring): Started<JobReaderParts> {
   }))
   const jobReader = createJobReader({
     ...{ queue, runs, refusedEndpoints, to, measure, clock, log, tokens },
-    conditions: chunk => {
+    reports: chunk => {
       const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}
-      return job === undefined ? [] : notifier.route(...ofFlakyTests(chunk, job, flaky))
+      return job === undefined ? [] : notifier.reports(...ofFlakyTests(chunk, job, flaky))
     },
     onRead: () => events.pending.emit(),
   })

@@ -13,7 +13,7 @@ import {
 } from './notifications.ts'
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
-import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
+import { lineStepsOf, mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startAudit } from './audit.ts'
 import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
@@ -79,7 +79,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       selection: createSelection(config, platformNames(config)),
       notifier,
     }
-    const rules = mergeRulesOf(config, enriches)
+    const rules = mergeRulesOf(config, enriches, lineStepsOf(wiring))
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
     const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))

@@ -1,5 +1,6 @@
 // Starts what takes deliveries in, and the settle loop, which takes snapshots of runs.
 import { ciPushesOf } from './ci-pushes.ts'
+import { countedStep } from '../features/deployments/line-step.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
 import { createPriceTable } from '../core/take-in/price-table.ts'
@@ -22,6 +23,7 @@ import { wantedFactsOf } from './wanted-facts.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from './configuration/options.ts'
 import type { Context } from './context.ts'
+import type { LineStep } from '../core/store/ports/reporter.ts'
 import type { Log } from '../lib/log.ts'
 import type { EventRules } from '../core/take-in/event-reports.ts'
 import type { EventTaking } from '../core/take-in/take-events.ts'
@@ -34,12 +36,24 @@ import type { Wiring } from './wiring.ts'
 const chunkSize = 500
 
 /** `enriches`: whether the platform's API is used. */
-export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean): MergeRules {
+export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, steps: readonly LineStep[]): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
-  const changeCountIn = config.events.includes('change') ? waitOf(config) : undefined
-  const times = { settle, blockedAfter, silentAfter, staleAfter, changeCountIn }
+  const times = { settle, blockedAfter, silentAfter, staleAfter, steps }
   if (!enriches) return times
   return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
+}
+
+/** What features take from the line. */
+export function lineStepsOf({ config, notifier }: Pick<Wiring, 'config' | 'notifier'>): readonly LineStep[] {
+  const afterEvent = waitOf(config)
+  const change = config.events.includes('change') ? afterEvent : undefined
+  return [
+    countedStep({ afterEvent, afterSnapshot: config.enrichDeadline, change }),
+    {
+      onSnapshot: notifier.isAbout('default-branch') ? chunk => notifier.reports(ofDefaultBranch(chunk)) : undefined,
+      onEvent: (event, receivedAt) => notifier.reports(ofAnnouncedToken(event, receivedAt)),
+    },
+  ]
 }
 
 /** Which logs and reports of which jobs are read. */
@@ -99,7 +113,7 @@ function unroutedIn(log: Log): (project: string) => void {
 }
 
 export function snapshotterOf(wiring: Wiring): Snapshotter {
-  const { config, events, queues, takesTotals, measure, selection, connections, notifier, log } = wiring
+  const { config, events, queues, takesTotals, measure, selection, connections, log } = wiring
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
@@ -121,7 +135,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
     selection,
     ...{ to: queues, takesTotals },
     onUnrouted: unroutedIn(log),
-    conditions: notifier.isAbout('default-branch') ? chunk => notifier.route(ofDefaultBranch(chunk)) : undefined,
+    steps: lineStepsOf(wiring),
     measure,
     reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
@@ -152,7 +166,7 @@ export function startTakingIn(
   rules: MergeRules,
   receiving: Pick<Receiving, 'handTo'>,
 ): Started<TakeIn> {
-  const { config, store, events, selection, notifier, clock, log } = wiring
+  const { config, store, events, selection, clock, log } = wiring
   const shared = {
     traceparent: config.traceparent,
     events: selectEvents(config.events),
@@ -164,7 +178,7 @@ export function startTakingIn(
     parse: parserOf(config, shared),
     redact: withoutVariables,
     events: { ...eventRulesOf(wiring), onCiPush: ciPushesOf(wiring) },
-    conditions: (event, receivedAt) => notifier.route(ofAnnouncedToken(event, receivedAt)),
+    steps: lineStepsOf(wiring),
     onChange: () => events.processed.emit(),
     now: () => clock.now(),
   })

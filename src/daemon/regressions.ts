@@ -42,7 +42,7 @@ export function announcing(
     const conditions = found
       .filter(({ regression: { project, instance } }) => taking.selection.project(project, instance))
       .map(({ regression, which, event }) => ofRegression(regression, which, event.body))
-    await takeEvents(isExported ? found.map(({ event }) => event) : [], taking, notifier.route(...conditions))
+    await takeEvents(isExported ? found.map(({ event }) => event) : [], taking, notifier.reports(...conditions))
   }
 }
 

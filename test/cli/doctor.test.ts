@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { changeReporter } from '../../src/core/store/sql/changes.ts'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { listen } from '../support/after-test.ts'
 import { observedChange, type Change } from '../../src/model/change.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
@@ -634,7 +637,8 @@ it('22: finds selected deployments, changes and incidents that no webhook report
   const write = async (some: Partial<Deployment>[], others: Partial<Change>[]): Promise<void> => {
     const deployments = some.map(one => ({ report: { ...of, jobId: 5, ...one }, countIn: 0 }))
     const changes = others.map(one => ({ report: { ...of, iid: 3, ...one }, countIn: 0 }))
-    await runs.transact([], { deployments, changes })
+    const reports = [...reportsBy(deploymentReporter, deployments), ...reportsBy(changeReporter, changes)]
+    await runs.transact([], { reports })
   }
   const said = async (): Promise<string[]> => {
     return (await run()).text.split('\n').filter(line => line.includes('events: '))

@@ -1,4 +1,7 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { countedStep } from '../../src/features/deployments/line-step.ts'
+import { changeReporter } from '../../src/core/store/sql/changes.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -32,7 +35,12 @@ const settings = telemetrySettings({ profiles, vcsMetrics: true })
 const delta = { destination: 'default', signal: 'metrics' } as const
 const countIn = 2 * minute
 const places = [projects.storefront, projects.infra] as const
-const rules = { settle: second, blockedAfter: hour, staleAfter: day, changeCountIn: countIn }
+const rules = {
+  settle: second,
+  blockedAfter: hour,
+  staleAfter: day,
+  steps: [countedStep({ afterEvent: countIn, afterSnapshot: countIn, change: countIn })],
+}
 
 interface Told {
   readonly body: Record<string, unknown>
@@ -162,7 +170,9 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
 
   async function report(observed: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
     const changes = observed.flatMap(one => changeOf(one) ?? [])
-    await store.runs.transact(mergeObservations(pipelines, 'webhook', rules), { changes })
+    await store.runs.transact(mergeObservations(pipelines, 'webhook', rules), {
+      reports: reportsBy(changeReporter, changes),
+    })
   }
 
   async function totals(metric: string, project: { readonly id: number }) {

@@ -1,4 +1,6 @@
 // Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../support/of-run.ts'
 import { wholeInstance } from '../../src/model/territory.ts'
 import { pino } from 'pino'
@@ -237,7 +239,10 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
 
   async function report(...deployments: readonly Deployment[]): Promise<void> {
     await store.runs.transact([], {
-      deployments: deployments.map(report => ({ report, countIn })),
+      reports: reportsBy(
+        deploymentReporter,
+        deployments.map(report => ({ report, countIn })),
+      ),
     })
   }
 

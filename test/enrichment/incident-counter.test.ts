@@ -1,6 +1,8 @@
 // Promises about what is counted of incidents: each once that it was opened and once how long it was open, in whatever order and however often it is
 // reported; and what no webhook reports is found at the platform.
 import { beforeEach, describe, expect, it } from 'vitest'
+import { incidentReporter } from '../../src/core/store/sql/incidents.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import {
@@ -68,7 +70,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
 
   async function report(...incidents: readonly Incident[]): Promise<void> {
     const reported = incidents.map(report => ({ report, countIn }))
-    await store.runs.transact([], { incidents: reported })
+    await store.runs.transact([], { reports: reportsBy(incidentReporter, reported) })
   }
 
   /** By severity: how many were opened, how many have ended, and how long they were open, s. */

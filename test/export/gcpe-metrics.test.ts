@@ -1,4 +1,6 @@
 // Promises about the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { everything } from '../../src/core/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, openWorld, type World } from '../flow/world.ts'
@@ -219,7 +221,10 @@ describe('environments', () => {
   } as const
   const report = async (...deployments: Deployment[]): Promise<unknown> =>
     world.store.runs.transact([], {
-      deployments: deployments.map(report => ({ report, countIn: 0 })),
+      reports: reportsBy(
+        deploymentReporter,
+        deployments.map(report => ({ report, countIn: 0 })),
+      ),
     })
 
   it('have their newest deployment, and count all', async () => {

@@ -1,6 +1,7 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
+import { countedStep } from '../../src/features/deployments/line-step.ts'
 import { createSnapshotter, type Snapshotter, type SnapshotterOptions } from '../../src/core/settle/take-snapshots.ts'
 import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../../src/core/settle/settle-loop.ts'
 import { createTakeIn, type TakeIn, type TakeInOptions } from '../../src/core/take-in/take-in.ts'
@@ -42,6 +43,9 @@ export const rules = {
   chunkSize: 500,
 }
 
+/** What deployments, changes and incidents take from the line. */
+export const counted = countedStep({ afterEvent: 0, afterSnapshot: rules.deadline })
+
 /** Takes the snapshots of everything by `rules`, and exports traces to the default destination, where nothing else is said. */
 export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
   return createSnapshotter({
@@ -49,6 +53,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
       rules,
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
+      steps: [counted],
       onSnapshot: () => undefined,
     },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
@@ -62,6 +67,7 @@ export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInO
     ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: body => body,
+    steps: [counted],
     ...{ version: '1.0.0', onChange: () => undefined, now: () => systemClock.now(), log: silentLog() },
     ...options,
   })

@@ -1,5 +1,7 @@
 // Promises about how far an environment is behind the default branch: asked of the platform, on demand, and of nothing hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
 import { createCountBehind } from '../../src/features/deployments/count-behind.ts'
 import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
@@ -39,7 +41,10 @@ beforeAll(async () => {
   })
   const made = [of(1, projects.storefront, 'main'), of(2, projects.infra, 'main'), of(3, projects.app)]
   await house.daemon.store.runs.transact([], {
-    deployments: made.map(report => ({ report, countIn: 0 })),
+    reports: reportsBy(
+      deploymentReporter,
+      made.map(report => ({ report, countIn: 0 })),
+    ),
   })
 })
 afterAll(async () => {

@@ -1,5 +1,7 @@
 // Promises about what the pages and the API show of changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changeReporter } from '../../src/core/store/sql/changes.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { observedChange, type Change } from '../../src/model/change.ts'
 import { openHouse, until, type House } from './house.ts'
 
@@ -27,7 +29,12 @@ beforeAll(async () => {
     of(3),
     of(4, { mergedAt: created + hour }, vault),
   ]
-  await runs.transact([], { changes: made.map(report => ({ report, countIn: 0 })) })
+  await runs.transact([], {
+    reports: reportsBy(
+      changeReporter,
+      made.map(report => ({ report, countIn: 0 })),
+    ),
+  })
   const isCounted = async (): Promise<boolean> =>
     (await changes.list({ since: 0, until: Date.now(), limit: 9 })).filter(one => one.counted.merge).length === 3
   await until(isCounted)

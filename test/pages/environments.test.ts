@@ -1,4 +1,7 @@
 // Promises about what the pages and the API show of deployments.
+import { incidentReporter } from '../../src/core/store/sql/incidents.ts'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { environmentsOf } from '../../src/console/environments/environment-figures.ts'
 import { environmentsPage } from '../../src/console/environments/environments.ts'
 import { productionBy } from '../../src/features/deployments/production.ts'
@@ -46,7 +49,12 @@ beforeAll(async () => {
     of(4, 'staging', 'success', 6),
     of(5, 'production', 'success', 7, vault),
   ]
-  await runs.transact([], { deployments: made.map(report => ({ report, countIn: 0 })) })
+  await runs.transact([], {
+    reports: reportsBy(
+      deploymentReporter,
+      made.map(report => ({ report, countIn: 0 })),
+    ),
+  })
   const opened = (iid: number, hours: number, closed?: number, of = shop): Incident =>
     reportedIncident({
       ...{ instance: 'https://git.example.com', project: of, iid, at: started + (closed ?? hours) * hour },
@@ -55,7 +63,7 @@ beforeAll(async () => {
       closedAt: closed === undefined ? undefined : started + closed * hour,
     })!
   const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(report => ({ report, countIn: 0 }))
-  await runs.transact([], { incidents })
+  await runs.transact([], { reports: reportsBy(incidentReporter, incidents) })
   const isCounted = async (): Promise<boolean> =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)
   await until(isCounted)

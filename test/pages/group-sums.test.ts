@@ -1,5 +1,7 @@
 // Flaky tests and deployments by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { groupsOf } from '../../src/console/layout/groups.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -67,7 +69,7 @@ async function deploy(all: readonly (readonly [Project, string, number])[]): Pro
     },
     countIn: 0,
   }))
-  await runs.transact([], { deployments: made })
+  await runs.transact([], { reports: reportsBy(deploymentReporter, made) })
   await until(async () =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined),
   )

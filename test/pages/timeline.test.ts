@@ -1,6 +1,8 @@
 // The timeline and its JSON: what changed, in its order, by kind and project, with the job that deployed; nothing of what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'
 import { isFull } from '../full.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
@@ -69,7 +71,7 @@ beforeAll(async () => {
     ...[of(1, 'success', 8), of(2, 'failed', 9)],
     ...[of(3, 'success', 11, 'live', 'production'), of(4, 'success', 12, 'qa', 'testing')],
   ].map(report => ({ report, countIn: 0 }))
-  await house.daemon.store.runs.transact([], { deployments })
+  await house.daemon.store.runs.transact([], { reports: reportsBy(deploymentReporter, deployments) })
   await until(async () => (await json('kind=audit')).items.length > 0)
 })
 afterAll(async () => {

@@ -33,7 +33,7 @@ const notifierSince = (since: number) =>
 const snapshotterSince = (since: number) =>
   snapshotterWith({
     reads: chunk => chunk.jobs.map(({ id }) => ({ jobId: id, what: 'tests' })),
-    conditions: chunk => notifierSince(since).route(ofDefaultBranch(chunk)),
+    steps: [{ onSnapshot: chunk => notifierSince(since).reports(ofDefaultBranch(chunk)) }],
   })
 
 describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
@@ -213,15 +213,15 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     const found = [flaky('adds', 'pays'), flaky('pays', 'ships')]
     for (const [index, read] of reads.entries()) {
       const inside = { job: { id: read.jobId, kind: 'job' as const, start: at(5), end: at(50 + index) } }
-      const conditions = (chunk: Chunk) => {
+      const reports = (chunk: Chunk) => {
         const { job: of, tests } = chunk.inside ?? {}
-        return of === undefined ? [] : notifierSince(0).route(...ofFlakyTests(chunk, of, tests?.flaky ?? []))
+        return of === undefined ? [] : notifierSince(0).reports(...ofFlakyTests(chunk, of, tests?.flaky ?? []))
       }
       const applied = (): RunWork =>
         applyReading(read, [{ ...inside, tests: { flaky: found[index]! } }], {
           to: [],
           measure: undefined,
-          conditions,
+          reports,
         })
       await store.runs.transact([applied()])
       await store.runs.transact([applied()])

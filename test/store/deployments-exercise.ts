@@ -1,4 +1,6 @@
 // What every store promises of deployments and of the events that wait for the span of their job, as one function: run against each database.
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -63,7 +65,10 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
         const deployment = deploymentOfEvent(one, here.now())
         return deployment === undefined ? [] : [{ report: deployment, countIn: 2 * minute }]
       })
-      await store.runs.transact([], { events: received, deployments })
+      await store.runs.transact([], {
+        events: received,
+        reports: reportsBy(deploymentReporter, deployments),
+      })
     }
 
     /** Pipeline 7 ends, with the jobs that deploy. */

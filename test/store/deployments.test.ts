@@ -1,6 +1,8 @@
 // Deployments on both databases.
 import pg from 'pg'
 import { expect, it } from 'vitest'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { deploymentsExercise, nothing } from './deployments-exercise.ts'
 import { event, instance, minute, rules, t0 } from '../flow/world.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
@@ -8,7 +10,6 @@ import { newDatabase } from './new-database.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
 import { openPostgres } from '../support/stores.ts'
 import { bothDatabases } from './benches.ts'
-import type { RunChange } from '../../src/core/store/ports/runs.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
@@ -23,7 +24,7 @@ it('a report that arrives while another replica counts its deployment waits for 
   const report = async (pipelineId: number, at: number): Promise<void> => {
     const facts = observedEvent({ status: 'success', at, environment: 'staging' })
     const deployment = { instance, project, deploymentId: 1, event: facts }
-    const more: Pick<RunChange, 'deployments'> = { deployments: [{ report: deployment, countIn: minute }] }
+    const more = { reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: minute }]) }
     const work = mergeObservations([event('running', {}, [], {}, pipelineId)], 'webhook', rules)
     return store.runs.transact(
       work.map(({ decide, ...one }) => ({

@@ -1,5 +1,7 @@
 // What every store promises of the newest pipelines and deployments, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { deploymentEvent } from './deployments-exercise.ts'
@@ -56,7 +58,7 @@ export function latestExercise(name: string, bench: () => Promise<Bench>): void 
     it('lists deployments in the order in which they were added, and loads them', async () => {
       const reports = [1, 2].map(id => deploymentOfEvent(deploymentEvent(id, 'success', at(id)), here.now())!)
       const deployments = reports.map(report => ({ report, countIn: 1_000 }))
-      await store.runs.transact([], { deployments })
+      await store.runs.transact([], { reports: reportsBy(deploymentReporter, deployments) })
       const listed = await store.latest.deploymentsAfter(0, 10)
       expect(listed).toMatchObject([
         { instance, environment: 'production', at: at(1) },

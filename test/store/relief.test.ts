@@ -1,5 +1,7 @@
 // What goes from a store that is nearly full, and in which order, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createMaintenance, relieve } from '../../src/core/store/maintenance/maintenance.ts'
 import { createSteps } from '../../src/core/store/maintenance/steps.ts'
@@ -28,7 +30,9 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   async function deploy(deploymentId: number, environment = 'production', status = 'success'): Promise<void> {
     const event = observedEvent({ status, at: here.now(), environment })
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
-    await store.runs.transact([], { deployments: [{ report: deployment, countIn: minute }] })
+    await store.runs.transact([], {
+      reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: minute }]),
+    })
   }
   /** The snapshot of a pipeline reports it. */
   async function deployByJob(jobId: number): Promise<void> {
@@ -36,7 +40,9 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const span = { trace, pipelineId: jobId, jobId, kind: 'job' as const }
     const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
-    await store.runs.transact([], { deployments: [{ report: deployment, countIn: minute }] })
+    await store.runs.transact([], {
+      reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: minute }]),
+    })
   }
   const count = async (): Promise<unknown> =>
     store.deployments.countDue(100, () => ({

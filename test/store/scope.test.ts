@@ -1,6 +1,11 @@
 // What a scope sees of a store is what a store has that never got anything else: each list, page, count, sum and search, on both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Reported } from '../../src/core/store/ports/counted.ts'
+import { incidentReporter } from '../../src/core/store/sql/incidents.ts'
+import { changeReporter } from '../../src/core/store/sql/changes.ts'
+import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { bothDatabases, sqliteBench, type Bench } from './benches.ts'
 import { chooser } from '../../src/lib/chooser.ts'
 import { costGroups } from '../../src/core/store/ports/costs.ts'
@@ -17,7 +22,7 @@ import { observedChange } from '../../src/model/change.ts'
 import { reportedIncident } from '../../src/model/incident.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Reads } from '../../src/core/store/ports/reads.ts'
-import type { Reports } from '../../src/core/store/ports/runs.ts'
+import type { Beside } from '../../src/core/store/ports/runs.ts'
 import type { RunCursor, RunQuery } from '../../src/core/store/ports/views.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 import type { ScopedSql } from '../../src/core/store/sql/reading.ts'
@@ -139,11 +144,15 @@ async function takeAlso(store: Store, { also, project: at }: Thing, index: numbe
   const incident = reportedIncident({ instance, project, iid: index + 1, state: 'opened', at: when, openedAt: when })
   const deployment = deploymentOfEvent(deployed, when)
   const change = { instance, project, iid: index + 1, event: observedChange({ state: 'open', title: key }, when) }
-  const reported: Reports = {
+  const one = <Of>(is: boolean, report: Of | undefined): Reported<Of>[] =>
+    is && report !== undefined ? [{ report, countIn: 1 }] : []
+  const reported: Beside = {
     events: events.map(event => ({ event, chunk: eventChunk(event, when, 'generic'), to: [] })),
-    ...(also === 'incident' && incident !== undefined && { incidents: [{ report: incident, countIn: 1 }] }),
-    ...(also === 'deployment' && deployment !== undefined && { deployments: [{ report: deployment, countIn: 1 }] }),
-    ...(also === 'change' && { changes: [{ report: change, countIn: 1 }] }),
+    reports: [
+      ...reportsBy(incidentReporter, one(also === 'incident', incident)),
+      ...reportsBy(deploymentReporter, one(also === 'deployment', deployment)),
+      ...reportsBy(changeReporter, one(also === 'change', change)),
+    ],
   }
   await store.runs.transact([], reported)
 }

@@ -8,7 +8,7 @@ import { time } from '../layout/format.ts'
 import { valueOf } from '../layout/attributes.ts'
 import type { DeadLetter } from '../../core/store/ports/outbox.ts'
 import type { PagesSources } from '../ports.ts'
-import type { Signal } from '../../core/store/ports/runs.ts'
+import type { Signal } from '../../core/store/ports/signal.ts'
 
 export const deadLetterShape = z.object({
   id: z.number(),

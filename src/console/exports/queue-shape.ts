@@ -1,7 +1,7 @@
 // The state of the export of one signal to one destination, as the pages show it, and the outcome of trying again: see the circuit breaker in the export room.
 import { z } from 'zod'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
-import type { Signal } from '../../core/store/ports/runs.ts'
+import type { Signal } from '../../core/store/ports/signal.ts'
 
 export const queueShape = z.object({
   destination: z.string(),

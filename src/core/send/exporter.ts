@@ -9,7 +9,7 @@ import type { ExportMeters } from './export-stats.ts'
 import type { Outbox, ExportQueue, ExportQueueState } from '../store/ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Signal } from '../store/ports/runs.ts'
+import type { Signal } from '../store/ports/signal.ts'
 import { heldFor } from '../../model/held-name.ts'
 
 export interface ExporterOptions {

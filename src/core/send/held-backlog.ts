@@ -12,7 +12,7 @@ import type { Destination, Endpoint } from './destination.ts'
 import type { ExportQueue, ExportQueueState, Outbox } from '../store/ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Repository, ExportEndpoint } from '../store/ports/repository.ts'
-import type { Signal } from '../store/ports/runs.ts'
+import type { Signal } from '../store/ports/signal.ts'
 
 export interface HoldOptions {
   readonly destinations: readonly Pick<Destination, 'name' | 'signals'>[]

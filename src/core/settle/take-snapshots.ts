@@ -3,15 +3,14 @@
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../../model/family.ts'
 import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../../model/settle.ts'
-import { deploymentsOfChunk, type Deployment } from '../../model/deployment.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PendingChunk, RunChange, RunTiming, RunWork, Signal, StoredRun } from '../store/ports/runs.ts'
+import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun, Reports } from '../store/ports/runs.ts'
+import type { Signal } from '../store/ports/signal.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
-import type { Reported } from '../store/ports/counted.ts'
-import type { RoutedCondition } from '../../model/condition.ts'
+import type { LineStep } from '../store/ports/reporter.ts'
 import type { Run, RunHead } from '../../model/run.ts'
 import type { TraceContext } from '../../model/trace-context.ts'
 import type { Selection } from '../take-in/selection.ts'
@@ -29,8 +28,8 @@ export interface SnapshotterOptions {
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What people may be notified about, by a chunk; undefined: nothing. */
-  readonly conditions?: ((chunk: Chunk) => readonly RoutedCondition[]) | undefined
+  /** What features take from it. */
+  readonly steps?: readonly LineStep[] | undefined
   /** Which logs and reports to read of a chunk's jobs; undefined: none. */
   readonly reads?: ((chunk: Chunk) => readonly JobReadWish[]) | undefined
   /** Called after a snapshot was committed: the exporter has something to send. */
@@ -113,7 +112,8 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
         const decision = decide({ run: merged.run, timing: merged.timing, firstSeenBy: {} }, undefined, now)
         if ('unread' in decision) return merged
         did.push(...decision.did)
-        return { ...merged, ...decision.change }
+        const reports = [...(merged.reports ?? []), ...(decision.change.reports ?? [])]
+        return { ...merged, ...decision.change, reports }
       },
     }),
     committed: did => {
@@ -125,16 +125,15 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
 
 /** Takes snapshots until no more are due; returns what to write, always with the time at which the run is due next. */
 function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
-  const { rules, selection, to, measure, reads } = options
+  const { rules, selection, to, measure, reads, steps = [] } = options
   let { run } = known
   let timing = boundedTiming(known.timing, now, rules)
   const pending: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
-  const deployments: Reported<Deployment>[] = []
-  const conditions: RoutedCondition[] = []
+  const reports: Reports[] = []
   const did: SnapshotStep[] = []
   const changed = (next: RunTiming): Decision => ({
-    change: { run, pending, totals, deployments, conditions, timing: next },
+    change: { run, pending, totals, reports, timing: next },
     did,
   })
   for (;;) {
@@ -161,8 +160,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
       did.push('unrouted')
       options.onUnrouted?.(subject.path ?? '')
     }
-    for (const report of chunks.flatMap(deploymentsOfChunk)) deployments.push({ report, countIn: rules.deadline })
-    if (options.conditions !== undefined) conditions.push(...chunks.flatMap(options.conditions))
+    for (const { onSnapshot } of steps) if (onSnapshot !== undefined) reports.push(...chunks.flatMap(onSnapshot))
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

@@ -1,18 +1,17 @@
-// What webhook events report that are about no run: the events themselves, and deployments, changes, incidents and conditions. Pure.
-import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../../model/event-reports.ts'
+// What webhook events report that are about no run: the events themselves, and what features take from them. Pure.
+import { deploymentOfEvent } from '../../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
-import type { Reported } from '../store/ports/counted.ts'
+import type { LineStep } from '../store/ports/reporter.ts'
 import type { Reports } from '../store/ports/runs.ts'
-import type { RoutedCondition } from '../../model/condition.ts'
 
 export interface EventRules {
   readonly to: readonly Route<'logs'>[]
   readonly profile: ByInstance<string>
-  /** How long an event waits for its job's span, and how long after its report a deployment, change or incident is counted, ms. */
+  /** How long an event waits for its job's span, ms. */
   readonly wait: number
   /** Called after events were stored: the exporter has something to send. */
   readonly onTaken: () => void
@@ -23,8 +22,8 @@ export interface EventRules {
 export interface EventReporting {
   /** How events are stored; undefined: not at all. */
   readonly events?: EventRules | undefined
-  /** What people may be notified about, by an event; undefined: nothing. */
-  readonly conditions?: ((event: PlatformEvent, receivedAt: Millis) => readonly RoutedCondition[]) | undefined
+  /** What features take from them. */
+  readonly steps?: readonly LineStep[] | undefined
 }
 
 interface Observed {
@@ -35,19 +34,13 @@ interface Observed {
 /** In the order in which they were received. */
 export function reportsOf(
   received: readonly Observed[],
-  { events, conditions }: EventReporting,
-): { readonly [Key in keyof Reports]-?: NonNullable<Reports[Key]> } {
-  const reportedBy = <Of>(read: (event: PlatformEvent, receivedAt: Millis) => Of | undefined): Reported<Of>[] =>
-    received.flatMap(({ event, receivedAt }) => {
-      const report = read(event, receivedAt)
-      return report === undefined ? [] : [{ report, countIn: events?.wait ?? 0 }]
-    })
+  { events, steps = [] }: EventReporting,
+): { readonly events: readonly ReceivedEvent[]; readonly reports: readonly Reports[] } {
   return {
     events: received.flatMap(one => receivedEvent(one, events) ?? []),
-    deployments: reportedBy(deploymentOfEvent),
-    changes: reportedBy(changeOfEvent),
-    incidents: reportedBy(incidentOfEvent),
-    conditions: received.flatMap(({ event, receivedAt }) => conditions?.(event, receivedAt) ?? []),
+    reports: received.flatMap(({ event, receivedAt }) =>
+      steps.flatMap(({ onEvent }) => onEvent?.(event, receivedAt) ?? []),
+    ),
   }
 }
 

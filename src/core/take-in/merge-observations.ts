@@ -1,7 +1,6 @@
 // Merges observations into a run, and decides when the run is due and what to request from the platform. Pure; the store calls it while it holds the run's
 // lock.
 import { observedRun, mergeRun, type Run } from '../../model/run.ts'
-import { changeOfRun, type Change } from '../../model/change.ts'
 import { isAtEnd, supplementsOf } from '../../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../../model/status.ts'
 import { minSilence } from '../settle/silence.ts'
@@ -10,6 +9,7 @@ import { originOf, type Job } from '../../model/job.ts'
 import type { LateJobRead } from '../store/ports/job-reads.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { LateJobReads } from './job-reads.ts'
+import type { LineStep } from '../store/ports/reporter.ts'
 import type { Observation, RunKey } from '../../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 
@@ -24,8 +24,8 @@ export interface MergeRules {
   readonly enrichDeadline?: number | undefined
   /** Further reads about jobs that change after their snapshots; undefined: none. */
   readonly lateReads?: LateJobReads | undefined
-  /** How long after its report a change's first pipeline is counted; undefined: changes are not counted. */
-  readonly changeCountIn?: number | undefined
+  /** What features take from it. */
+  readonly steps?: readonly LineStep[] | undefined
 }
 
 /** The webhook of a pipeline usually arrives within this time after that of its first job, ms. */
@@ -73,7 +73,7 @@ export function mergeIntoRun(
   return {
     run,
     timing: timingAfter(run, before, now, rules),
-    changes: changesAfter(run, known?.run, rules),
+    reports: rules.steps?.flatMap(({ onObserved }) => onObserved?.(run, known?.run) ?? []),
     enrichment: enrichmentAfter(run, jobs, known, now, rules),
     ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run, rules) }),
   }
@@ -140,21 +140,6 @@ function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
   return supplements.some(({ record: { facts, version }, times }) => {
     return facts.kind === 'job' && times.startedAt !== undefined && originOf(version) === 'webhook'
   })
-}
-
-/** Reports the change once, although most observations of a pipeline name it. */
-function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn }: MergeRules): RunChange['changes'] {
-  if (countIn === undefined || (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent))
-    return undefined
-  const change = changeOfRun(run)
-  const before = known && changeOfRun(known)
-  // Some sources do not know that a change comes from a fork, so the first that named it counts.
-  if (change === undefined || (before?.iid === change.iid && isSame(change, before))) return undefined
-  return [{ report: change, countIn }]
-}
-
-function isSame(a: Change, b: Change): boolean {
-  return a.pipeline?.createdAt === b.pipeline?.createdAt && a.trainAt === b.trainAt
 }
 
 function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {

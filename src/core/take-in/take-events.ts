@@ -4,8 +4,7 @@ import { routed, subjectOf } from '../../model/route.ts'
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import type { EventRules } from './event-reports.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { RoutedCondition } from '../../model/condition.ts'
-import type { Runs } from '../store/ports/runs.ts'
+import type { Reports, Runs } from '../store/ports/runs.ts'
 import type { Selection } from './selection.ts'
 
 export interface EventTaking {
@@ -16,11 +15,11 @@ export interface EventTaking {
   readonly now: () => Millis
 }
 
-/** `conditions`: what people are notified about with them. In one transaction; nothing is stored if no destination takes events. Each needs a `key`. */
+/** `reports`: what features report with them. In one transaction; nothing is stored if no destination takes events. Each needs a `key`. */
 export async function takeEvents(
   events: readonly PlatformEvent[],
   taking: EventTaking,
-  conditions: readonly RoutedCondition[] = [],
+  reports: readonly Reports[] = [],
 ): Promise<void> {
   const { to, profile, onTaken } = taking.rules
   const receivedAt = taking.now()
@@ -32,7 +31,7 @@ export async function takeEvents(
       to: routed(to, subjectOf(event)),
     }))
     .filter(one => one.to.length > 0)
-  if (received.length + conditions.length === 0) return
-  await taking.runs.transact([], { events: received, conditions })
+  if (received.length + reports.length === 0) return
+  await taking.runs.transact([], { events: received, reports })
   onTaken()
 }

@@ -193,14 +193,15 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
           ...mergeObservations(of('redelivery'), 'redelivery', rules),
         ]
         did = work.map(() => [])
-        const reports = reportsOf(
+        const beside = reportsOf(
           fresh.flatMap(({ event, receivedAt }) => (event === undefined ? [] : [{ event, receivedAt }])),
           options,
         )
-        events.taken = reports.events.length + reports.conditions.length
+        // Of reports, some may make messages to people.
+        events.taken = beside.events.length + beside.reports.length
         return {
           work: work.map((one, at) => snapshotter.atOnce(one, did[at] ?? [])),
-          reports,
+          beside,
           undecodable: fresh.flatMap(({ undecodable: kept }) => kept ?? []),
           retried,
         }

@@ -19,7 +19,7 @@ import type { Decision } from '../../core/store/ports/counted.ts'
 import type { Deployments, DueDeployment } from '../../core/store/ports/deployments.ts'
 import type { ErrorThrottle } from '../../platform/port.ts'
 import type { Log } from '../../lib/log.ts'
-import type { RoutedCondition } from '../../model/condition.ts'
+import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
 /** A token of a platform: it reads commits of the projects there. */
@@ -34,9 +34,9 @@ export interface DeploymentCounterOptions extends FigureOutlets {
   /** Empty: the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  /** What people may be notified about, by a deployment with the id of its row; undefined: nothing. */
-  readonly conditions?:
-    ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly RoutedCondition[]) | undefined
+  /** What other features report of a deployment, with the id of its row. */
+  readonly reports?:
+    ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
   readonly clock: Clock
@@ -135,8 +135,8 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const figures = figuresOf(view, deployment.job?.span, around, commits, isProduction)
     const event = { kind: 'deployment_figures', name: 'platform.deployment' }
     const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
-    const conditions = options.conditions?.(id, deployment, figures) ?? []
-    const written = [{ ...countedFigures(deployment, event, named, options), conditions }]
+    const reports = options.reports?.(id, deployment, figures) ?? []
+    const written = [{ ...countedFigures(deployment, event, named, options), reports }]
     return { counted: figures, written, measures: ['counted'] }
   }
 

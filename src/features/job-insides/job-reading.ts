@@ -6,8 +6,8 @@ import type { CallOptions } from '../../platform/port.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { JobTests } from '../../model/job-tests.ts'
 import type { JobRead } from '../../core/store/ports/job-reads.ts'
-import type { RoutedCondition } from '../../model/condition.ts'
-import type { RunWork, Signal } from '../../core/store/ports/runs.ts'
+import type { Reports, RunWork } from '../../core/store/ports/runs.ts'
+import type { Signal } from '../../core/store/ports/signal.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
 export type Reading =
@@ -26,15 +26,15 @@ export interface InsideOutlets {
   readonly to: readonly Route<Signal>[]
   /** What a chunk adds to its project's totals; undefined: no totals are kept. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What people may be notified about, by a chunk; undefined: nothing. */
-  readonly conditions?: ((chunk: Chunk) => readonly RoutedCondition[]) | undefined
+  /** What features report of a chunk. */
+  readonly reports?: ((chunk: Chunk) => readonly Reports[]) | undefined
 }
 
 /** Stores what was read and removes the row of the queue, in one transaction. */
 export function applyReading(
   read: JobRead,
   insides: readonly JobInside[],
-  { to, measure, conditions }: InsideOutlets,
+  { to, measure, reports }: InsideOutlets,
 ): RunWork {
   const { chunk } = read
   return {
@@ -50,7 +50,7 @@ export function applyReading(
           const queues = routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal))
           return queues.length === 0 ? [] : [{ chunk: one, to: queues }]
         }),
-        conditions: conditions === undefined ? [] : chunks.flatMap(conditions),
+        reports: reports === undefined ? [] : chunks.flatMap(reports),
         totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),
       }
     },

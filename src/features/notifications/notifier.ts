@@ -1,6 +1,9 @@
 // Decides which rules of notifications take a report of a condition. Pure.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { subjectOf, type Route } from '../../model/route.ts'
+import { conditionReporter } from '../../core/store/sql/conditions.ts'
+import { reportsBy } from '../../core/store/ports/reporter.ts'
+import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Condition, ConditionKind, RoutedCondition } from '../../model/condition.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -17,6 +20,8 @@ export interface Notifier {
   isAbout(kind: ConditionKind): boolean
   /** Empty if no rule is about it. */
   route(...conditions: readonly (Condition | undefined)[]): RoutedCondition[]
+  /** The same, as a transaction writes it. */
+  reports(...conditions: readonly (Condition | undefined)[]): Reports[]
 }
 
 /** `redact`: removes secrets from texts that come from projects. */
@@ -25,17 +30,19 @@ export function createNotifier(
   redact: (text: string) => string,
   profile: ByInstance<string>,
 ): Notifier {
+  const route: Notifier['route'] = (...conditions) =>
+    conditions.flatMap(condition => {
+      if (condition === undefined) return []
+      const { kind, instance, at } = condition
+      const about = routes.filter(({ of, takes }) => of.includes(kind) && (takes?.(subjectOf(condition)) ?? true))
+      if (about.length === 0) return []
+      const to = about.filter(({ since }) => at >= since).map(({ name }) => name)
+      return [{ condition: redacted(condition, redact), to, profile: ofInstance(profile, instance) }]
+    })
   return {
     isAbout: kind => routes.some(({ of }) => of.includes(kind)),
-    route: (...conditions) =>
-      conditions.flatMap(condition => {
-        if (condition === undefined) return []
-        const { kind, instance, at } = condition
-        const about = routes.filter(({ of, takes }) => of.includes(kind) && (takes?.(subjectOf(condition)) ?? true))
-        if (about.length === 0) return []
-        const to = about.filter(({ since }) => at >= since).map(({ name }) => name)
-        return [{ condition: redacted(condition, redact), to, profile: ofInstance(profile, instance) }]
-      }),
+    route,
+    reports: (...conditions) => reportsBy(conditionReporter, route(...conditions)),
   }
 }
 

@@ -1,6 +1,8 @@
 // Looks at conditions that last until somebody acts: dead letters, and ingest tokens that expire. One replica does it, by a lease.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
+import { conditionReporter } from '../../core/store/sql/conditions.ts'
+import { reportsBy } from '../../core/store/ports/reporter.ts'
 import { ofDeadLetters, ofIngestToken } from './conditions.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { subjectDigest, type Condition } from '../../model/condition.ts'
@@ -59,7 +61,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
     const known = await conditions.get({ subject: subjectDigest(condition) })
     if ((known?.state ?? 'fixed') === condition.state) return
     const to = routed.to.filter(name => name !== except)
-    await runs.transact([], { conditions: [{ ...routed, to }] })
+    await runs.transact([], { reports: reportsBy(conditionReporter, [{ ...routed, to }]) })
     onMessage()
   }
 

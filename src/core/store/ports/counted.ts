@@ -3,7 +3,7 @@
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectIncrements } from '../../../model/totals.ts'
 import type { ReceivedEvent } from './events.ts'
-import type { RoutedCondition } from '../../../model/condition.ts'
+import type { Reports } from './runs.ts'
 
 export interface Reported<Of> {
   readonly report: Of
@@ -16,8 +16,8 @@ export interface Counted {
   readonly totals?: ProjectIncrements | undefined
   /** For destinations with delta metrics: one point for each thing. */
   readonly sent?: ReceivedEvent | undefined
-  /** What people may be notified about. */
-  readonly conditions?: readonly RoutedCondition[] | undefined
+  /** What features report of it. */
+  readonly reports?: readonly Reports[] | undefined
 }
 
 /** A thing that is to be counted. `State`: what was counted of it. */

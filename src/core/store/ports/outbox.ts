@@ -3,7 +3,7 @@
 import type { AnyChunk } from '../../../model/event.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'
-import type { Signal } from './runs.ts'
+import type { Signal } from './signal.ts'
 import type { Subject } from '../../../model/route.ts'
 
 export interface ExportQueue {

@@ -1,18 +1,15 @@
 // Runs and their snapshots. `transact` is the only way to change them: under a lock, in one transaction with what becomes pending.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
-import type { Change } from '../../../model/change.ts'
-import type { Deployment } from '../../../model/deployment.ts'
-import type { Incident } from '../../../model/incident.ts'
-import type { Reported } from './counted.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import type { JobReadKey, JobReadWish, LateJobRead } from './job-reads.ts'
 import type { Job } from '../../../model/job.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectIncrements } from '../../../model/totals.ts'
-import type { RunKey } from '../../../model/observation.ts'
+import type { ProjectFacts, RunKey } from '../../../model/observation.ts'
+import type { Signal } from './signal.ts'
+import type { Steps, Within } from '../sql/steps.ts'
 import type { Undecodable } from './quarantine.ts'
-import type { RoutedCondition } from '../../../model/condition.ts'
 import type { Run, RunHead } from '../../../model/run.ts'
 
 export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
@@ -44,11 +41,36 @@ export interface PendingChunk {
   readonly reads?: readonly JobReadWish[] | undefined
 }
 
-export const otlpSignals = ['traces', 'metrics', 'logs'] as const
-export type OtlpSignal = (typeof otlpSignals)[number]
-/** What is queued for a destination: telemetry, or messages to people. */
-export const signals = [...otlpSignals, 'notifications'] as const
-export type Signal = (typeof signals)[number]
+// What a feature reports within a transaction of the line, such as deployments or conditions. The line carries reports and knows none of them: their
+// reporter writes them, in the transaction that changes the runs or takes the events that they come from.
+
+/** The path of a project at a time; of a group, or of an instance (an empty path), without a project. */
+export interface SeenOwner {
+  readonly instance: string
+  readonly project?: ProjectFacts | undefined
+  readonly group?: string | undefined
+  readonly at: Millis
+}
+
+/** Writes one kind of reports, on either database. */
+export interface Reporter<Report> {
+  /** Reports are written in the order of these numbers. */
+  readonly order: number
+  /** All writers of a report wait for each other by these names; they are taken before anything is written. */
+  locks?(report: Report): readonly string[]
+  /** All reports of the transaction, in the order in which they came. */
+  write(reports: readonly Report[], within: Within): Steps<void>
+  /** Whose it is: its project becomes known. */
+  owner?(report: Report): SeenOwner
+  /** Completes a change by what is known of its reports, before it is written. `earlier`: reports of the same transaction. */
+  complete?(change: RunChange, reports: readonly Report[], earlier: readonly Report[]): Steps<RunChange>
+}
+
+/** Reports of one reporter, the only one that knows what they are. */
+export interface Reports {
+  readonly by: Reporter<unknown>
+  readonly reports: readonly unknown[]
+}
 
 /** What a decision writes. */
 export interface RunChange {
@@ -60,12 +82,8 @@ export interface RunChange {
   readonly lateReads?: readonly LateJobRead[] | undefined
   /** What the snapshots add to the totals: in the same transaction, so that each counts exactly once. */
   readonly totals?: readonly ProjectIncrements[] | undefined
-  /** The deployments that the snapshots' jobs made. */
-  readonly deployments?: readonly Reported<Deployment>[] | undefined
-  /** What its pipeline reports of its merge request. */
-  readonly changes?: readonly Reported<Change>[] | undefined
-  /** What people may be notified about. */
-  readonly conditions?: readonly RoutedCondition[] | undefined
+  /** What features report of it. */
+  readonly reports?: readonly Reports[] | undefined
   /** Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
 }
@@ -82,14 +100,11 @@ export interface RunWork {
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** What is reported besides observations of runs. */
-export interface Reports {
+/** What came besides observations of runs. */
+export interface Beside {
   /** In the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
-  readonly deployments?: readonly Reported<Deployment>[] | undefined
-  readonly changes?: readonly Reported<Change>[] | undefined
-  readonly incidents?: readonly Reported<Incident>[] | undefined
-  readonly conditions?: readonly RoutedCondition[] | undefined
+  readonly reports?: readonly Reports[] | undefined
 }
 
 /** Received deliveries, which become part of their runs in one transaction. */
@@ -99,7 +114,7 @@ export interface TakingIn {
   /** What those change that are new. Pure and synchronous; may be called again. */
   readonly plan: (areNew: readonly boolean[]) => {
     readonly work: readonly RunWork[]
-    readonly reports?: Reports | undefined
+    readonly beside?: Beside | undefined
     readonly undecodable?: readonly Undecodable[] | undefined
     /** Quarantined deliveries that were decoded again, by their ids. */
     readonly retried?: readonly number[] | undefined
@@ -110,7 +125,7 @@ export interface Runs {
   /** In one transaction: remembers the keys, and changes what new deliveries report. Returns for each whether it was new. */
   takeIn(taking: TakingIn): Promise<readonly boolean[]>
   /** In one transaction: loads each run under a lock, calls its `decide`, and writes all changes and reports. */
-  transact(work: readonly RunWork[], reports?: Reports): Promise<void>
+  transact(work: readonly RunWork[], beside?: Beside): Promise<void>
   /** Leases runs that are due. */
   takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>
   /** Ms until the next run is due; undefined if none is. */

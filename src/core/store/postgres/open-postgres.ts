@@ -123,9 +123,9 @@ function postgresRuns(db: Database): Runs {
   return {
     takeIn: async taking =>
       db.transaction(async (session, now) => execute(session, takeIn(taking, undefined, withinOf(session, now)))),
-    transact: async (work, reports) =>
+    transact: async (work, beside = {}) =>
       db.transaction(async (session, now) =>
-        execute(session, changeRuns(work, reports, undefined, withinOf(session, now))),
+        execute(session, changeRuns(work, beside, undefined, withinOf(session, now))),
       ),
     takeDue: async (limit, leaseMs) => {
       const rows = await db.transaction(async (session, now) =>

@@ -1,16 +1,19 @@
 // Changes (merge requests), for both databases.
-import { countable, listed, ownByNumber, type CountedTable } from './counted.ts'
+import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
 import { changeStates, mergeChange, viewChange, type Change } from '../../../model/change.ts'
 import { json, number, optional, record, text, word, type Row } from './columns.ts'
 import { latest } from '../../../model/instant.ts'
+import { ownerOfReport } from './owners.ts'
 import { plainText } from './plain-text.ts'
 import { uncounted, type CountedTimes } from '../../../model/change-figures.ts'
 import type { Changes, ProjectChanges } from '../ports/changes.ts'
 import type { DamagedRows } from './stored-json.ts'
 import { unbounded, type Reading } from './reading.ts'
+import type { Reported } from '../ports/counted.ts'
+import type { Reporter } from '../ports/runs.ts'
 import type { Statements } from './statements.ts'
 
-export const changeTable: CountedTable<Change, CountedTimes> = {
+const changeTable: CountedTable<Change, CountedTimes> = {
   table: 'changes',
   name: 'change',
   content: json<Change>('content'),
@@ -36,6 +39,13 @@ function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
   const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }
   return damaged.orNothing({ change: row.id }, 'nothing more is counted of it', () => counted(row) ?? {}) ?? lost
+}
+
+export const changeReporter: Reporter<Reported<Change>> = {
+  order: 20,
+  locks: ({ report }) => [nameOf(changeTable, report)],
+  write: (reports, within) => writeReported(changeTable, reports, within),
+  owner: ({ report }) => ownerOfReport(report),
 }
 
 export function changes(sql: Statements): Changes {

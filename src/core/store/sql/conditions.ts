@@ -14,9 +14,12 @@ import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
 import { selectValue, valueOf, writeValue } from './key-value.ts'
 import { storedDocument } from './stored-json.ts'
 import { writeEvent } from './events.ts'
+import type { Reporter } from '../ports/runs.ts'
 
-/** After all else that locks: what locks conditions locks nothing later. */
-export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<void> {
+/** After all else that locks, and after totals: what locks conditions locks nothing later. */
+export const conditionReporter: Reporter<RoutedCondition> = { order: 200, write: writeConditions }
+
+function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<void> {
   if (reports.length === 0) return
   // Several pipelines of a branch may settle in one transaction, in any order.
   const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))

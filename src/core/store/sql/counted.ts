@@ -2,10 +2,9 @@
 // counting due rows, are written here.
 import type { Reading } from './reading.ts'
 import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
-import { addTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
 import { inScope } from './project-scope.ts'
-import { writeConditions } from './conditions.ts'
+import { writeReports } from './beside-runs.ts'
 import { writeEvent } from './events.ts'
 import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
 import type { DamagedRows } from './stored-json.ts'
@@ -189,12 +188,9 @@ function* countRows<Of, State, Around>(
   })
   yield* concurrently(all.map(one => writeDecided(kind, one, within)))
   const counted = all.flatMap(({ decided }) => (typeof decided === 'object' ? decided.written : []))
-  yield* addTotals(
+  yield* writeReports(
+    counted.flatMap(({ reports }) => reports ?? []),
     counted.flatMap(({ totals }) => totals ?? []),
-    within,
-  )
-  yield* writeConditions(
-    counted.flatMap(({ conditions }) => conditions ?? []),
     within,
   )
   return all.map(({ decided }) => decided)

@@ -2,7 +2,8 @@
 import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
 import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
-import { joinWaiting } from './events.ts'
+import { joinWaiting, nameOfJob } from './events.ts'
+import { ownerOfReport } from './owners.ts'
 import { json, number, optional, record, text, type Column, type Row } from './columns.ts'
 import { leasedQueue } from './leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'
@@ -14,7 +15,7 @@ import { storedDeployment } from './stored-json.ts'
 import type { DeploymentFigures, Neighbours } from '../../../model/deployment-figures.ts'
 import type { Deployments, DueDeployment } from '../ports/deployments.ts'
 import type { Reported } from '../ports/counted.ts'
-import type { RunChange } from '../ports/runs.ts'
+import type { Reporter, RunChange } from '../ports/runs.ts'
 import type { Run } from '../../../model/run.ts'
 
 /** The platform's limit for the name of an environment. */
@@ -86,7 +87,7 @@ function name(given: string | undefined): string | null {
 }
 
 /** Events that wait for the span of a job get it here. */
-export function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<void> {
+function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<void> {
   yield* writeReported(deploymentTable, reported, within)
   for (const { report } of reported) {
     const { job, instance } = report
@@ -94,27 +95,26 @@ export function* writeDeployments(reported: readonly Reported<Deployment>[], wit
   }
 }
 
-/** Serialises all writers of a job's deployment and of the events that wait for it. */
-export function nameOfJob(instance: string, jobId: number): string {
-  return `deployment of job ${jobId} ${instance}`
-}
-
-export function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): string[] {
+function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): string[] {
   const own = deploymentId === undefined ? [] : [`deployment ${deploymentId} ${instance}`]
   return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
 }
 
-/** Adds the platform's ids of the deployments that its jobs made to its chunks, if events have reported them before, or `reported` has them. */
-export function* withDeploymentIds(change: RunChange, reported: readonly Reported<Deployment>[]): Steps<RunChange> {
+/** Adds the platform's ids of the deployments that its jobs made to its chunks, if events have reported them before, or `earlier` has them. */
+function* withDeploymentIds(
+  change: RunChange,
+  own: readonly Reported<Deployment>[],
+  earlier: readonly Reported<Deployment>[],
+): Steps<RunChange> {
   const { instance } = change.run.key
-  const jobs = (change.deployments ?? []).flatMap(({ report: { jobId } }) => jobId ?? [])
+  const jobs = own.flatMap(({ report: { jobId } }) => jobId ?? [])
   if (jobs.length === 0) return change
   const rows = (yield each(
     selectIds,
     jobs.map(job => [instance, job]),
   )).map(idsOf)
   const ids = new Map<number | undefined, number | undefined>()
-  for (const { jobId, deploymentId } of [...rows, ...reported.map(({ report }) => report)])
+  for (const { jobId, deploymentId } of [...rows, ...earlier.map(({ report }) => report)])
     if (deploymentId !== undefined) ids.set(jobId, deploymentId)
   const pending = change.pending?.map(one => {
     const known = one.chunk.jobs.map(job => {
@@ -148,6 +148,14 @@ const selectIds = forRows(
     `SELECT job_id, deployment_id FROM deployments WHERE deployment_id IS NOT NULL AND ${among('instance', 'job_id')}`,
 )
 const idsOf = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
+
+export const deploymentReporter: Reporter<Reported<Deployment>> = {
+  order: 10,
+  locks: ({ report }) => namesOfDeployment(report),
+  write: writeDeployments,
+  owner: ({ report }) => ownerOfReport(report),
+  complete: withDeploymentIds,
+}
 
 export function deployments(sql: Statements): Deployments {
   const queue = leasedQueue(sql, 'deployments', '*')

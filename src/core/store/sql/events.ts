@@ -12,6 +12,11 @@ import type { JobSpan } from '../../../model/deployment.ts'
 
 // Finds the span of the job that an event is about, and completes events that wait for it, as steps of a transaction.
 
+/** Serialises all writers of a job's deployment and of the events that wait for it. */
+export function nameOfJob(instance: string, jobId: number): string {
+  return `deployment of job ${jobId} ${instance}`
+}
+
 /** Adds the job to events that wait for it, and makes them due. */
 export function* joinWaiting(instance: string, job: JobSpan, within: Within): Steps<void> {
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {

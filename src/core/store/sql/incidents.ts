@@ -1,16 +1,19 @@
 // Incidents, for both databases.
-import { countable, listed, ownByNumber, type CountedTable } from './counted.ts'
+import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
 import { json, optional, number, type Row } from './columns.ts'
 import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../../../model/incident.ts'
+import { ownerOfReport } from './owners.ts'
 import { plainText } from './plain-text.ts'
 import type { Incidents, ShownIncident } from '../ports/incidents.ts'
 import { unbounded, type Reading } from './reading.ts'
+import type { Reported } from '../ports/counted.ts'
+import type { Reporter } from '../ports/runs.ts'
 import type { Statements } from './statements.ts'
 
 /** The platform's limit for the path of a project. */
 const maxPath = 512
 
-export const incidentTable: CountedTable<Incident, CountedIncident> = {
+const incidentTable: CountedTable<Incident, CountedIncident> = {
   table: 'incidents',
   name: 'incident',
   content: json<Incident>('content'),
@@ -41,6 +44,13 @@ function countedOf(row: Row | undefined): CountedIncident {
     opening: row !== undefined && openingOf(row) !== undefined,
     closing: row !== undefined && closingOf(row) !== undefined,
   }
+}
+
+export const incidentReporter: Reporter<Reported<Incident>> = {
+  order: 30,
+  locks: ({ report }) => [nameOf(incidentTable, report)],
+  write: (reports, within) => writeReported(incidentTable, reports, within),
+  owner: ({ report }) => ownerOfReport(report),
 }
 
 export function incidents(sql: Statements): Incidents {

@@ -6,7 +6,7 @@ import { groupPathOf } from './owners.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
 import { number, record, text, word } from './columns.ts'
 import { plainText } from './plain-text.ts'
-import { signals } from '../ports/runs.ts'
+import { signals } from '../ports/signal.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 import type { Millis } from '../../../model/instant.ts'
 

@@ -1,6 +1,6 @@
 // The SQL of the outbox that both databases share: settling, queues and dead letters.
 import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
-import { signals } from '../ports/runs.ts'
+import { signals } from '../ports/signal.ts'
 import { everything, textWithin, type Scope } from '../ports/scope.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { readings } from './reading.ts'

@@ -8,17 +8,8 @@ import type { Dialect } from './dialect.ts'
 import type { Change } from '../../../model/change.ts'
 import type { Deployment } from '../../../model/deployment.ts'
 import type { Incident } from '../../../model/incident.ts'
-import type { Millis } from '../../../model/instant.ts'
-import type { ProjectFacts } from '../../../model/observation.ts'
 import type { Run } from '../../../model/run.ts'
-
-/** The path of a project at a time; of a group, or of an instance (an empty path), without a project. */
-export interface SeenOwner {
-  readonly instance: string
-  readonly project?: ProjectFacts | undefined
-  readonly group?: string | undefined
-  readonly at: Millis
-}
+import type { SeenOwner } from '../ports/runs.ts'
 
 export function ownerOfRun({ key, project }: Run): SeenOwner {
   // The first part of its version says whether a pipeline was reported, the second when.

@@ -10,38 +10,33 @@ import { each, forRows, type Steps, type StepValue, type Within } from './steps.
 import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
 import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
 import { number, type Row } from './columns.ts'
-import { ownerOfRun, type SeenOwner } from './owners.ts'
+import { ownerOfRun } from './owners.ts'
 import { insertJobReads, readValues, removeJobRead, wishValues } from './job-reads.ts'
 import { revivedRun, takeTombstones } from './tombstone-text.ts'
-import { withDeploymentIds } from './deployments.ts'
-import { writeBeside, type BesideRuns } from './beside-runs.ts'
-import type { Reports, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
+import { byReporter } from '../ports/reporter.ts'
+import type { Reports, SeenOwner, Beside, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
+import { writeBeside } from './beside-runs.ts'
+import type { ProjectIncrements } from '../../../model/totals.ts'
 import type { Run } from '../../../model/run.ts'
 import type { RunKey } from '../../../model/observation.ts'
 
 /** For the only process of a store, which has leases in memory: a row was changed. */
 export type OnChanged = (id: number) => void
 
-type Writable = { [Key in keyof BesideRuns]: BesideRuns[Key][number][] }
-
 /** What is written at the end of the transaction. */
 interface Last {
-  readonly beside: Writable
+  readonly reports: Reports[]
+  readonly totals: ProjectIncrements[]
   readonly owners: SeenOwner[]
 }
 
 export function* changeRuns(
   work: readonly RunWork[],
-  reports: Reports | undefined,
+  { events, reports = [] }: Beside,
   changed: OnChanged | undefined,
   within: Within,
 ): Steps<void> {
-  const { deployments = [], changes = [], conditions = [] } = reports ?? {}
-  const beside: Writable = {
-    ...{ deployments: [...deployments], changes: [...changes], totals: [] },
-    conditions: [...conditions],
-  }
-  const owners: SeenOwner[] = []
+  const last: Last = { reports: [...reports], totals: [], owners: [] }
   const rows = yield* lockRuns(
     work.map(({ key }) => key),
     within,
@@ -58,8 +53,8 @@ export function* changeRuns(
   // What is in memory is a run at a time where nobody waits for round trips.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
-    yield* changeSlice(slice, { beside, owners }, changed, within)
-  yield* writeBeside(reports, beside, owners, within)
+    yield* changeSlice(slice, last, changed, within)
+  yield* writeBeside({ events, reports: last.reports }, last.totals, last.owners, within)
 }
 
 /** By the names of their keys. Pruned runs that are observed again continue from their tombstones. */
@@ -100,7 +95,7 @@ interface WorkOnRun {
 /** Decides and writes the changes of some runs. */
 function* changeSlice(
   slice: readonly WorkOnRun[],
-  { beside, owners }: Last,
+  last: Last,
   changed: OnChanged | undefined,
   within: Within,
 ): Steps<void> {
@@ -113,7 +108,7 @@ function* changeSlice(
     const own = (row && pages.get(idOf(row))) ?? []
     const before = row && storedRun(damaged, row, own)
     if (row !== undefined && before === undefined) throw damagedRun(keyOf(row))
-    const { after, changes } = yield* decideAll(works, before, beside, now)
+    const { after, changes } = yield* decideAll(works, before, last.reports, now)
     if (after === undefined || after === before) continue
     if (row !== undefined && changes.length > 0) changed?.(idOf(row))
     written.push({ row, pages: own, before, after, changes })
@@ -128,7 +123,7 @@ function* changeSlice(
   )
   for (const { before, after } of all)
     if (before?.run.project.facts.path !== after.run.project.facts.path || before === undefined)
-      owners.push(ownerOfRun(after.run))
+      last.owners.push(ownerOfRun(after.run))
   const changes = all.flatMap(({ id, changes: its }) => its.map(change => ({ id, change })))
   const chunks = changes.flatMap(({ id, change }) => (change.pending ?? []).map(one => ({ ...one, run: id })))
   yield* writeChunks(chunks, within)
@@ -142,10 +137,8 @@ function* changeSlice(
   for (const { id, change } of changes)
     if (change.enrichment !== undefined) yield enrichmentChange(id, change.enrichment)
   for (const { change } of changes) {
-    beside.deployments.push(...(change.deployments ?? []))
-    beside.changes.push(...(change.changes ?? []))
-    beside.totals.push(...(change.totals ?? []))
-    beside.conditions.push(...(change.conditions ?? []))
+    last.reports.push(...(change.reports ?? []))
+    last.totals.push(...(change.totals ?? []))
   }
 }
 
@@ -162,7 +155,7 @@ function jobsOf(works: readonly RunWork[]): RunWork['jobs'] {
 function* decideAll(
   works: readonly RunWork[],
   before: StoredRun | undefined,
-  beside: Writable,
+  earlier: readonly Reports[],
   now: number,
 ): Steps<{ readonly after: StoredRun | undefined; readonly changes: readonly RunChange[] }> {
   let after = before
@@ -174,7 +167,7 @@ function* decideAll(
       ...after?.firstSeenBy,
     }
     if (decided !== undefined) {
-      const change = yield* withDeploymentIds(decided, beside.deployments)
+      const change = yield* completed(decided, earlier)
       changes.push(change)
       after = { run: change.run, timing: change.timing, firstSeenBy }
     } else if (after !== undefined && source !== undefined && after.firstSeenBy[source] === undefined) {
@@ -182,6 +175,15 @@ function* decideAll(
     }
   }
   return { after, changes }
+}
+
+/** By the reporters of what is reported of it. */
+function* completed(decided: RunChange, earlier: readonly Reports[]): Steps<RunChange> {
+  let change = decided
+  const before = new Map(byReporter(earlier))
+  for (const [by, reports] of byReporter(decided.reports ?? []))
+    if (by.complete !== undefined) change = yield* by.complete(change, reports, before.get(by) ?? [])
+  return change
 }
 
 function listingRow(id: number, run: Run, now: number): StepValue[][] {

@@ -43,8 +43,8 @@ export function* takeIn(
   within: Within,
 ): Steps<readonly boolean[]> {
   const areNew = yield* rememberKeys(keys, within)
-  const { work, reports, undecodable = [], retried = [] } = plan(areNew)
-  yield* changeRuns(work, reports, onChanged, within)
+  const { work, beside = {}, undecodable = [], retried = [] } = plan(areNew)
+  yield* changeRuns(work, beside, onChanged, within)
   for (const step of insertUndecodable(undecodable)) yield step
   if (retried.length > 0) yield deleteQuarantined(retried)
   return areNew

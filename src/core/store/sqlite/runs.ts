@@ -40,8 +40,8 @@ export function sqliteRuns(db: Database): Runs {
       db.proveInPlace()
       return inTransaction((onChanged, within) => takeIn(taking, onChanged, within))
     },
-    transact: async (work, reports) =>
-      inTransaction((onChanged, within) => changeRuns(work, reports, onChanged, within)),
+    transact: async (work, beside = {}) =>
+      inTransaction((onChanged, within) => changeRuns(work, beside, onChanged, within)),
     // Leases are in memory: storing them would rewrite the row of the run.
     takeDue: async (limit, leaseMs) => {
       const at = db.elapsed()

@@ -1,0 +1,31 @@
+// What features take from the line, and report within its transactions.
+import type { Chunk } from '../../../model/chunk.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { PlatformEvent } from '../../../model/event.ts'
+import type { Run } from '../../../model/run.ts'
+import type { Reporter, Reports } from './runs.ts'
+
+export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report[]): Reports[] {
+  return reports.length === 0 ? [] : [{ by: by as Reporter<unknown>, reports }]
+}
+
+/** By their reporters, in the order in which they are written: the same in all transactions, so that none waits for another in a circle. */
+export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown[]][] {
+  const found = new Map<Reporter<unknown>, unknown[]>()
+  for (const { by, reports } of all) {
+    const known = found.get(by)
+    if (known === undefined) found.set(by, [...reports])
+    else known.push(...reports)
+  }
+  return [...found].sort(([a], [b]) => a.order - b.order)
+}
+
+/** What a feature takes from the line: pure, and called while the run is locked. */
+export interface LineStep {
+  /** A run was observed. `known`: before that; undefined: it is new. */
+  readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
+  /** A snapshot was taken; once for each of its chunks. */
+  readonly onSnapshot?: ((chunk: Chunk) => readonly Reports[]) | undefined
+  /** An event came that is about no run. */
+  readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
+}

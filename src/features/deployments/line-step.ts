@@ -1,0 +1,54 @@
+// What deployments, changes and incidents take from the line: the deployments that a snapshot's jobs made, the change that a pipeline is about, and
+// what events report of all three. Pure.
+import { changeOfEvent, deploymentOfEvent, incidentOfEvent } from '../../model/event-reports.ts'
+import { changeOfRun, type Change } from '../../model/change.ts'
+import { changeReporter } from '../../core/store/sql/changes.ts'
+import { deploymentReporter } from '../../core/store/sql/deployments.ts'
+import { deploymentsOfChunk } from '../../model/deployment.ts'
+import { incidentReporter } from '../../core/store/sql/incidents.ts'
+import { reportsBy, type LineStep } from '../../core/store/ports/reporter.ts'
+import type { Reports } from '../../core/store/ports/runs.ts'
+import type { Reported } from '../../core/store/ports/counted.ts'
+import type { Run } from '../../model/run.ts'
+
+/** How long after its report something is counted, ms. */
+export interface CountIn {
+  readonly afterEvent: number
+  readonly afterSnapshot: number
+  /** A change's first pipeline; undefined: changes are not counted. */
+  readonly change?: number | undefined
+}
+
+export function countedStep({ afterEvent, afterSnapshot, change }: CountIn): LineStep {
+  const one = <Of>(report: Of | undefined, countIn: number): Reported<Of>[] =>
+    report === undefined ? [] : [{ report, countIn }]
+  return {
+    onObserved:
+      change === undefined
+        ? undefined
+        : (run, known) => reportsBy(changeReporter, one(changeAfter(run, known), change)),
+    onSnapshot: chunk =>
+      reportsBy(
+        deploymentReporter,
+        deploymentsOfChunk(chunk).map(report => ({ report, countIn: afterSnapshot })),
+      ),
+    onEvent: (event, receivedAt): Reports[] => [
+      ...reportsBy(deploymentReporter, one(deploymentOfEvent(event, receivedAt), afterEvent)),
+      ...reportsBy(changeReporter, one(changeOfEvent(event, receivedAt), afterEvent)),
+      ...reportsBy(incidentReporter, one(incidentOfEvent(event, receivedAt), afterEvent)),
+    ],
+  }
+}
+
+/** Reports the change once, although most observations of a pipeline name it. */
+function changeAfter(run: Run, known: Run | undefined): Change | undefined {
+  if (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent) return undefined
+  const change = changeOfRun(run)
+  const before = known && changeOfRun(known)
+  // Some sources do not know that a change comes from a fork, so the first that named it counts.
+  return change === undefined || (before?.iid === change.iid && isSame(change, before)) ? undefined : change
+}
+
+function isSame(a: Change, b: Change): boolean {
+  return a.pipeline?.createdAt === b.pipeline?.createdAt && a.trainAt === b.trainAt
+}
