@@ -6,7 +6,7 @@ import type { Run } from '../../../model/run.ts'
 import type { Reporter, Reports } from './runs.ts'
 
 export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report[]): Reports[] {
-  return reports.length === 0 ? [] : [{ by: by as Reporter<unknown>, reports }]
+  return reports.length === 0 ? [] : [{ by: by, reports }]
 }
 
 /** By their reporters, in the order in which they are written: the same in all transactions, so that none waits for another in a circle. */
