@@ -53,8 +53,8 @@ const slowest = [
   'pages/job-log',
   'bounds/postgres-restart',
   'inventory/refusals',
-  'tokens/kill',
-  'tokens/under-load',
+  'features/tokens/kill',
+  'features/tokens/under-load',
   'pages/regressions',
   'enrichment/deployment-counter',
   'discovery/backfill',
@@ -74,12 +74,12 @@ const slowest = [
   'platform/reports/other-reports',
   'fuzz/configuration',
   'export/newest',
-  'tokens/several-destinations',
+  'features/tokens/several-destinations',
   'deploy/addresses',
   'pages/large-waterfall',
   'pages/behind',
   'deploy/alerts',
-  'tokens/refusals',
+  'features/tokens/refusals',
   'release/release',
   'export/flow',
   'store/copy',
@@ -88,7 +88,7 @@ const slowest = [
 const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

@@ -52,6 +52,7 @@ async function measure(filled: Store): Promise<void> {
       sessions: filled.repositories.sessions,
       formKeys: filled.repositories.formKeys,
       settings: { adminToken: () => undefined },
+      features: [],
     }),
   )
   const [project = ''] = await filled.views.projects(1)

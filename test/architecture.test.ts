@@ -2,12 +2,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { features } from '../src/features.ts'
 
 const source = path.join(import.meta.dirname, '..', 'src')
 
 const page = readFileSync(path.join(source, '..', 'ARCHITECTURE.md'), 'utf8')
 
-/** Room → rooms it may import. `types of` allows `import type` only; `ports of` what stands in the room's folder `ports`. */
+/** Room → rooms it may import. `types of` allows `import type` only; `ports of` what stands in the room's folder `ports`; `shape of daemon` see below. */
 const mayImport = new Map(
   [...page.matchAll(/^\| `([\w/-]+?)(?:\/|\.ts)` \| .* \| (.*) \|$/gm)].map(([, room = '', cell = '']) => [
     room,
@@ -41,6 +42,17 @@ function roomOf(file: string): string {
   return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
 }
 
+/** What a feature is made with: its shape, what its parts are given, and the rows of the table of options. */
+function isShape(file: string): boolean {
+  return /^daemon\/(feature|context|configuration\/(option|[\w-]+-kinds))\.ts$/.test(file.replaceAll(path.sep, '/'))
+}
+
+/** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet. */
+function featureOf(file: string): string | undefined {
+  const [room, name = ''] = file.split(path.sep)
+  return room === 'features' && features.some(one => one.name === name) ? name : undefined
+}
+
 const files = sourceFiles()
 const imports = files.flatMap(importsOf)
 
@@ -59,11 +71,29 @@ describe('the architecture', () => {
         return (
           !row.includes(target) &&
           !(typeOnly && row.includes(`types of ${target}`)) &&
-          !(isPort && row.includes(`ports of ${target}`))
+          !(isPort && row.includes(`ports of ${target}`)) &&
+          !(isShape(to) && row.includes(`shape of ${target}`))
         )
       })
       .map(({ from, to }) => `${from} imports ${to}`)
     expect(breaches).toEqual([])
+  })
+
+  it('lets nobody import a feature but the list, and features that name it in `needs`, from its port', () => {
+    const breaches = imports.filter(({ from, to }) => {
+      const [importing, imported] = [featureOf(from), featureOf(to)]
+      if (imported === undefined || importing === imported || from === 'features.ts') return false
+      const needs = features.find(({ name }) => name === importing)?.needs ?? []
+      return !(needs.includes(imported) && path.basename(to) === 'port.ts')
+    })
+    expect(breaches.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+  })
+
+  it('has each feature of the list in the folder of its name', () => {
+    for (const { name, needs = [] } of features) {
+      expect(files).toContain(path.join('features', name, 'feature.ts'))
+      for (const needed of needs) expect(features.map(one => one.name)).toContain(needed)
+    }
   })
 
   it('lets only the composition import more of the platform than its port', () => {

@@ -11,6 +11,7 @@ import { docBlocks, repository } from './doc-blocks.ts'
 import { freePorts } from '../src/simulator/daemon-process.ts'
 import { loadConfig } from '../src/daemon/configuration/load.ts'
 import { profiles } from '../src/daemon/profile.ts'
+import { features } from '../src/features.ts'
 import { runCommand } from './e2e/run-command.ts'
 
 interface Asked {
@@ -103,7 +104,7 @@ describe('the recipes', () => {
       vendor = name
       const own = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_STORE_URL: `sqlite:${folder}/p.db` }
       const env = { ...atStandIn(variablesOf(script)), ...own, PIPESPAN_LISTEN: `127.0.0.1:${port}` }
-      const loaded = loadConfig({ env, profiles })
+      const loaded = loadConfig({ env, profiles, features })
       expect(loaded).toMatchObject({ ok: true, warnings: [] })
       if (name === 'datadog' && loaded.ok) {
         expect(loaded.config.otlp.metrics.temporalityPreference).toBe('delta')
@@ -129,7 +130,7 @@ describe('the systemd unit', () => {
     const folder = temporaryFolder()
     writeFileSync(path.join(folder, 'webhook-token'), 'a-token-of-some-length')
     const PIPESPAN_WEBHOOK_TOKEN_FILE = (env.PIPESPAN_WEBHOOK_TOKEN_FILE ?? '').replace('%d', folder)
-    expect(loadConfig({ env: { ...env, PIPESPAN_WEBHOOK_TOKEN_FILE }, profiles })).toMatchObject({
+    expect(loadConfig({ env: { ...env, PIPESPAN_WEBHOOK_TOKEN_FILE }, profiles, features })).toMatchObject({
       ok: true,
       warnings: [],
     })

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { exitCode } from '../src/commands/terminal.ts'
+import { exitCode } from '../src/lib/terminal.ts'
 import { repository } from './doc-blocks.ts'
 import { runCommand } from './e2e/run-command.ts'
 

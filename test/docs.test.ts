@@ -10,7 +10,8 @@ import { regressionReference } from '../src/features/regressions/regression-even
 import { chartReadme, chartSchema, chartSecrets } from '../scripts/docs/chart.ts'
 import { eventsReference } from '../scripts/docs/events.ts'
 import { hookMetrics } from '../src/core/find/hook-gauges.ts'
-import { ingestMetrics } from '../src/features/tokens/ingest-gauges.ts'
+import { consoleParts } from './support/console-parts.ts'
+import { features } from '../src/features.ts'
 import { inventoryReference } from '../scripts/docs/inventory.ts'
 import { jsonSchema } from '../scripts/docs/json-schema.ts'
 import { metricsReference } from '../scripts/docs/metrics.ts'
@@ -29,8 +30,8 @@ const ofChart = (file: string): string =>
 
 const gauges = [
   ...collectors.map(({ kind, metrics }) => ({ switch: `inventory.${kind}`, metrics })),
-  { switch: 'observability.api_key', metrics: ingestMetrics },
   { switch: 'watch_hooks', metrics: hookMetrics },
+  ...features.flatMap(one => one.gauges ?? []),
 ]
 
 const generated: readonly [file: string, content: () => string][] = [
@@ -39,7 +40,8 @@ const generated: readonly [file: string, content: () => string][] = [
   ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
   [
     'docs/openapi.json',
-    () => `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }), version), null, 2)}\n`,
+    () =>
+      `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }, consoleParts), version), null, 2)}\n`,
   ],
   ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
   ['docs/INVENTORY.md', () => inventoryReference()],

@@ -2,6 +2,7 @@
 import { isMap, isScalar, parseDocument, stringify, type Pair, type Scalar, type YAMLMap } from 'yaml'
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { rowsOf, type Profiles } from '../../src/daemon/configuration/option.ts'
+import { features } from '../../src/features.ts'
 import { jsonSchema } from './json-schema.ts'
 
 /** values.schema.json of the chart: `schema` with the configuration's own schema as that of `config`. */
@@ -23,7 +24,7 @@ const values: Readonly<Record<string, string>> = {
 
 /** files/secrets.yaml of the chart: each path of a secret in `config`, and what to do instead. */
 export function chartSecrets(profiles: Profiles): string {
-  const rows = rowsOf(allOptions(profiles)).filter(({ option }) => option.kind.secret)
+  const rows = rowsOf(allOptions(profiles, features)).filter(({ option }) => option.kind.secret)
   const remedies = rows.map(({ path }) => {
     const value = values[path]
     const key = path.slice(path.lastIndexOf('.') + 1)

@@ -1,6 +1,7 @@
 // The JSON Schema (draft 2020-12) of the YAML file, for editors. The loader checks more than a schema can.
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { Each, Option, yamlKey, type Group, type Profiles } from '../../src/daemon/configuration/option.ts'
+import { features } from '../../src/features.ts'
 import type { JsonSchema } from '../../src/daemon/configuration/kind.ts'
 
 /** The content of config/pipespan.schema.json. */
@@ -8,7 +9,7 @@ export function jsonSchema(profiles: Profiles): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of Pipespan',
-    ...schemaOf(allOptions(profiles)),
+    ...schemaOf(allOptions(profiles, features)),
   }
 }
 

@@ -9,7 +9,8 @@ import {
   type Profiles,
   type Row,
 } from '../../src/daemon/configuration/option.ts'
-import { optionTable } from '../../src/daemon/configuration/options.ts'
+import { features } from '../../src/features.ts'
+import { optionSections } from '../../src/daemon/configuration/options.ts'
 
 const introduction = `# Configuration reference
 
@@ -34,7 +35,7 @@ timeouts, compression and TLS files in \`otlp\` apply to all destinations. Heade
 
 /** The content of config/REFERENCE.md. */
 export function reference(profiles: Profiles): string {
-  const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
+  const sections = Object.entries<Group>(optionSections(profiles, features)).map(([heading, group]) => {
     const lists = eachesOf(group).flatMap(([path, each]) => eachSection(path, each))
     const rows = rowsOf(group).filter(({ path }) => !path.includes('[]'))
     return [`## ${heading}\n`, tableOf(rows, profiles), ...lists].join('\n')

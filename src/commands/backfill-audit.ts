@@ -18,10 +18,11 @@ import {
   type BackfillResult,
 } from './backfill-command.ts'
 import { systemClock } from '../lib/clock.ts'
+import { features } from '../features.ts'
 import type { PlatformView } from '../daemon/configuration/platforms.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../daemon/profile.ts'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from '../lib/terminal.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
 /** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
@@ -45,7 +46,10 @@ export async function backfillAudit(
   // Nothing in this process listens to events: a running daemon polls the store.
   const taking = takingOf({
     ...{ config, store, events: createEvents(), clock: systemClock },
-    ...{ selection: createSelection(config, platformNames(config)), queues: exportDestinations(config).queues },
+    ...{
+      selection: createSelection(config, platformNames(config)),
+      queues: exportDestinations(config, features).queues,
+    },
   })
   const line = createProgressLine(terminal, now)
   let requests = 0

@@ -1,7 +1,7 @@
 // What the backfills of pipelines and of audit events share: the command's options, its result, and the platform.
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../lib/fault.ts'
-import { exitCode } from './terminal.ts'
+import { exitCode } from '../lib/terminal.ts'
 import { connectPlatform, type Platform } from '../daemon/platform.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { BackfillRange } from '../features/backfill/backfill.ts'

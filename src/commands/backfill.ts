@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../features/backfill/backfill.ts'
 import { chosenPlatform, commandLog, requireConfig } from './configuration.ts'
-import { complain, print, type Terminal, printJson } from './terminal.ts'
+import { complain, print, type Terminal, printJson } from '../lib/terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
 import {
   endedResult,
@@ -27,6 +27,7 @@ import { startDaemon } from '../daemon/daemon.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { Log } from '../lib/log.ts'
+import { features } from '../features.ts'
 import type { Platform } from '../daemon/platform.ts'
 import type { ProfileName } from '../daemon/profile.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
@@ -48,7 +49,7 @@ export async function backfillCommand(
   try {
     if (!command.deliver) {
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
-      store.outbox.encodeWith(encodeFor(telemetryOf(config), notificationDestinations(config)))
+      store.outbox.encodeWith(encodeFor(telemetryOf(config, features), notificationDestinations(config)))
       try {
         const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)
         if (command.json) printJson(terminal, json)
@@ -58,7 +59,7 @@ export async function backfillCommand(
         await store.close()
       }
     }
-    const daemon = await startDaemon({ config: withoutListeners(config), log })
+    const daemon = await startDaemon({ config: withoutListeners(config), features, log })
     try {
       const { code, text, json } = await run(terminal, command, view, daemon.store, log, stopping.signal)
       if (!command.json) print(terminal, text)

@@ -1,6 +1,6 @@
 // The command line of `pipespan backfill`.
 import { InvalidArgumentError } from 'commander'
-import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
+import { durationMs, example, misuse, type CommandLine } from '../lib/command-line.ts'
 import type { BackfillCommand } from './backfill-command.ts'
 
 export function addBackfillCommand({ program, terminal, file, answer }: CommandLine): void {

@@ -1,7 +1,7 @@
 // The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan setup`,
 // `pipespan hooks`.
 import { Option } from 'commander'
-import { example, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
+import { example, webAddress, wholeNumber, type CommandLine } from '../lib/command-line.ts'
 import type { EnsureOptions } from './hooks-command.ts'
 import type { SetupFlags } from './setup/answers.ts'
 import type { TraceparentOptions } from './traceparent.ts'

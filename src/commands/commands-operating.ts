@@ -1,5 +1,5 @@
 // The command line of what operates a daemon: `pipespan inbox`, `regressions`, `notify`, `dead-letters`, `held`, `migrate` and `store`.
-import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
+import { chosen, example, wholeNumber, withIds, type CommandLine } from '../lib/command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { ProfileName } from '../daemon/profile.ts'

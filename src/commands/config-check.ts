@@ -5,9 +5,10 @@ import { describeConfig, shown } from '../daemon/configuration/describe.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../daemon/configuration/load.ts'
 import { platformViews } from '../daemon/configuration/platforms.ts'
+import { features } from '../features.ts'
 import { profiles } from '../daemon/profile.ts'
 import type { Config } from '../daemon/configuration/options.ts'
-import { complain, exitCode, print, type Terminal, printJson } from './terminal.ts'
+import { complain, exitCode, print, type Terminal, printJson } from '../lib/terminal.ts'
 import { configuredClient, runQuery } from './platform.ts'
 import { reasonOf } from '../lib/fault.ts'
 
@@ -27,7 +28,7 @@ export async function configCheck(
   terminal: Terminal,
   { file, show = false, online = false, json }: ConfigCheckOptions,
 ): Promise<number> {
-  const loaded = loadConfig({ env: terminal.env, file, profiles })
+  const loaded = loadConfig({ env: terminal.env, file, profiles, features })
   const tried = online && loaded.ok ? await tryQueries(loaded.config) : undefined
   const code = !loaded.ok || tried?.some(({ ok }) => !ok) === true ? exitCode.misused : exitCode.done
   if (json) {

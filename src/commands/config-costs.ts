@@ -1,6 +1,8 @@
 // How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../daemon/configuration/options.ts'
-import { ingestThings, inventoryOf } from '../daemon/inventory.ts'
+import { inventoryOf } from '../daemon/inventory.ts'
+import { features } from '../features.ts'
+import { surroundingsOf } from '../daemon/export.ts'
 import { platformViews } from '../daemon/configuration/platforms.ts'
 import { wishesOf } from '../daemon/wanted-facts.ts'
 import { requestsAnHour } from '../model/inventory.ts'
@@ -13,7 +15,8 @@ export function costsOf(config: Config): string[] {
   const costs = views.flatMap(view =>
     costsOfOne(view.config).map(cost => (views.length === 1 ? cost : `${view.name}: ${cost}`)),
   )
-  return [...costs, ...ingestCosts(config)]
+  const surroundings = surroundingsOf(config, features)
+  return [...costs, ...features.flatMap(one => one.costs?.(config as never, surroundings) ?? [])]
 }
 
 function costsOfOne(config: Config): string[] {
@@ -97,12 +100,6 @@ function logCosts({ sections, logs }: Config['job']): string {
   const words = chosen.includes('all') ? meanings.all : chosen.map(one => meanings[one]).join(' or ')
   const switches = [sections.length > 0 && 'PIPESPAN_JOB_SECTIONS', logs.length > 0 && 'PIPESPAN_JOB_LOGS']
   return `Job logs and reports (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
-}
-
-function ingestCosts(config: Config): string[] {
-  const things = ingestThings(config)
-  if (things.length === 0) return []
-  return [`Ingest tokens: ${requestsAnHour(things)} requests an hour to the observability instance.`]
 }
 
 function inventoryCosts(config: Config): string[] {

@@ -2,20 +2,17 @@
 import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
-import { exitCode, type Terminal } from './terminal.ts'
-import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
+import { features } from '../features.ts'
+import { Misconfigured } from '../lib/command-line.ts'
+import { reasonOf, StoreError } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../daemon/configuration/load.ts'
 import { openStore } from '../core/store/open-store.ts'
 import { platformViews, type PlatformView } from '../daemon/configuration/platforms.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { Log } from '../lib/log.ts'
+import type { Terminal } from '../lib/terminal.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
-
-/** The configuration cannot be used: every fault is in the message, one a line. */
-export class Misconfigured extends Fault {
-  readonly exitCode = exitCode.misused
-}
 
 /** The configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: see LoadOptions. */
 export function requireConfig(
@@ -23,7 +20,7 @@ export function requireConfig(
   file: string | undefined,
   mayBeMissing?: LoadOptions<ProfileName>['mayBeMissing'],
 ): LoadedConfig<ProfileName> {
-  const loaded = loadConfig({ env: terminal.env, file, profiles, mayBeMissing, listens: false })
+  const loaded = loadConfig({ env: terminal.env, file, profiles, features, mayBeMissing, listens: false })
   if (loaded.ok) return loaded
   throw new Misconfigured(
     loaded.faults.map(fault => describeFault(fault)).join('\n'),

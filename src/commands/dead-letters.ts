@@ -1,5 +1,5 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
-import { complain, exitCode, print, table, type Terminal, printJson } from './terminal.ts'
+import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { messageAsJson } from '../core/send/shown-message.ts'
 import type { DeadLetter, Outbox } from '../core/store/ports/outbox.ts'

@@ -59,8 +59,8 @@ interface DemoPlaces {
   readonly receiver: string
   /** Path of the file with the ingest token. */
   readonly ingestToken: string
-  /** Of the API of ingest tokens. */
-  readonly ingestKey: string
+  /** Of the API of ingest tokens; undefined where nothing uses it. */
+  readonly ingestKey: string | undefined
 }
 
 /** The environment of the demo's daemon, made from the user's. */
@@ -115,8 +115,10 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver,
     PIPESPAN_OBSERVABILITY_TOKEN_FILE: places.ingestToken,
-    PIPESPAN_OBSERVABILITY_URL: receiver,
-    PIPESPAN_OBSERVABILITY_API_KEY: places.ingestKey,
+    ...(places.ingestKey !== undefined && {
+      PIPESPAN_OBSERVABILITY_URL: receiver,
+      PIPESPAN_OBSERVABILITY_API_KEY: places.ingestKey,
+    }),
   }
 }
 

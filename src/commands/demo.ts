@@ -1,5 +1,6 @@
 // `pipespan demo`: the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
 import { demoConfiguration, demoSettings } from './demo-settings.ts'
+import { features } from '../features.ts'
 import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
 import { localAddress } from './local-address.ts'
 import { randomBytes } from 'node:crypto'
@@ -22,7 +23,7 @@ import { DemoReceiver, messagePath, type Refuses } from '../simulator/receiver.t
 import { WebhookSender } from '../simulator/platform/sender.ts'
 import { figures, projects } from '../simulator/platform/world.ts'
 import { waterfall } from './terminal/waterfall.ts'
-import { complain, exitCode, isColored, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, isColored, print, type Terminal } from '../lib/terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../simulator/waterfall-span.ts'
 import type { ReceivedEvent } from '../simulator/received.ts'
 
@@ -42,6 +43,9 @@ export interface DemoOptions {
   /** The program's main file. Default: this program's own. */
   readonly main?: string | undefined
 }
+
+/** Without the feature there is nothing to rotate, and its options are unknown. */
+const hasTokens = features.some(({ name }) => name === 'tokens')
 
 /** Six pipelines that are started make ten: one triggers three, one triggers one. */
 const startedOnce = 6
@@ -109,7 +113,7 @@ async function play(
   await writeFile(ingestToken, auth.create('pipespan'), { mode: 0o600 })
   const adminListen = listenAddress.show(admin)
   const addresses = { port, adminListen, adminToken, api: api.url, receiver: receiver.url }
-  const secrets = { token, apiToken, ingestToken, ingestKey: auth.apiKey }
+  const secrets = { token, apiToken, ingestToken, ingestKey: hasTokens ? auth.apiKey : undefined }
   const env = demoSettings(terminal.env, { folder, configuration, once, ...secrets, ...addresses })
   const program = { main: options.main, env }
   const daemon = new DaemonProcess({ ...program, args: ['serve'] })
@@ -142,7 +146,7 @@ async function play(
     for (const line of [...lines, ...insides.add(present)]) print(terminal, line)
   })
   receiver.on('message', title => print(terminal, `notification  ${title}`))
-  if (!once) {
+  if (!once && hasTokens) {
     const onLine = (line: string): void => print(terminal, `rotation  ${line}`)
     closers.push(startRotations({ ...program, file: ingestToken, onLine }))
   }

@@ -7,7 +7,6 @@ import { configuredClient } from './platform.ts'
 import { checkAudit } from './doctor/audit.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations, checkRoutes } from './doctor/destinations.ts'
-import { checkEnforcement } from './doctor/tokens.ts'
 import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
@@ -16,17 +15,17 @@ import { createSelection } from '../core/take-in/selection.ts'
 import { checkNotifications, notificationRoutes } from './doctor/notifications.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
-import { exportDestinations } from '../daemon/export.ts'
+import { features } from '../features.ts'
+import { surroundingsOf } from '../daemon/export.ts'
 import { notificationDestinations } from '../daemon/notifications.ts'
 import { loadConfig } from '../daemon/configuration/load.ts'
-import { print, type Terminal, printJson } from './terminal.ts'
+import { print, type Terminal, printJson } from '../lib/terminal.ts'
 import { platformViews, type PlatformView } from '../daemon/configuration/platforms.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { reportOf, type Finding, type Level } from './doctor/finding.ts'
+import { reportOf, type Finding, type Level } from '../lib/finding.ts'
 import type { Config } from '../daemon/configuration/options.ts'
-import type { Destination } from '../core/send/destination.ts'
 
 /** 0: all is fine. */
 const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
@@ -45,7 +44,13 @@ export async function doctor(
   const config = configuration(terminal, options.file, show)
   if (config !== undefined && options.project !== undefined) {
     const project = namedProject(config, options.project)
-    show(await checkRoutes(destinationsOf(config), createSelection(config, platformNames(config)), project))
+    show(
+      await checkRoutes(
+        surroundingsOf(config, features).destinations,
+        createSelection(config, platformNames(config)),
+        project,
+      ),
+    )
     show(notificationRoutes(notificationDestinations(config), project))
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
@@ -62,7 +67,7 @@ function configuration(
   show: (found: readonly Finding[]) => void,
 ): Config<ProfileName> | undefined {
   const report = reportOf('configuration')
-  const loaded = loadConfig({ env: terminal.env, file, profiles })
+  const loaded = loadConfig({ env: terminal.env, file, profiles, features })
   if (!loaded.ok) {
     show(loaded.faults.map(fault => report('failure', describeFault(fault))))
     return undefined
@@ -75,7 +80,8 @@ type Check = () => Promise<Finding | readonly Finding[]>
 
 /** In the order of the flow. A check that throws does not hide the others. */
 async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
-  const destinations = destinationsOf(config)
+  const surroundings = surroundingsOf(config, features)
+  const { destinations } = surroundings
   const { findings, store } = await checkStore(config)
   show(findings)
   const views = platformViews(config)
@@ -97,7 +103,8 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     await run('export', async () => checkDestinations(destinations, config.observability.export.length === 0))
     if (config.notifications.length > 0)
       await run('notifications', async () => checkNotifications(notificationDestinations(config)))
-    await run('enforcement', async () => checkEnforcement(config, destinations))
+    for (const { name, run: check } of features.flatMap(one => one.checks ?? []))
+      await run(name, async () => check(config as never, surroundings))
   } finally {
     await store?.close()
   }
@@ -123,15 +130,6 @@ async function examinePlatform(
   } finally {
     await client?.close()
   }
-}
-
-/** All destinations with all their signals, metrics included. */
-function destinationsOf(config: Config): Destination[] {
-  const { destinations, metricDestinations } = exportDestinations(config)
-  return destinations.map(destination => {
-    const metrics = metricDestinations.find(({ name }) => name === destination.name)?.signals.metrics
-    return metrics === undefined ? destination : { ...destination, signals: { ...destination.signals, metrics } }
-  })
 }
 
 function lineOf({ check, level, what, remedy }: Finding): string {

@@ -1,5 +1,5 @@
 // `pipespan held list|confirm|drop`: what was pending for a destination when its endpoint changed.
-import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import { complain, exitCode, print, table, type Terminal } from '../lib/terminal.ts'
 import { confirmHeld, heldBacklogs } from '../core/send/held-backlog.ts'
 import { destinationsOf } from '../daemon/configuration/destinations.ts'
 import type { Config } from '../daemon/configuration/options.ts'

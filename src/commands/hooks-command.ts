@@ -1,11 +1,12 @@
 // Runs `pipespan hooks ensure` with what it needs from the configuration: the platform's client, the URL and the secrets of the hooks.
-import { chosenPlatform, commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
+import { chosenPlatform, commandLog, requireConfig, storeIfAny } from './configuration.ts'
+import { Misconfigured } from '../lib/command-line.ts'
 import { connectPlatform } from '../daemon/platform.ts'
 import { hookEventsOf } from './platform.ts'
 import { hooksEnsure, type HooksEnsureOptions } from './hooks.ts'
-import { misuse } from './command-line.ts'
+import { misuse } from '../lib/command-line.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from '../lib/terminal.ts'
 
 export interface EnsureOptions extends Pick<
   HooksEnsureOptions,

@@ -2,7 +2,7 @@
 //
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { plainLine } from '../lib/plain-text.ts'
-import { complain, exitCode, print, type Terminal, printJson } from './terminal.ts'
+import { complain, exitCode, print, type Terminal, printJson } from '../lib/terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import { resourceIdOf } from './platform.ts'
 import { unlessRefused } from '../core/find/unless-refused.ts'

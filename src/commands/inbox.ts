@@ -1,6 +1,6 @@
 // `pipespan inbox list|show|retry`: deliveries that could not be decoded.
 import { plainJson, plainLine } from '../lib/plain-text.ts'
-import { complain, exitCode, print, table, type Terminal, printJson } from './terminal.ts'
+import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import type { Quarantine } from '../core/store/ports/quarantine.ts'
 
 const shown = 200

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createPriceTable } from '../core/take-in/price-table.ts'
-import { complain, exitCode, isColored, print, printPicture, type Terminal, printJson } from './terminal.ts'
+import { complain, exitCode, isColored, print, printPicture, type Terminal, printJson } from '../lib/terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { jobsOf } from '../model/attempt.ts'
 import { plainJson, plainLine } from '../lib/plain-text.ts'
@@ -17,6 +17,7 @@ import { toEventRecord } from '../core/telemetry/events.ts'
 import { parsePayload } from './platform.ts'
 import { exportDestinations } from '../daemon/export.ts'
 import { subjectOf } from '../model/route.ts'
+import { features } from '../features.ts'
 import type { ProfileName } from '../daemon/profile.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { shownSpans } from '../core/telemetry/shown-span.ts'
@@ -157,7 +158,7 @@ function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
 /** The destinations that take it, if there is a choice; else empty. */
 function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readonly Signal[]): string {
   if (config.destinations.length === 0) return ''
-  const { destinations, metricDestinations } = exportDestinations(config)
+  const { destinations, metricDestinations } = exportDestinations(config, features)
   const subject = subjectOf(chunk)
   const lines = destinations.flatMap(({ name, signals, takes }) => {
     const withMetrics = metricDestinations.some(one => one.name === name) ? { metrics: true } : {}

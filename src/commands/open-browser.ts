@@ -1,6 +1,6 @@
 // Opens a page in the person's browser, where that surprises nobody: in a terminal of a desktop, not over SSH and not in CI.
 import { spawn } from 'node:child_process'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from '../lib/terminal.ts'
 
 /** Answers whether it was tried. A browser that does not start is no error: the address is on the screen. */
 export function openBrowser(url: string, { stdout, env }: Terminal, platform = process.platform): boolean {

@@ -1,28 +1,29 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
 import { plainLine } from '../lib/plain-text.ts'
-import { Argument, Command, CommanderError, Help, Option } from 'commander'
+import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
 import { shells, type Shell } from './completion.ts'
 import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addOperatingCommands } from './commands-operating.ts'
-import { addTokenCommands } from './commands-tokens.ts'
 import {
   durationMs,
   example,
-  listenArgument,
+  Misconfigured,
   misuse,
   misuseCode,
   webAddress,
   wholeNumber,
   type CommandLine,
-} from './command-line.ts'
-import { complain, exitCode, type Terminal } from './terminal.ts'
+} from '../lib/command-line.ts'
+import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
+import type { ConfiguredLine } from '../daemon/feature.ts'
 import { environmentHelp } from '../daemon/configuration/environment-help.ts'
+import { features } from '../features.ts'
 import { Fault } from '../lib/fault.ts'
-import { chosenPlatform, Misconfigured, requireConfig } from './configuration.ts'
+import { chosenPlatform, requireConfig } from './configuration.ts'
 import { profiles } from '../daemon/profile.ts'
 import { version } from '../lib/version.ts'
-import type { ListenAddress } from '../daemon/configuration/address-kinds.ts'
+import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
 import type { TopOptions } from './top.ts'
 
 /** Runs the command line; answers the exit code. */
@@ -88,7 +89,7 @@ See what a webhook becomes:
       .description('run the daemon: receive webhooks, export pipelines')
       .action(answer(async () => (await import('./serve.ts')).serve(terminal, file()))),
     'PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=https://otlp.example.com pipespan serve',
-  ).addHelpText('after', () => `\n${environmentHelp(profiles, profiles.generic)}`)
+  ).addHelpText('after', () => `\n${environmentHelp(profiles, profiles.generic, features)}`)
 
   example(
     program
@@ -137,7 +138,12 @@ See what a webhook becomes:
           async (path: string, options: { event?: string; platform?: string; json: boolean; explain: boolean }) => {
             const { config } = chosenPlatform(requireConfig(terminal, file()).config, options.platform)
             const { telemetryOf } = await import('../daemon/export.ts')
-            return (await import('./map.ts')).mapFile(terminal, { file: path, ...options }, config, telemetryOf(config))
+            return (await import('./map.ts')).mapFile(
+              terminal,
+              { file: path, ...options },
+              config,
+              telemetryOf(config, features),
+            )
           },
         ),
       ),
@@ -164,8 +170,17 @@ See what a webhook becomes:
 
   addBackfillCommand(line)
   addOperatingCommands(line)
-  addTokenCommands(line)
   addCiCommands(line)
+  const configured: ConfiguredLine<never>['configured'] = async mayBeMissing => {
+    const { surroundingsOf } = await import('../daemon/export.ts')
+    const { openStore } = await import('../core/store/open-store.ts')
+    const { config: loaded } = requireConfig(terminal, file(), mayBeMissing)
+    return {
+      ...{ ...surroundingsOf(loaded, features), options: loaded as never },
+      openStore: async () => openStore(loaded.store.url, { maxSize: loaded.store.maxSize }),
+    }
+  }
+  for (const feature of features) feature.commands?.({ ...line, configured })
 
   example(
     program
@@ -226,4 +241,11 @@ See what a webhook becomes:
     'pipespan completion fish | source',
   )
   return program
+}
+
+/** For option parsers. */
+function listenArgument(text: string): ListenAddress {
+  const parsed = listenAddress.parse(text)
+  if ('value' in parsed) return parsed.value
+  throw new InvalidArgumentError(parsed.wrong.remedy)
 }

@@ -1,6 +1,6 @@
 // `pipespan regressions`: what became slower or less reliable, from the store.
 import { bodyOf } from '../features/regressions/regression-event.ts'
-import { exitCode, print, table, type Terminal, printJson } from './terminal.ts'
+import { exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import type { Readable, Repositories } from '../core/store/ports/repository.ts'
 
 export interface RegressionOptions {

@@ -1,8 +1,9 @@
 // `pipespan serve`: the daemon until a signal ends it.
-import { complain, exitCode, type Terminal } from './terminal.ts'
+import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
 import { createLiveConfig } from '../daemon/live-config.ts'
 import { commandLog } from './configuration.ts'
+import { features } from '../features.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { loadConfig, pathOf, type LoadOptions } from '../daemon/configuration/load.ts'
 import { lookAt, watchConfig } from './config-watch.ts'
@@ -26,6 +27,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     env: terminal.env,
     file,
     profiles,
+    features,
     onSecretNews: sentence => begun.log?.info(sentence),
   }
   const path = pathOf(loading)
@@ -50,7 +52,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   try {
     const { startDaemon } = await import('../daemon/daemon.ts')
     compileWebAssemblyOnce()
-    daemon = await startDaemon({ config, log, configStatus: () => live.status(), onDamage: endWith })
+    daemon = await startDaemon({ config, features, log, configStatus: () => live.status(), onDamage: endWith })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)

@@ -4,7 +4,7 @@
 // variables have everything that they are derived from, except the root of a child pipeline.
 import { jobSpanId, traceIdOf } from '../core/telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, print, type Terminal } from '../lib/terminal.ts'
 import { validTraceparent } from '../model/traceparent.ts'
 import type { TraceContext } from '../model/trace-context.ts'
 

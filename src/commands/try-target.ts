@@ -1,7 +1,7 @@
 // What `pipespan try` is pointed at: the platform's address with a project or a group, as people write or paste them; and what the token may read there.
 import { plainLine } from '../lib/plain-text.ts'
 import { ConfigError } from '../lib/fault.ts'
-import { misuse } from './command-line.ts'
+import { misuse } from '../lib/command-line.ts'
 import { resourceIdOf } from './platform.ts'
 import { PlatformError, type CallOptions, type PlatformClient, type PlatformProject } from '../platform/port.ts'
 

@@ -1,6 +1,6 @@
 // Runs a command until it is stopped: by Ctrl-C or another signal, or by its caller.
 import { once } from 'node:events'
-import { exitCode } from './terminal.ts'
+import { exitCode } from '../lib/terminal.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

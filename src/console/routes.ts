@@ -20,6 +20,8 @@ import { registerEntrance, registerExit } from './access/entrance-routes.ts'
 import { createViews, type View } from './access/views.ts'
 import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
+import type { ConsolePart } from './console-part.ts'
+import type { NavigationLink } from './layout/navigation.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { Repositories } from '../core/store/ports/repository.ts'
 
@@ -32,6 +34,7 @@ export interface PagesOptions {
   readonly sessions: Repositories['sessions']
   readonly formKeys: Repositories['formKeys']
   readonly settings: PagesSettings
+  readonly features: readonly ConsolePart[]
   /** Routes of other rooms behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
   /** Shared by all that may take long on this thread. */
@@ -46,12 +49,13 @@ export function createPages({
   sessions,
   formKeys,
   settings,
+  features,
   guarded = [],
   turns = createTurns(),
 }: PagesOptions): FastifyPluginAsync {
   const all = sourcesOf(undefined)
   const hour = createHourWatch(all)
-  const views = createViews(choice => sourcesInTurns(sourcesOf(choice), turns), settings, hour)
+  const views = createViews(choice => sourcesInTurns(sourcesOf(choice), turns), settings, hour, features)
   const access = createAccess({
     token: settings.adminToken,
     identify: settings.people && identifier(settings.people),
@@ -97,7 +101,8 @@ export function createPages({
         limitRoutes(people, createBusyLimit(turns, pageLimits), reply =>
           show(reply, bareDocument(busyPage(), base), 429),
         )
-        registerSite(people, { views, access, live, base, readsAudit: settings.readsAudit === true })
+        const links = features.flatMap(one => one.links)
+        registerSite(people, { views, access, live, base, links, readsAudit: settings.readsAudit === true })
         registerExit(people, access, base)
       })
       await inner.register(async programs => {
@@ -135,9 +140,12 @@ function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
       deployments,
       incidents,
       changes,
-      repositories,
       counters,
     }),
+    repositories: {
+      ...inTurns(turns, repositories),
+      of: kind => inTurns(turns, repositories.of(kind)),
+    },
   }
 }
 
@@ -195,10 +203,11 @@ interface SiteParts {
   readonly access: Access
   readonly live: Live
   readonly base: string
+  readonly links: readonly NavigationLink[]
   readonly readsAudit: boolean
 }
 
-function registerSite(app: FastifyInstance, { views, access, live, base, readsAudit }: SiteParts): void {
+function registerSite(app: FastifyInstance, { views, access, live, base, links, readsAudit }: SiteParts): void {
   const readerOf = (request: FastifyRequest, address: string): RequestContext => {
     const admission = admissionOf(request)
     const [, query = ''] = address.split(/\?(.*)/s)
@@ -206,7 +215,7 @@ function registerSite(app: FastifyInstance, { views, access, live, base, readsAu
     const audit = readsAudit && access.secured()
     const { now } = views.whole.parts
     return {
-      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, audit },
+      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, audit, links },
       may: mayChange(admission),
       seesDestinations: views.of(admission).isWhole,
       person: admission.by === 'proxy' ? admission.person : undefined,

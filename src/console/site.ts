@@ -24,7 +24,6 @@ import { pipelinesPage } from './pipelines/pipelines.ts'
 import { sourcesPage, sourcesView } from './sources/sources.ts'
 import { askedTrends } from './trends/trend-filters.ts'
 import { trendsOf } from './trends/trend-figures.ts'
-import { tokensPage, tokensView } from './sources/tokens.ts'
 import { costPage } from './cost/cost.ts'
 import { costsView } from './cost/cost-figures.ts'
 import { runnersPage } from './runners/runners.ts'
@@ -34,33 +33,16 @@ import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
 import { timelinePage } from './changes/timeline.ts'
 import { trendsPage } from './trends/trends.ts'
 import { ofValue } from './access/own-values.ts'
-import { given, wholeNumber, type Ids } from './layout/address.ts'
+import { at, type Address, type ConsolePart } from './console-part.ts'
+import { given, wholeNumber } from './layout/address.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
-export interface Address {
-  /** Rendering it sends requests to the platform, so it is never updated live. */
-  readonly isOnDemand: boolean
-  /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
-  readonly path: string
-  readonly pattern: RegExp
-  /** Undefined becomes "not found". */
-  readonly page: Render<never>
-}
-
-/** `asked`: the ids in the path, and which of several platforms is meant. */
-type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
-
-function at<Path extends string>(
-  path: Path,
-  page: Render<Ids<Path> & { readonly instance: string | undefined }>,
-  isOnDemand = false,
-): Address {
-  const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
-  return { path, pattern, page, isOnDemand }
-}
-
-export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
+export function siteOf(
+  parts: PagesParts,
+  settings: PagesSettings,
+  features: readonly ConsolePart[],
+): readonly Address[] {
   /** A page that can be filtered by the operator's attribute: `parts` have the projects of the value only. */
   const filtered = (path: string, page: (context: RequestContext, parts: PagesParts) => Promise<Page>): Address =>
     at(path, async context => {
@@ -152,7 +134,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       const view = await auditView(parts, settings, context.query.get('after') ?? undefined)
       return view instanceof NotShown ? notShownPage(view) : auditPage(view, settings.readsAudit === true, context)
     }),
-    at('/tokens', async context => tokensPage(await tokensView(parts, context.query.get('sort')), context)),
+    ...features.flatMap(({ pages }) => pages(parts)),
   ]
 }
 

@@ -17,6 +17,7 @@ import { wholeMetrics } from './listeners/exposition.ts'
 import { createTurns, type Turns } from '../lib/turns.ts'
 import { withoutPages } from './listeners/without-pages.ts'
 import type { Context } from './context.ts'
+import type { Feature, PartContext } from './feature.ts'
 import type { OwnTelemetry } from './own-telemetry/own-telemetry.ts'
 import type { Scope } from '../core/store/ports/scope.ts'
 import type { Routes } from './listeners/listener.ts'
@@ -25,7 +26,8 @@ import type { Started } from './steps.ts'
 
 /** The part is its URL. */
 export async function startAdmin(
-  context: Context,
+  context: PartContext,
+  features: readonly Feature[],
   shown: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
   { isStopping, port }: { readonly isStopping: () => boolean; readonly port: number | undefined },
@@ -49,7 +51,8 @@ export async function startAdmin(
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
     const { pagesOf } = await import('./pages.ts')
-    admin.register(pagesOf(context, shown, { guarded, scopeOf, turns }))
+    const parts = await Promise.all(features.map(one => one.console?.(config as never, context) ?? []))
+    admin.register(pagesOf(context, shown, { guarded, scopeOf, turns, features: parts.flat() }))
   } else {
     const gate = createGate({ token: () => config.admin.token.current(), now: () => clock.now() })
     admin.register(withoutPages(gate, guarded))

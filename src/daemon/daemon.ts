@@ -10,6 +10,7 @@ import { startParts, type Parts } from './parts.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
+import type { Feature } from './feature.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { ProfileName } from './profile.ts'
 import type { Log } from '../lib/log.ts'
@@ -17,6 +18,7 @@ import type { Store } from '../core/store/ports/store.ts'
 
 export interface DaemonOptions {
   readonly config: Config<ProfileName>
+  readonly features: readonly Feature[]
   readonly log: Log
   readonly clock?: Clock | undefined
   /** Which configuration is live; undefined: nothing reloads it. */
@@ -49,7 +51,7 @@ const reloadDeadline = 3_000
 
 /** Throws a Fault with a remedy if anything that it needs is not available; parts that were started by then are stopped. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { log, clock = systemClock, configStatus, onDamage } = options
+  const { features, log, clock = systemClock, configStatus, onDamage } = options
   let { config } = options
   const steps = createSteps(clock, log)
   const events = createEvents()
@@ -65,7 +67,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let parts: Parts | undefined
   const receiving = createReceiving({ config, store, isStopping: () => isStopping, clock, log })
   const start = async (next: Config<ProfileName>, adminPort?: number): Promise<Parts> => {
-    const shared = { store, receiving, events, clock, log, configStatus, adminPort, isStopping: () => isStopping }
+    const shared = {
+      features,
+      store,
+      receiving,
+      events,
+      clock,
+      log,
+      configStatus,
+      adminPort,
+      isStopping: () => isStopping,
+    }
     return startParts({ config: next, ...shared })
   }
   const stopAll = async (flushMs: number): Promise<void> => {

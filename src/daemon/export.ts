@@ -8,8 +8,6 @@ import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '..
 import { createSeriesCap } from '../core/telemetry/metrics/delta.ts'
 import { headerValuesOf } from './header-values.ts'
 import { hookMetrics } from '../core/find/hook-gauges.ts'
-import { ingestMetrics } from '../features/tokens/ingest-gauges.ts'
-import { createTokenReport } from '../features/tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../core/telemetry/encode.ts'
 import { measure } from '../core/telemetry/metrics/measure.ts'
 import { platformNames, profileBy } from './connections.ts'
@@ -22,15 +20,20 @@ import type { Bearer, Destination, Endpoint } from '../core/send/destination.ts'
 import { messagesBy, type Encode } from '../core/send/messages.ts'
 import type { EncodeMessages } from '../core/store/ports/outbox.ts'
 import type { AnyChunk } from '../model/event.ts'
+import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
 import type { LiveSecret } from './configuration/live-secret.ts'
-import type { Loop } from '../lib/loop.ts'
 import type { MetricSources } from '../core/send/active-runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { ExportMeters } from '../core/send/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
-import { startLoop, type Started } from './steps.ts'
+import type { Feature, Surroundings } from './feature.ts'
+import type { Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
 import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
+
+type Gauging = readonly Pick<Feature, 'gauges'>[]
+
+const gaugesOf = ({ gauges }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges?.metrics ?? []
 
 export interface ExportParts {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
@@ -46,8 +49,8 @@ export interface ExportParts {
   readonly settings: TelemetrySettings
 }
 
-export function exportDestinations(config: Config): ExportParts {
-  const settings = telemetryOf(config)
+export function exportDestinations(config: Config, features: Gauging): ExportParts {
+  const settings = telemetryOf(config, features)
   const all = destinationsOf(config).map(one => ({
     ...destinationOf(one, config),
     temporality: one.temporality,
@@ -85,13 +88,20 @@ export function encodeFor(settings: TelemetrySettings, notifications: readonly D
   )
 }
 
-export function startTokenReport(
-  { store, clock, log }: Context,
-  { destinations }: Pick<ExportParts, 'destinations'>,
-): Started<Loop> {
-  const tokens = (): readonly Secret[] => destinations.flatMap(({ bearer }) => bearer?.current() ?? [])
-  const report = createTokenReport({ reports: store.repositories.daemonReports, tokens, clock, log })
-  return startLoop(report, 'this daemon no longer uses an ingest token')
+/** What features are given of the configuration. */
+export function surroundingsOf(config: Config, features: Gauging): Surroundings {
+  return { config, destinations: wholeDestinations(exportDestinations(config, features)), proxies: proxiesOf(config) }
+}
+
+/** All destinations with all their signals, metrics included. */
+export function wholeDestinations({
+  destinations,
+  metricDestinations,
+}: Pick<ExportParts, 'destinations' | 'metricDestinations'>): Destination[] {
+  return destinations.map(destination => {
+    const metrics = metricDestinations.find(({ name }) => name === destination.name)?.signals.metrics
+    return metrics === undefined ? destination : { ...destination, signals: { ...destination.signals, metrics } }
+  })
 }
 
 export function startExporter(
@@ -145,7 +155,7 @@ export function metricSourcesOf(
 }
 
 /** How telemetry looks, as the operator decided. */
-export function telemetryOf(config: Config): TelemetrySettings {
+export function telemetryOf(config: Config, features: Gauging): TelemetrySettings {
   return telemetrySettings({
     profiles,
     serviceName: config.service.name,
@@ -166,7 +176,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     isProduction: productionBy(config.production),
     vcsMetrics: config.vcsMetrics,
     namesInstances: platformViews(config).some(({ platform }) => platform !== defaultPlatform),
-    gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics, ...hookMetrics],
+    gauges: [...collectors.flatMap(({ metrics }) => metrics), ...hookMetrics, ...features.flatMap(gaugesOf)],
   })
 }
 
@@ -225,6 +235,7 @@ function takesOnly(
 /** A token whose file is read again at once when a backend refuses it. */
 function bearerOf(token: LiveSecret<Secret>): Bearer {
   return {
+    file: token.path,
     current: () => token.current(),
     reload: async () => {
       const before = token.current()?.reveal()

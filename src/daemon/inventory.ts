@@ -10,8 +10,6 @@ import { defaultPlatform } from './configuration/platforms.ts'
 import { startLoop, type Started } from './steps.ts'
 import { takingOf } from './processing.ts'
 import { takeEvents } from '../core/take-in/take-events.ts'
-import { ingestGauges } from '../features/tokens/ingest-gauges.ts'
-import { instanceOf } from './enforcement.ts'
 import { lookUp } from '../platform/inventory/owner.ts'
 import type { Asking } from '../platform/rest/asking.ts'
 import type { Config } from './configuration/options.ts'
@@ -34,17 +32,6 @@ export function inventoryOf(
   return [...thingsOf(inventory, asking), ...queries.map(query => queryThing(query, asking))]
 }
 
-/** Between two looks at the ingest tokens, ms. */
-const tokensEvery = 600_000
-
-/** The ingest tokens, where the observability instance's API is configured. */
-export function ingestThings(config: Config): Thing[] {
-  const askInstance = instanceOf(config)
-  if (askInstance === undefined) return []
-  const collect: Thing['collect'] = async () => ({ points: await askInstance(ingestGauges) })
-  return [{ kind: 'ingest_tokens', of: config.observability.url ?? '', every: tokensEvery, atLeast: 2, collect }]
-}
-
 export function querySpecOf(query: Config['queries'][number]): QuerySpec {
   return { ...query, fields: query.fields ?? [], attributes: query.attributes ?? {} }
 }
@@ -62,24 +49,21 @@ function queryThing(query: Config['queries'][number], asking: AskingOf): Thing {
 }
 
 /**
- * What the platform has, asked with one token; without one only the observability instance is asked. `asksIngest`: about its tokens, once for all
- * connections. The part is undefined where there is nothing to ask.
+ * What the platform has, asked with one token; without one only what features add is asked. `added`: what they add, once for all connections. The part
+ * is undefined where there is nothing to ask.
  */
 export function startInventory(
   wiring: Wiring,
   connection: Connection | undefined,
-  asksIngest: boolean,
+  added: readonly Thing[],
 ): Started<Loop | undefined> {
   const { store, clock, log } = wiring
   const { repositories, leases } = store
   const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: wiring.config }
   const why = 'the inventory is polled again after the next start'
   const asking: AskingOf = client === undefined ? disconnected : signal => client.asking({ priority: 'inside', signal })
-  const things = [
-    ...(client === undefined ? [] : inventoryOf(config, asking)),
-    ...(asksIngest ? ingestThings(config) : []),
-  ]
-  const instance = client?.instance ?? config.platform.url ?? config.observability.url
+  const things = [...(client === undefined ? [] : inventoryOf(config, asking)), ...added]
+  const instance = client?.instance ?? config.platform.url ?? added[0]?.of
   if (things.length === 0 || instance === undefined) return startLoop(undefined, why)
   const taking = takingOf(wiring)
   const part = createInventory({

@@ -5,7 +5,6 @@ import { createNotifier, type Notifier } from '../features/notifications/notifie
 import { createSingleton } from '../core/find/singleton.ts'
 import { createStandingWatch } from '../features/notifications/standing-watch.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
-import { instanceOf } from './enforcement.ts'
 import { notificationSubjects } from './configuration/notification-options.ts'
 import { platformNames, profileBy } from './connections.ts'
 import { proxiesOf } from './configuration/destinations.ts'
@@ -14,6 +13,7 @@ import { startLoop, type Started } from './steps.ts'
 import type { Config } from './configuration/options.ts'
 import { messageIdOf, type ConditionKind } from '../model/condition.ts'
 import type { Context } from './context.ts'
+import type { Standing } from './feature.ts'
 import type { Destination } from '../core/send/destination.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Route } from '../model/route.ts'
@@ -81,18 +81,19 @@ export async function createNotifications({ config, store }: Pick<Context, 'conf
   return createNotifier(routes, text => redact(redactText(text)), profileBy(config))
 }
 
-/** The part is undefined if no rule is about such conditions. */
+/** `standing`: those of features. The part is undefined if no rule is about such conditions. */
 export function startStandingWatch(
-  { config, store, events, notifier, clock, log }: Wiring,
+  { store, events, notifier, clock, log }: Wiring,
   destinations: readonly Pick<Destination, 'name'>[],
+  standing: readonly Standing[],
 ): Started<Loop | undefined> {
-  const why = 'dead letters and tokens are looked at after the next start'
-  if (!notifier.isAbout('dead-letters') && !notifier.isAbout('tokens')) return startLoop(undefined, why)
-  const askInstance = notifier.isAbout('tokens') ? instanceOf(config) : undefined
+  const why = 'standing conditions are looked at after the next start'
+  const others = standing.filter(({ kind }) => notifier.isAbout(kind))
+  if (!notifier.isAbout('dead-letters') && others.length === 0) return startLoop(undefined, why)
   const part = createStandingWatch({
     ...{ notifier, runs: store.runs, outbox: store.outbox, conditions: store.repositories.conditions, clock, log },
     destinations: destinations.map(({ name }) => name),
-    tokens: askInstance && (async () => askInstance(async instance => instance.list())),
+    standing: others.map(({ look }) => look),
     lease: createSingleton('notifications', store.leases, clock),
     onMessage: () => events.pending.emit(),
   })

@@ -2,7 +2,7 @@
 import { createPages, type PagesOptions } from '../console/routes.ts'
 import { judgesSections } from './regressions.ts'
 import { previewRegressions } from '../features/regressions/preview.ts'
-import { fingerprintOf } from '../features/tokens/fingerprint.ts'
+import { fingerprintOf } from '../lib/fingerprint.ts'
 import { legacyNameOf } from '../core/telemetry/legacy-names.ts'
 import { meaningOf } from '../core/telemetry/mapping/failure-reasons.ts'
 import { hasSpan, isDerivedTraceId, jobSpanId } from '../core/telemetry/otlp/ids.ts'
@@ -18,7 +18,6 @@ import { operatorEvent } from '../console/access/operator-event.ts'
 import { operatorWord } from '../platform/webhook/event-selection.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { takeEvents } from '../core/take-in/take-events.ts'
-import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../console/overview/flow.ts'
 import { productionBy } from '../features/deployments/production.ts'
 import { countBehindOf } from './behind.ts'
@@ -78,16 +77,20 @@ export interface Shown {
 export function pagesOf(
   context: Context,
   shown: Shown,
-  { guarded, scopeOf, turns }: Pick<PagesOptions, 'guarded' | 'turns'> & { readonly scopeOf: ScopeOf },
+  {
+    features,
+    guarded,
+    scopeOf,
+    turns,
+  }: Pick<PagesOptions, 'features' | 'guarded' | 'turns'> & { readonly scopeOf: ScopeOf },
 ): Routes {
   const { config, store, clock, log } = context
   const { ingress, intake, snapshotter, exporter, flush, platform, settings, configStatus } = shown
   const { quarantine, counters } = store
   const startedAt = clock.now()
-  const enforcement = enforcementOf(config, clock)
   const onAction = recorderOf(context, shown.queues)
   return createPages({
-    ...{ guarded, turns },
+    ...{ features, guarded, turns },
     settings: {
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,
@@ -129,7 +132,7 @@ export function pagesOf(
         return previewRegressions(judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
       },
       configStatus: configStatus && (() => configWithin(configStatus(), scope)),
-      setup: () => setupWithin(setupOf(config, shown, enforcement?.(), { shownName, scope }), scope),
+      setup: () => setupWithin(setupOf(config, shown, { shownName, scope }), scope),
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)
         const tried = { due, probes: probes + flush.tryNow(destination) }
@@ -219,7 +222,6 @@ function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
 function setupOf(
   config: Config,
   { destinations, ingress }: Pick<Shown, 'destinations' | 'ingress'>,
-  enforcement: Setup['enforcement'],
   { shownName, scope }: { readonly shownName: (name: string) => string; readonly scope: Scope },
 ): Setup {
   const { observability } = config
@@ -252,8 +254,6 @@ function setupOf(
       }
     }),
     isExportOff: observability.export.length === 0,
-    observabilityUrl: observability.url,
-    enforcement,
   }
 }
 

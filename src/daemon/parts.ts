@@ -3,7 +3,7 @@ import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from './summed.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
-import { encodeFor, exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
+import { encodeFor, exportDestinations, startExporter, startMetricFlush, wholeDestinations } from './export.ts'
 import { startIncidentPoller } from './incidents.ts'
 import {
   createNotifications,
@@ -25,12 +25,15 @@ import type { Context } from './context.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { Store } from '../core/store/ports/store.ts'
 import { createSelection } from '../core/take-in/selection.ts'
-import { createSteps } from './steps.ts'
+import { createSteps, startLoop } from './steps.ts'
+import { proxiesOf } from './configuration/destinations.ts'
+import type { Feature, PartContext } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
 
 export interface PartsOptions extends Context {
+  readonly features: readonly Feature[]
   readonly receiving: Receiving
   readonly configStatus?: (() => ConfigStatus) | undefined
   /** Where the admin listener of the parts before them listens; it is used again if the configuration leaves it open. */
@@ -50,15 +53,20 @@ export interface Parts {
 
 /** Throws a Fault with a remedy if anything that they need is not available; parts that were started by then are stopped. */
 export async function startParts(options: PartsOptions): Promise<Parts> {
-  const { config, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
+  const { config, features, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)
   try {
     const own = steps.addLast(await startSelfTelemetry(config, clock))
     const store = own.watch.store(options.store)
     const context: Context = { config, store, events, clock, log }
 
-    const outlets = exportDestinations(config)
-    steps.add(startTokenReport(context, outlets))
+    const outlets = exportDestinations(config, features)
+    const ofFeatures: PartContext = { ...context, destinations: wholeDestinations(outlets), proxies: proxiesOf(config) }
+    const startOf = (isFirst: boolean): void => {
+      for (const { create, why, aroundSending } of features.flatMap(one => one.parts ?? []))
+        if (isFirst === (aroundSending === true)) steps.add(startLoop(create(config as never, ofFeatures), why))
+    }
+    startOf(true)
     const messages = notificationDestinations(config)
     const sending = { ...outlets, destinations: [...outlets.destinations, ...messages] }
     store.outbox.encodeWith(encodeFor(outlets.settings, messages))
@@ -94,15 +102,18 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const incidentPollers = connections.map(one => steps.add(startIncidentPoller(wiring, one)))
 
     const [first, ...others] = connections
-    steps.add(startInventory(wiring, first, true))
-    for (const one of others) steps.add(startInventory(wiring, one, false))
-    steps.add(startStandingWatch(wiring, sending.destinations))
+    const things = features.flatMap(one => one.things?.(config as never, ofFeatures) ?? [])
+    steps.add(startInventory(wiring, first, things))
+    for (const one of others) steps.add(startInventory(wiring, one, []))
+    const standing = features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? [])
+    steps.add(startStandingWatch(wiring, sending.destinations, standing))
     steps.add(startMaintenance(context, [...outlets.queues, ...notificationQueues(messages)]))
     steps.add(startClockWatch(context))
     steps.add(startTotals(context))
     // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
     steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
     steps.add(startRegressions(wiring))
+    startOf(false)
 
     const counted = {
       ingress: receiving,
@@ -128,7 +139,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       ...{ ...counted, ...outlets },
       ...{ platform: parts, connections, inside, configStatus },
     }
-    const adminUrl = steps.add(await startAdmin(context, shown, own, { isStopping, port: adminPort }))
+    const adminUrl = steps.add(await startAdmin(ofFeatures, features, shown, own, { isStopping, port: adminPort }))
     return { adminUrl, store, exporter, stop: async flushMs => steps.stop(flushMs) }
   } catch (error) {
     await steps.stop(0)

@@ -149,3 +149,12 @@ export function compareVersions(a: readonly number[], b: readonly number[]): num
 function digest(of: unknown): string {
   return hash('sha256', JSON.stringify(of), 'hex').slice(0, digestLength)
 }
+
+/** What Pipespan itself reports about itself has no project, and this as its instance. */
+export const ownInstance = 'pipespan'
+
+/**
+ * How long before its end a token is announced, ms. The platform reports it 60, 30, 7 and 1 days before; the first two are too early to
+ * act.
+ */
+export const tokenNotice = 7 * 86_400_000

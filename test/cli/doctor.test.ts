@@ -24,8 +24,9 @@ import { restFaults, restJson } from '../support/rest-faults.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/daemon/daemon.ts'
-import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
+import { startInstance, type ObservabilityInstance } from '../support/observability-instance.ts'
 import type { RestReply } from '../../src/simulator/platform/web-page.ts'
+import { features } from '../../src/features.ts'
 import type { RestHook } from '../../src/simulator/platform/rest-hooks.ts'
 
 interface Reported {
@@ -77,9 +78,9 @@ async function open(): Promise<void> {
 }
 
 async function startWith(variables: Record<string, string>): Promise<void> {
-  const loaded = loadConfig({ env: variables, profiles })
+  const loaded = loadConfig({ env: variables, profiles, features })
   if (!loaded.ok) throw new Error(loaded.faults.map(({ what }) => what).join())
-  daemon = await startDaemon({ config: loaded.config, log: silentLog() })
+  daemon = await startDaemon({ config: loaded.config, features, log: silentLog() })
 }
 
 async function close(): Promise<void> {

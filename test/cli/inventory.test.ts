@@ -12,6 +12,7 @@ import { profiles } from '../../src/daemon/profile.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { restJson } from '../support/rest-faults.ts'
+import { features } from '../../src/features.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
 let world: InventoryWorld
@@ -74,7 +75,7 @@ it('doctor lists what the platform answers, what it refuses with a remedy, and w
   const file = fileWith(
     `${platform()}inventory: { feature_flags: [${shop}], dependency_firewall: [${shop}], agents: [x] }\n`,
   )
-  const loaded = loadConfig({ env: {}, file, profiles })
+  const loaded = loadConfig({ env: {}, file, profiles, features })
   if (!loaded.ok) throw new Error('the configuration is wrong')
   const client = { asking: () => world.ask }
   expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([
@@ -90,7 +91,7 @@ it('doctor lists what the platform answers, what it refuses with a remedy, and w
 })
 
 async function doctorOn(inventory: string) {
-  const loaded = loadConfig({ env: {}, file: fileWith(`${platform()}inventory: ${inventory}\n`), profiles })
+  const loaded = loadConfig({ env: {}, file: fileWith(`${platform()}inventory: ${inventory}\n`), profiles, features })
   if (!loaded.ok) throw new Error('the configuration is wrong')
   return checkInventory(loaded.config, world.store, { asking: () => world.ask })
 }
@@ -151,7 +152,7 @@ it('doctor says since when the daemon sends no requests, and how much is left ou
 })
 
 it('doctor reports the policy store and refused commits, even without inventory and job reads', async () => {
-  const loaded = loadConfig({ env: {}, file: fileWith(platform()), profiles })
+  const loaded = loadConfig({ env: {}, file: fileWith(platform()), profiles, features })
   if (!loaded.ok) throw new Error('the configuration is wrong')
   const client = { asking: () => world.ask }
   const off = { level: 'skipped', what: expect.stringMatching(/ off/) as string }

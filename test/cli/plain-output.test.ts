@@ -11,7 +11,7 @@ import { commandClient } from '../../src/commands/platform.ts'
 import { configurationToKeep } from '../../src/commands/try-settings.ts'
 import { findTarget, targetOf } from '../../src/commands/try-target.ts'
 import { openSqlite } from '../support/stores.ts'
-import { complain, print, printJson, table } from '../../src/commands/terminal.ts'
+import { complain, print, printJson, table } from '../../src/lib/terminal.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
 /** Colours, a link, a cleared screen, other ends of lines, turned and invisible text, a command for a shell. */

@@ -15,8 +15,9 @@ import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-p
 import { profiles } from '../../src/daemon/profile.ts'
 import { runProgram } from '../../src/commands/program.ts'
 import { runCommand } from '../e2e/run-command.ts'
-import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
-import { tryLock } from '../../src/features/tokens/file-lock.ts'
+import { startInstance, type ObservabilityInstance } from '../support/observability-instance.ts'
+import { features } from '../../src/features.ts'
+import { tryLock } from '../../src/lib/file-lock.ts'
 
 let platform: HooksPlatform
 let instance: ObservabilityInstance
@@ -113,7 +114,7 @@ describe('pipespan setup', () => {
   it('writes a configuration that the daemon accepts', async () => {
     await setup(['--yes'], owner())
     writeFileSync(file('platform-token'), 'pat-of-the-account\n')
-    const loaded = loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })
+    const loaded = loadConfig({ env: {}, file: file('pipespan.yaml'), profiles, features })
     expect(loaded).toMatchObject({ ok: true, warnings: [] })
     if (!loaded.ok) return
     expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe(read('webhook-token'))
@@ -189,7 +190,10 @@ describe('pipespan setup', () => {
         expect(instance.tokens[0]?.value).toBe(read('ingest-token'))
         const [, ingest] = parseAllDocuments(read('secret.yaml')).map(document => document.toJS() as unknown)
         expect(ingest).toMatchObject({ stringData: { token: read('ingest-token') } })
-        expect(loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })).toMatchObject({ ok: true, warnings: [] })
+        expect(loadConfig({ env: {}, file: file('pipespan.yaml'), profiles, features })).toMatchObject({
+          ok: true,
+          warnings: [],
+        })
       }
       expect(kills).toBeGreaterThanOrEqual(some.length)
       if (isFull) report({ setup: 'killed', moments: kills })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { describeFault } from '../../src/daemon/configuration/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../src/daemon/configuration/load.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
+import { features } from '../../src/features.ts'
 import type { Environment } from '../../src/daemon/configuration/variables.ts'
 
 /** A folder that is gone after the test. */
@@ -21,7 +22,7 @@ export function fileWith(text: string, name = 'pipespan.yaml'): string {
 }
 
 export function load(env: Environment, yaml?: string): LoadedConfig<ProfileName> | FaultyConfig {
-  return loadConfig({ env, profiles, file: yaml === undefined ? undefined : fileWith(yaml) })
+  return loadConfig({ env, profiles, features, file: yaml === undefined ? undefined : fileWith(yaml) })
 }
 
 /** The configuration, which must be without faults. */

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { faults, fileWith, good } from './given.ts'
 import { describeConfig } from '../../src/daemon/configuration/describe.ts'
 import { loadConfig } from '../../src/daemon/configuration/load.ts'
+import { features } from '../../src/features.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
 const noSecret =
@@ -50,7 +51,7 @@ describe('precedence', () => {
   })
 
   it('reads the file that PIPESPAN_CONFIG names', () => {
-    const loaded = loadConfig({ env: { PIPESPAN_CONFIG: fileWith('settle: 8s') }, profiles })
+    const loaded = loadConfig({ env: { PIPESPAN_CONFIG: fileWith('settle: 8s') }, profiles, features })
     expect(loaded).toMatchObject({ ok: true, config: { settle: 8000 } })
   })
 
@@ -87,7 +88,10 @@ describe('faults', () => {
     ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
   ])('name an unusable configuration file: %s', (file, message) => {
     const remedy = 'Use a YAML file that this process can read.'
-    expect(loadConfig({ env: {}, file, profiles })).toMatchObject({ ok: false, faults: [{ what: message, remedy }] })
+    expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({
+      ok: false,
+      faults: [{ what: message, remedy }],
+    })
     expect(faults({ PIPESPAN_CONFIG: file })).toEqual([`PIPESPAN_CONFIG: ${message} ${remedy}`])
   })
 
@@ -313,7 +317,7 @@ it.each([
 it('accepts a byte order mark and Windows line ends', () => {
   const file = fileWith('')
   writeFileSync(file, '\uFEFFsettle: 6s\r\nlog:\r\n  level: warn\r\n')
-  expect(loadConfig({ env: {}, file, profiles })).toMatchObject({
+  expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({
     ok: true,
     config: { settle: 6000, log: { level: 'warn' } },
   })

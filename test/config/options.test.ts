@@ -7,9 +7,10 @@ import { environmentHelp } from '../../src/daemon/configuration/environment-help
 import { faults } from './given.ts'
 import { jsonSchema } from '../../scripts/docs/json-schema.ts'
 import { profiles } from '../../src/daemon/profile.ts'
+import { features } from '../../src/features.ts'
 import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 
-const rows = rowsOf(allOptions(profiles))
+const rows = rowsOf(allOptions(profiles, features))
 const example = readFileSync('config/pipespan.example.yaml', 'utf8')
 
 describe('the table of options', () => {
@@ -42,7 +43,7 @@ describe('the table of options', () => {
   })
 
   it('lists each of its variables in the help text, except those of single signals', () => {
-    const help = environmentHelp(profiles, profiles.gitlab)
+    const help = environmentHelp(profiles, profiles.gitlab, features)
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.gitlab).slice(-1))
     for (const name of names)
       if (!/_(TRACES|METRICS|LOGS)_/.test(name) || name.startsWith('PIPESPAN')) expect(help).toContain(`  ${name}`)

@@ -6,12 +6,13 @@ import { writeFileSync } from 'node:fs'
 import { platformViews, type PlatformView } from '../../src/daemon/configuration/platforms.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { reloadConfig } from '../../src/daemon/configuration/reload.ts'
+import { features } from '../../src/features.ts'
 import path from 'node:path'
 
 function load(yaml: string, env: Record<string, string> = {}) {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, yaml)
-  const options = { env, file, profiles }
+  const options = { env, file, profiles, features }
   const loaded = loadConfig(options)
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults))
   return { loaded, reload: (next: string) => (writeFileSync(file, next), reloadConfig(loaded, options)) }

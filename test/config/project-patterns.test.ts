@@ -16,12 +16,13 @@ import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import { scopesOf } from '../../src/daemon/scopes.ts'
 import { temporaryFolder } from '../support/after-test.ts'
 import type { Config } from '../../src/daemon/configuration/options.ts'
+import { features } from '../../src/features.ts'
 import type { JobView } from '../../src/model/job.ts'
 
 function load(yaml: string) {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, yaml)
-  return loadConfig({ env: {}, file, profiles })
+  return loadConfig({ env: {}, file, profiles, features })
 }
 
 function configOf(yaml: string): Config<ProfileName> {
@@ -39,7 +40,7 @@ type Place = (typeof places)[number]
 /** Everything that a pattern of projects decides, as whether it chose the project. `pattern`: the one that is configured everywhere. */
 function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, instance: string) => boolean> {
   const platformOf = platformNames(config)
-  const [destination] = exportDestinations(config).destinations.filter(({ name }) => name === 'one')
+  const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
   const [notification] = notificationDestinations(config)
   const rate = createPriceTable(config.costs.rules, platformOf)!
   const scopeOf = scopesOf(config)
@@ -96,7 +97,7 @@ describe('a pattern of projects', () => {
 
   it('keeps its platform where a command uses one of them', () => {
     for (const { platform, config } of platformViews(configOf(two + everywhere('internal:org/**')))) {
-      const [destination] = exportDestinations(config).destinations.filter(({ name }) => name === 'one')
+      const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
       const instance = platform === 'cloud' ? cloud : internal
       expect([platform, destination?.takes?.({ path: 'org/app', instance, projectId: 1 })]).toEqual([
         platform,
@@ -155,7 +156,7 @@ it('{platform} in a header is the name of the platform that a project is of', ()
   const config = configOf(`${two}
 destinations: [{name: each, endpoint: 'http://localhost:4319', headers: {X-Scope-OrgID: '{platform}-{group}'}}]
 `)
-  const [each] = exportDestinations(config).destinations.filter(({ name }) => name === 'each')
+  const [each] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'each')
   const values = [cloud, internal, 'https://other.example.com'].map(instance =>
     each?.headerValues?.({ instance, path: 'org/app', projectId: 3 }),
   )
@@ -163,6 +164,6 @@ destinations: [{name: each, endpoint: 'http://localhost:4319', headers: {X-Scope
   const single = configOf(
     `destinations: [{name: each, endpoint: 'http://localhost:4319', headers: {X-Scope-OrgID: '{platform}'}}]`,
   )
-  const [only] = exportDestinations(single).destinations.filter(({ name }) => name === 'each')
+  const [only] = exportDestinations(single, features).destinations.filter(({ name }) => name === 'each')
   expect(only?.headerValues?.({ instance: cloud, path: 'org/app', projectId: 3 })).toEqual({ platform: 'default' })
 })

@@ -8,6 +8,7 @@ import { fileWith } from './given.ts'
 import { loadConfig, type LoadedConfig } from '../../src/daemon/configuration/load.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import type { Option } from '../../src/daemon/configuration/option.ts'
+import { features } from '../../src/features.ts'
 import type { Place, Tree } from './whole.ts'
 
 type OptionPlace = Place & { readonly tree: Tree; readonly option: Option }
@@ -21,7 +22,7 @@ const tried = new Set<string>()
 const started = new Map<Tree, LoadedConfig<ProfileName>>()
 
 function load(text: string) {
-  return loadConfig({ env: {}, file: 'pipespan.yaml', text, profiles })
+  return loadConfig({ env: {}, file: 'pipespan.yaml', text, profiles, features })
 }
 
 function loaded(tree: Tree): LoadedConfig<ProfileName> {
@@ -54,7 +55,7 @@ async function reload(place: OptionPlace, value: unknown): Promise<boolean> {
   const log = pino({ base: null }, { write: line => lines.push(line) })
   let inUse = running.config
   let restarts = 0
-  const loading = { env: {}, file: 'pipespan.yaml', profiles }
+  const loading = { env: {}, file: 'pipespan.yaml', profiles, features }
   const live = createLiveConfig({ loaded: running, loading, log, now: () => 0 })
   const daemon = {
     refresh: () => undefined,
@@ -97,7 +98,7 @@ it('was tried with every option that has two values', () => {
 it('applies another secret without starting anything anew, but not templates, or a token that comes or goes', async () => {
   const restartsFor = async (from: string, to: string): Promise<number> => {
     const file = fileWith(from)
-    const loading = { env: {}, file, profiles }
+    const loading = { env: {}, file, profiles, features }
     const running = loadConfig(loading)
     if (!running.ok) throw new Error('The configuration of this test has faults.')
     const live = createLiveConfig({ loaded: running, loading, log: pino({ enabled: false }), now: () => 0 })

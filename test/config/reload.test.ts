@@ -4,6 +4,7 @@ import { fileWith } from './given.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../../src/daemon/configuration/load.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import { plain, several, whole, yamlOf } from './whole.ts'
+import { features } from '../../src/features.ts'
 import { reloadConfig } from '../../src/daemon/configuration/reload.ts'
 
 function running(yaml: string): {
@@ -12,7 +13,7 @@ function running(yaml: string): {
   write: (yaml: string) => void
 } {
   const file = fileWith(yaml)
-  const options = { env: {}, file, profiles }
+  const options = { env: {}, file, profiles, features }
   const loaded = loadConfig(options)
   if (!loaded.ok) throw new Error('The configuration of this test has faults.')
   return { loaded, options, write: text => writeFileSync(file, text) }

@@ -9,6 +9,7 @@ import { profiles } from '../../src/daemon/profile.ts'
 import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { LiveSecret } from '../../src/daemon/configuration/live-secret.ts'
+import { features } from '../../src/features.ts'
 import { runs } from '../full.ts'
 
 const tls = 'test/fixtures/tls'
@@ -37,7 +38,7 @@ function isOfPeople(path: string): boolean {
 }
 
 describe('a value has the same meaning in file and environment', () => {
-  const rows = rowsOf(allOptions(profiles)).filter(({ path }) => !path.includes('[]') && path !== 'config')
+  const rows = rowsOf(allOptions(profiles, features)).filter(({ path }) => !path.includes('[]') && path !== 'config')
 
   it.each(rows.map(row => [row.path, row] as const))('%s', (path, { option }) => {
     const { noun, secret } = option.kind

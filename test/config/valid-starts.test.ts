@@ -15,6 +15,7 @@ import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 import { runs } from '../full.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
+import { features } from '../../src/features.ts'
 import { writingOf } from './writings.ts'
 
 afterEach(() => {
@@ -64,7 +65,7 @@ const onThisMachine: Record<string, fc.Arbitrary<string>> = {
   'a listen address': fc.constantFrom('127.0.0.1:0', 'localhost:0', '[::1]:0'),
 }
 
-const rows = rowsOf(allOptions(profiles)).filter(({ path }) => !['config', 'store.url'].includes(path))
+const rows = rowsOf(allOptions(profiles, features)).filter(({ path }) => !['config', 'store.url'].includes(path))
 const variables = rows.flatMap(({ option }) => {
   const [variable] = variablesOf(option, profiles.generic).slice(-1)
   return variable === undefined ? [] : [{ variable, noun: option.kind.noun }]
@@ -117,7 +118,7 @@ const freePorts = { PIPESPAN_LISTEN: '127.0.0.1:0', PIPESPAN_ADMIN_LISTEN: '127.
 
 /** What is left of it once everything that is wrong is removed, fault by fault, as an operator would. */
 function corrected(env: Record<string, string>): { env: Record<string, string>; loaded: LoadedConfig<ProfileName> } {
-  const loaded = loadConfig({ env, profiles })
+  const loaded = loadConfig({ env, profiles, features })
   if (loaded.ok) return { env, loaded }
   const wrong = loaded.faults.flatMap(({ source }) => (source.from === 'environment' ? [source.variable] : []))
   const [named = ''] = loaded.faults.map(({ setting = '' }) => setting)
@@ -137,7 +138,7 @@ async function starts(given: Record<string, string>, store: string): Promise<voi
   })
   vi.unstubAllEnvs()
   for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) vi.stubEnv(name, value)
-  const daemon = await startDaemon({ config: loaded.config, log: silentLog() })
+  const daemon = await startDaemon({ config: loaded.config, features, log: silentLog() })
   try {
     const token = loaded.config.admin.token.current()?.reveal()
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }

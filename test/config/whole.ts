@@ -7,6 +7,7 @@ import { LiveSecret } from '../../src/daemon/configuration/live-secret.ts'
 import { LinearPattern } from '../../src/lib/text-redaction.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { Secret } from '../../src/lib/secret.ts'
+import { features } from '../../src/features.ts'
 import { writingOf } from './writings.ts'
 
 const tls = 'test/fixtures/tls'
@@ -118,7 +119,11 @@ export interface Place {
 }
 
 /** Every group, list, item and option. */
-export function placesIn(tree: unknown, group: Group = allOptions(profiles), before: readonly Step[] = []): Place[] {
+export function placesIn(
+  tree: unknown,
+  group: Group = allOptions(profiles, features),
+  before: readonly Step[] = [],
+): Place[] {
   return Object.entries(group).flatMap(([key, entry]): Place[] => {
     const name = yamlKey(key)
     const steps = [...before, name]

@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { knownVariables } from './known-variables.ts'
+import { features } from '../../src/features.ts'
 import { repository } from './tool.ts'
 
 interface Service {
@@ -98,7 +99,12 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
         name,
         value.replace(/\$\{(\w+)[^}]*\}/g, (_, variable: string) => given[variable] ?? ''),
       ])
-      const loaded = loadConfig({ env: Object.fromEntries(set) as Record<string, string>, file: undefined, profiles })
+      const loaded = loadConfig({
+        env: Object.fromEntries(set) as Record<string, string>,
+        file: undefined,
+        profiles,
+        features,
+      })
       expect(loaded).toMatchObject({
         ok: true,
         warnings: [],

@@ -18,6 +18,7 @@ import { connectionsPerDaemon } from '../../src/core/store/postgres/connection-r
 import { knownVariables } from './known-variables.ts'
 import { manifestOf } from '../../src/commands/setup/files.ts'
 import { configurationIn, secretsOf } from './pod-environment.ts'
+import type { TokenOptions } from '../../src/features/tokens/options.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 
 const overlays = ['single', 'scaled', 'sidecar', 'token-rotation', 'runner']
@@ -161,7 +162,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(job?.spec).toMatchObject({ concurrencyPolicy: 'Forbid' })
     for (const container of (job && podOf(job)?.containers) ?? []) expectKnownSettings(container)
     const { config } = configurationIn(manifests, 'CronJob', 'generic')
-    expect(config.observability.apiKey.current()).toBeDefined()
+    expect((config as typeof config & TokenOptions).observability.apiKey.current()).toBeDefined()
   })
 
   it('runner keeps its store in the pod, and polls for what it missed', () => {

@@ -7,6 +7,7 @@ import { describeFault } from '../../src/daemon/configuration/config-fault.ts'
 import { loadConfig, type LoadedConfig } from '../../src/daemon/configuration/load.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import { manifestsIn, ofKind, podOf, type Container, type Manifest, type PodSpec } from './manifest.ts'
+import { features } from '../../src/features.ts'
 import { repository } from './tool.ts'
 
 /** Their keys and values, by their names. */
@@ -55,6 +56,7 @@ export function configurationIn(
     env: { ...imageVariables(), ...env },
     file: undefined,
     profiles,
+    features,
     listens: kind === 'Deployment',
   })
   if (!loaded.ok) throw new Error(loaded.faults.map(describeFault).join('\n'))

@@ -8,10 +8,11 @@ import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import { rowsOf } from '../../src/daemon/configuration/option.ts'
 import { several, whole, yamlOf, type Tree } from '../config/whole.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { features } from '../../src/features.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
 
 /** Used before the parts, or beside them; and secrets, which are read at each use. In the spelling of the configuration: `store.maxSize`. */
-const others = rowsOf(allOptions(profiles)).flatMap(({ path: place, option }) =>
+const others = rowsOf(allOptions(profiles, features)).flatMap(({ path: place, option }) =>
   option.spec.restart === undefined && !option.kind.secret
     ? []
     : [place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())],
@@ -51,14 +52,14 @@ it.each([
       redelivery: true,
       mcp: true,
     })
-    const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text, profiles })
+    const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text, profiles, features })
     if (loaded.ok) return loaded.config
     throw new Error(loaded.faults.map(({ setting, what }) => `${setting}: ${what}`).join('\n'))
   }
   let reads = new Set<string>()
   const old = watched(load(), place => reads.add(place))
   const log = silentLog()
-  const daemon = await startDaemon({ config: old, log })
+  const daemon = await startDaemon({ config: old, features, log })
   closeAfterTest({ close: async () => daemon.stop(0) })
   const atStart = reads
   expect(atStart.size).toBeGreaterThan(50)

@@ -13,13 +13,14 @@ import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 import { binaryText } from '../support/binary-text.ts'
+import { features } from '../../src/features.ts'
 import { nameOf, placesIn, several, whole, withValue, yamlOf } from '../config/whole.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const file = path.join(folder, 'pipespan.yaml')
 
-const rows = rowsOf(allOptions(profiles)).filter(({ path: place }) => place !== 'config')
+const rows = rowsOf(allOptions(profiles, features)).filter(({ path: place }) => place !== 'config')
 const variables = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
 const secretVariables = new Set(
   rows.flatMap(({ option }) => (option.kind.secret ? variablesOf(option, profiles.generic) : [])),
@@ -64,7 +65,7 @@ it('accepts or refuses any variables without repeating a secret', () => {
       const env = Object.fromEntries(
         Object.entries(given).map(([name, text]) => [name, secretVariables.has(name) ? `${planted}${text}` : text]),
       )
-      const loaded = loadConfig({ env, profiles })
+      const loaded = loadConfig({ env, profiles, features })
       const reported = loaded.ok ? JSON.stringify(loaded.config) : loaded.faults.map(describeFault).join('\n')
       expect(reported).not.toContain(planted)
       if (!loaded.ok) expect(reported).toMatch(/\S/)
@@ -91,7 +92,7 @@ it('accepts any YAML, or refuses it and says where it is wrong', () => {
   fc.assert(
     fc.property(fc.oneof(tree, binaryText(), fc.string()), yaml => {
       writeFileSync(file, yaml)
-      const loaded = loadConfig({ env: {}, file, profiles })
+      const loaded = loadConfig({ env: {}, file, profiles, features })
       if (loaded.ok) return
       expect(loaded.faults.length).toBeGreaterThan(0)
       for (const fault of loaded.faults) expect(describeFault(fault)).toMatch(/\S/)
@@ -144,7 +145,7 @@ it.each(
 })
 
 function reports(tree: unknown, name: string): void {
-  const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles })
+  const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles, features })
   if (loaded.ok) {
     // What `config check --show` prints.
     expect([describeConfig(loaded), ...costsOf(loaded.config)].join('\n')).not.toContain('undefined')

@@ -11,6 +11,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/daemon/daemon.ts'
 import type { ConfigStatus } from '../../src/console/sources/setup-shape.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
+import { features } from '../../src/features.ts'
 import type { ScenarioName } from '../../src/simulator/platform/scenarios.ts'
 
 export interface House {
@@ -47,6 +48,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Pro
   const receiver = await OtlpReceiver.start()
   const loaded = loadConfig({
     profiles,
+    features,
     env: {
       PIPESPAN_LISTEN: '127.0.0.1:0',
       PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0',
@@ -66,7 +68,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Pro
   const configStatus = (): ConfigStatus => ({
     ...{ digest: '0123456789ab', since, restart: [], reloads: { applied: 0, refused: 0 } },
   })
-  const daemon = await startDaemon({ config: loaded.config, log: silentLog(), configStatus })
+  const daemon = await startDaemon({ config: loaded.config, features, log: silentLog(), configStatus })
   const senders: ResendingSender[] = []
   const house: House = {
     daemon,

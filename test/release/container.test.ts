@@ -10,8 +10,8 @@ import { parse } from 'yaml'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { repository } from './install.ts'
-import { startInstance } from '../tokens/stand-ins/observability-instance.ts'
-import { startKubernetes } from '../tokens/stand-ins/kubernetes-secrets.ts'
+import { startInstance } from '../support/observability-instance.ts'
+import { startKubernetes } from '../features/tokens/stand-ins/kubernetes-secrets.ts'
 
 interface ImageConfig {
   readonly User: string

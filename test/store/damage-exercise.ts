@@ -30,7 +30,6 @@ import { profiles } from '../../src/daemon/profile.ts'
 import { day as trendDay } from '../../src/core/store/ports/trends.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
-import { rotationStore } from '../../src/commands/tokens-store.ts'
 import { measure } from '../../src/core/telemetry/metrics/measure.ts'
 import { deliver, pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
@@ -223,18 +222,13 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     it('of a document counts as missing; a list lacks only this one', async () => {
       const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
       for (const project of [1, 2, 3]) await store.repositories.polledProjects.put({ ...cursor, project })
-      await store.repositories.journals.put({ version: 1, revision: 0, target: 'x', instance, older: [] })
       const damaged = `poll/project ${instance} 1`
-      await damage(`UPDATE key_value SET value = ${half} WHERE name IN ('${damaged}', 'rotation/journal x')`)
+      await damage(`UPDATE key_value SET value = ${half} WHERE name = '${damaged}'`)
       // JSON, but no such document.
       await damage(`UPDATE key_value SET value = '{"project":3}' WHERE name = 'poll/project ${instance} 3'`)
       const { polledProjects } = store.repositories
       expect([...(await openBook(polledProjects, instance)).entries()].map(({ project }) => project)).toEqual([2])
       expect(await polledProjects.get({ instance, project: 1 })).toBeUndefined()
-      // A rotation does not take what it cannot read for nothing.
-      await expect(rotationStore(store.repositories).journals()).rejects.toThrow(
-        /rotation\/journal x" is damaged.*delete the row/,
-      )
       await polledProjects.change({ instance, project: 1 }, known => {
         expect(known).toBeUndefined()
         return { document: { ...cursor, project: 1, seen: 7 }, result: undefined }
@@ -246,7 +240,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         named()
           .map(({ document }) => document)
           .sort(),
-      ).toEqual([damaged, `poll/project ${instance} 3`, 'rotation/journal x'])
+      ).toEqual([damaged, `poll/project ${instance} 3`])
     })
 
     it('of a run does not hide other runs from lists, the poller and the queue', async () => {

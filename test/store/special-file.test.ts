@@ -7,7 +7,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { openSqlite, openSqliteShared } from '../support/stores.ts'
-import { replaceFile } from '../../src/features/tokens/durable-file.ts'
+import { replaceFile } from '../../src/lib/durable-file.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
 

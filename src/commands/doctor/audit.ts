@@ -1,5 +1,5 @@
 // Checks of audit events: whether the token may read each source, and whether it sees the actions of everybody or only of its own user.
-import { broken, reportOf, type Finding } from './finding.ts'
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { call } from './platform.ts'
 import { nameOfSource, sourceOf } from '../../features/audit/audit-reading.ts'
 import { PlatformError, type AuditSource, type PlatformClient } from '../../platform/port.ts'

@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import { localAddress } from '../local-address.ts'
 import { profiles, type ProfileName } from '../../daemon/profile.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { reportOf, type Finding } from './finding.ts'
+import { reportOf, type Finding } from '../../lib/finding.ts'
 import { whoAnswers } from './who-answers.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 

@@ -1,7 +1,7 @@
 // Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address. And which of them take a
 // project: by the choice of projects, of the configuration and of each destination.
 import { gzipSync } from 'node:zlib'
-import { broken, reportOf, type Finding } from './finding.ts'
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../core/send/verdict.ts'
 import type { Destination, Endpoint } from '../../core/send/destination.ts'

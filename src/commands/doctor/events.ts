@@ -1,6 +1,6 @@
 // Checks of what is reported about deployments, changes and incidents: whether webhooks report them, by what the store has of them.
 import { changeOfRun } from '../../model/change.ts'
-import { reportOf, type Finding } from './finding.ts'
+import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'

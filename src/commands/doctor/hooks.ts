@@ -1,5 +1,5 @@
 // Checks of the platform's hooks: registered, enabled, with the right events, and how their last deliveries were answered.
-import { broken, reportOf, type Finding } from './finding.ts'
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingEvents, missingSecrets } from '../hooks.ts'
 import { hookEventsOf } from '../platform.ts'

@@ -1,6 +1,6 @@
 // Checks of job logs and reports: what the platform refused lately, whether the log of the latest job can be read, and which of the
 // configured reports recent jobs have.
-import { broken, reportOf, type Finding } from './finding.ts'
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { call } from './platform.ts'
 import { reportTypes } from '../../model/job-reports.ts'
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'

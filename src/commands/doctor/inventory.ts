@@ -1,6 +1,6 @@
 // Checks of the inventory: how each kind was answered last, and which role it requires. The dependency firewall and the policy store are asked now,
 // because only the platform knows whether they are on.
-import { broken, reportOf, type Finding } from './finding.ts'
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { inventoryOf } from '../../daemon/inventory.ts'
 import { PlatformError } from '../../platform/port.ts'
 import { askPolicyStore, firewallKind, isFirewallOf, resourceIdOf, roleFor, type CommandClient } from '../platform.ts'

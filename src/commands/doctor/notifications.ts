@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { redact } from '../../lib/secret.ts'
-import { reportOf, type Finding } from './finding.ts'
+import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Destination } from '../../core/send/destination.ts'
 
 const report = reportOf('notifications')

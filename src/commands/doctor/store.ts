@@ -1,6 +1,6 @@
 // Checks of the store: whether it takes writes, how full it is, and whose pipelines it holds.
 import { existsSync } from 'node:fs'
-import { broken, reportOf, type Finding } from './finding.ts'
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { openStore } from '../../core/store/open-store.ts'
 import { storeFile, provePlace } from '../../core/store/sqlite/store-file.ts'

@@ -1,9 +1,9 @@
 // What `pipespan setup` must know: from flags, from variables, and at a terminal by asking.
 import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { misuse } from '../command-line.ts'
+import { misuse } from '../../lib/command-line.ts'
 import { Secret } from '../../lib/secret.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../../lib/terminal.ts'
 
 export interface SetupFlags {
   readonly platformUrl?: string | undefined

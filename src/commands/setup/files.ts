@@ -1,7 +1,7 @@
 // The files that a setup writes: one for each secret, the configuration that refers to them, and the manifest of a Kubernetes Secret.
 import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
-import { readIfThere } from '../../features/tokens/durable-file.ts'
+import { readIfThere } from '../../lib/durable-file.ts'
 import type { SetupAnswers } from './answers.ts'
 
 export const fileNames = {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
-import { readIfThere, replaceFile } from '../../features/tokens/durable-file.ts'
+import { readIfThere, replaceFile } from '../../lib/durable-file.ts'
 
 const shape = z.object({
   version: z.literal(1),

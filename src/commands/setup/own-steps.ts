@@ -1,7 +1,7 @@
 // The steps on this machine and at the observability instance: the webhook's secret, the ingest token, the configuration, the Secret.
 import { randomBytes, createHash } from 'node:crypto'
 import { configurationOf, fileNames, manifestOf, pathIn, secretIn } from './files.ts'
-import { replaceFile, readIfThere } from '../../features/tokens/durable-file.ts'
+import { replaceFile, readIfThere } from '../../lib/durable-file.ts'
 import type { SetupAnswers } from './answers.ts'
 import type { SetupStep, StepOutcome } from './step.ts'
 import type { SetupJournal } from './journal.ts'

@@ -3,16 +3,14 @@
 import { plainLine } from '../../lib/plain-text.ts'
 import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
-import { createIngestTokens } from '../../features/tokens/client.ts'
-import { commandPauses } from '../../features/tokens/pauses.ts'
+import { features } from '../../features.ts'
 import { commandClient, type CommandClient } from '../platform.ts'
-import { exitCode, print, type Terminal } from '../terminal.ts'
+import { exitCode, print, type Terminal } from '../../lib/terminal.ts'
 import { Fault } from '../../lib/fault.ts'
 import { diskCodeOf, onDisk, takeFolder } from './folder.ts'
 import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
 import { openJournal } from './journal.ts'
 import { pathIn } from './files.ts'
-import { systemClock } from '../../lib/clock.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { SetupStep, StepContext } from './step.ts'
 
@@ -44,13 +42,16 @@ export async function setup(flags: SetupFlags, terminal: Terminal): Promise<numb
   }
 }
 
+/** Undefined without the feature of ingest tokens. */
+const makesTokens = features.find(one => one.ingestTokens !== undefined)?.ingestTokens
+
 function stepsOf(answers: SetupAnswers): SetupStep[] {
   return [
     webhookSecret(answers),
     ...(answers.serviceAccount === undefined ? [] : [serviceAccount(answers)]),
     platformToken(answers),
     hooks(answers),
-    ...(answers.observabilityUrl === undefined ? [] : [ingestToken(answers)]),
+    ...(answers.observabilityUrl === undefined || makesTokens === undefined ? [] : [ingestToken(answers)]),
     configuration(answers),
     ...(answers.kubernetes === undefined ? [] : [manifest(answers, answers.kubernetes)]),
   ]
@@ -79,10 +80,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   const instance =
     observabilityUrl === undefined || apiKey === undefined
       ? undefined
-      : createIngestTokens({
-          ...{ url: observabilityUrl, apiKey: () => apiKey, timeoutMs },
-          retry: { ...commandPauses, clock: systemClock },
-        })
+      : makesTokens?.({ url: observabilityUrl, apiKey })
   const journal = await onDisk(answers.folder, async () => openJournal(answers.folder, () => new Date()))
   const context: StepContext = { journal, terminal, platform, instance, connect }
   const left: string[] = []

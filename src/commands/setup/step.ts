@@ -1,9 +1,9 @@
 // A step of the setup: what it does, how it is undone, and a `run` that may be repeated.
 import type { Secret } from '../../lib/secret.ts'
 import type { CommandClient } from '../platform.ts'
-import type { IngestTokens } from '../../features/tokens/ingest-tokens.ts'
+import type { TokenMaker } from '../../daemon/feature.ts'
 import type { SetupJournal } from './journal.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../../lib/terminal.ts'
 
 export interface SetupStep {
   readonly name: string
@@ -26,7 +26,7 @@ export interface StepContext {
   /** A client with another token, to test it; closed with the setup. */
   readonly connect: (token: Secret) => CommandClient
   /** Undefined without its address or key. */
-  readonly instance: IngestTokens | undefined
+  readonly instance: TokenMaker | undefined
 }
 
 export interface StepOutcome {

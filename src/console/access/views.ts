@@ -6,7 +6,8 @@ import { createFixFirst } from '../overview/fix-first-view.ts'
 import { createPlatformClocks } from '../pipelines/run-card.ts'
 import { createRunnersView } from '../runners/runners-view.ts'
 import { createUsuals } from '../pipelines/usual.ts'
-import { siteOf, type Address } from '../site.ts'
+import { siteOf } from '../site.ts'
+import type { Address, ConsolePart } from '../console-part.ts'
 import type { Admitted } from './access.ts'
 import type { ApiRoute } from '../api/api-route.ts'
 import type { HourWatch } from '../overview/last-hour.ts'
@@ -28,6 +29,7 @@ export function createViews(
   sourcesOf: (choice: ProjectChoice | undefined) => PagesSources,
   settings: PagesSettings,
   hour: HourWatch,
+  features: readonly ConsolePart[],
 ): { readonly whole: View; readonly of: ViewOf } {
   const whole = viewOf(sourcesOf(undefined))
   const bound = new Map<ProjectChoice, View>()
@@ -53,6 +55,10 @@ export function createViews(
       ownValues: createOwnValues(shown, settings.groupBy),
       fixFirst: createFixFirst({ ...shown, runners }, settings),
     }
-    return { parts, site: siteOf(parts, settings), routes: apiRoutes(parts, settings), isWhole: shown.bounds !== 'own' }
+    return {
+      ...{ parts, isWhole: shown.bounds !== 'own' },
+      site: siteOf(parts, settings, features),
+      routes: apiRoutes(parts, settings, features),
+    }
   }
 }

@@ -11,13 +11,12 @@ import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
 import { knownStatuses } from '../../model/status.ts'
 import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
-import { rotationKeys } from '../sources/tokens.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { testSpanNames } from '../tests/test-figures.ts'
 import { timelineKeys, timelineKinds } from '../changes/timeline-figures.ts'
 
 /** The same names as in the addresses of the page. */
-const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
+export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
   const names = [...new Set(keys.flatMap(Object.keys))]
   return z
     .enum(names.flatMap(name => [name, `-${name}`]))
@@ -134,7 +133,6 @@ export const scopedQuery = z.object({
 export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
 export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
 export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
-export const tokensQuery = z.object({ sort: sortBy(rotationKeys) })
 export const timelineQuery = z.object({
   span: z.enum(spanNames).default('7d'),
   project: scope,

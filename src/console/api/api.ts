@@ -32,7 +32,6 @@ import { timelineOf, timelineShape } from '../changes/timeline-figures.ts'
 import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
 import { runnersViewShape } from '../runners/runner-figures.ts'
-import { tokensView, tokensShape } from '../sources/tokens.ts'
 import {
   auditQuery,
   behindQuery,
@@ -51,10 +50,10 @@ import {
   scopedQuery,
   testQuery,
   timelineQuery,
-  tokensQuery,
   trendQuery,
   tried,
 } from './api-queries.ts'
+import type { ConsolePart } from '../console-part.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 
 const count = z.object({ count: z.number() })
@@ -65,6 +64,7 @@ export function apiRoutes(
     PagesSettings,
     'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
   >,
+  features: readonly Pick<ConsolePart, 'routes'>[],
 ): readonly ApiRoute[] {
   const { rule } = settings.regressions ?? defaultRegressions
   return [
@@ -233,11 +233,6 @@ export function apiRoutes(
       { body: chosen, answer: count },
       async ({ ids }, by) => ({ count: await perform(parts, { verb: 'drop', which: ids }, by) }),
     ),
-    get(
-      '/tokens',
-      'Ingest tokens in use, by name and fingerprint, and recorded rotations.',
-      { query: tokensQuery, answer: tokensShape },
-      async ({ sort }) => tokensView(parts, sort),
-    ),
+    ...features.flatMap(({ routes }) => routes(parts)),
   ]
 }

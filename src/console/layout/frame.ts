@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { html, type Content, type Html } from './html.ts'
-import { navigation } from './navigation.ts'
+import { navigation, type NavigationLink } from './navigation.ts'
 import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnFilter } from '../access/own-filter.ts'
@@ -21,6 +21,8 @@ export interface RequestContext {
   readonly own?: OwnFilter | undefined
   /** Whether the page of audit events is in the navigation. */
   readonly audit?: boolean | undefined
+  /** Those of features in the navigation. */
+  readonly links?: readonly NavigationLink[] | undefined
   /** What the reader may change: everything, only what is about their projects, or nothing. */
   readonly may: 'all' | 'own' | 'nothing'
   /** False for readers who are bound to some projects. */

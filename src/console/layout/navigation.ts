@@ -4,9 +4,17 @@ import { html, type Html } from './html.ts'
 import { isGroup } from '../../core/store/ports/project-scope.ts'
 
 interface Group {
-  readonly name: string
-  /** `scoped`: shows the projects of a group, or of a value of the operator's attribute, which is kept from one page to the other. */
-  readonly pages: readonly (readonly [path: string, text: string, scoped?: 'scoped'])[]
+  readonly name: NavigationLink['group']
+  readonly pages: readonly Link[]
+}
+
+/** `scoped`: shows the projects of a group, or of a value of the operator's attribute, which is kept from one page to the other. */
+type Link = readonly [path: string, text: string, scoped?: 'scoped']
+
+/** A link of a feature. */
+export interface NavigationLink {
+  readonly group: 'Now' | 'Over time' | 'Daemon'
+  readonly link: Link
 }
 
 const groups: readonly Group[] = [
@@ -35,7 +43,6 @@ const groups: readonly Group[] = [
     pages: [
       ['/sources', 'Sources'],
       ['/exports', 'Exports'],
-      ['/tokens', 'Tokens'],
       ['/audit', 'Audit'],
     ],
   },
@@ -48,9 +55,10 @@ export interface NavigationOptions {
   readonly address: string
   /** Whether the page of audit events is among them. */
   readonly audit?: boolean | undefined
+  readonly links?: readonly NavigationLink[] | undefined
 }
 
-export function navigation({ base, address, audit }: NavigationOptions): Html {
+export function navigation({ base, address, audit, links = [] }: NavigationOptions): Html {
   const [path = '/', query = ''] = address.split('?', 2)
   const asked = new URLSearchParams(query)
   const scope = given(asked, 'project')
@@ -59,7 +67,8 @@ export function navigation({ base, address, audit }: NavigationOptions): Html {
   const isHere = (to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`))
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {
-      const shown = pages.filter(([to]) => to !== '/audit' || audit === true)
+      const added = links.flatMap(({ group, link }) => (group === name ? [link] : []))
+      const shown = [...pages.filter(([to]) => to !== '/audit' || audit === true), ...added]
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">

@@ -26,13 +26,8 @@ export const setupShape = z.object({
     }),
   ),
   isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
-  observabilityUrl: z.string().optional(),
-  enforcement: z.enum(['on', 'off', 'unknown']).optional(),
 })
-/**
- * `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of its file, or that it is a fixed value; `enforcement`: whether
- * that instance drops telemetry without a valid token, undefined if it is not asked.
- */
+/** `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of its file, or that it is a fixed value. */
 export type Setup = Shaped<typeof setupShape>
 
 export const configStatusShape = z

@@ -57,6 +57,8 @@ export interface Proxies {
  * use.
  */
 export interface Bearer {
+  /** Where it is read from; undefined: it is a fixed value. */
+  readonly file?: string | undefined
   /** Called before every request. */
   current(): Secret | undefined
   /** Reads the token again from where it comes from. Never rejects. */

@@ -1,7 +1,5 @@
-// The options of destinations: the signals, the token of the default destination, the instance that manages its tokens, and
-// more destinations.
+// The options of destinations: the signals, the token of the default destination, and more destinations.
 import { projectChoice } from './choice-options.ts'
-import { certificateFile } from './file-kinds.ts'
 import { destinationName } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
 import { headers } from './pair-kinds.ts'
@@ -23,20 +21,6 @@ export const observabilityOptions = {
     variable: { ofProfile: 'token' },
     spellings: ['PIPESPAN_OBSERVABILITY_TOKEN'],
     description: 'Bearer token of the `default` destination; replaces an `Authorization` header.',
-  }),
-  url: setting(httpUrl, {
-    variable: 'PIPESPAN_OBSERVABILITY_URL',
-    description: 'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
-    example: 'https://observability.example.com',
-  }),
-  apiKey: secretSetting(secret, {
-    variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
-    description: 'Its API key, with the role Editor or Administrator.',
-  }),
-  caFile: setting(certificateFile, {
-    variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
-    unset: "Node's built-in certificate authorities",
-    description: 'PEM file with the CA certificates for its certificate.',
   }),
 }
 

@@ -1,13 +1,17 @@
 // The section of --help on environment variables, generated from the table of options.
-import { optionTable } from './options.ts'
-import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
+import { optionSections, type HasOptions } from './options.ts'
+import { rowsOf, variablesOf, type ProfileVariables, type Profiles, type Row } from './option.ts'
 import { signals } from './otlp-options.ts'
 
 const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
 
 /** Plain text, with the variable names of one profile. The variables for single signals are only summarized. */
-export function environmentHelp(profiles: Profiles, profile: ProfileVariables): string {
-  const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
+export function environmentHelp(
+  profiles: Profiles,
+  profile: ProfileVariables,
+  features: readonly HasOptions[],
+): string {
+  const sections = Object.entries(optionSections(profiles, features)).map(([heading, group]) => {
     const lines = rowsOf(group)
       .filter(isGeneral)
       .flatMap(row => linesOf(row, profile))

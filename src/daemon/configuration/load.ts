@@ -1,7 +1,7 @@
 // Loads the configuration: environment over file over default. It reports everything that is wrong at once.
 import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
-import { allOptions, type Config } from './options.ts'
+import { allOptions, type Config, type HasOptions } from './options.ts'
 import { crossChecks } from './checks.ts'
 import {
   firstSet,
@@ -28,6 +28,8 @@ export interface LoadOptions<P extends string> {
   readonly text?: string | undefined
   /** The profiles by name. One is `generic`, the default. */
   readonly profiles: Profiles<P>
+  /** Their options are read, too. */
+  readonly features: readonly HasOptions[]
   /** Called with a sentence, which has no secret, when a secret's file has changed or can no longer be used. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
   /** Whether the file of the secret at this path, such as `webhook.token`, may be missing at first. */
@@ -53,8 +55,8 @@ export interface FaultyConfig {
 
 /** Reads, checks and merges file, environment and defaults. Its only effect is that it reads files. */
 export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
-  const { env, profiles } = options
-  const table = allOptions(profiles)
+  const { env, profiles, features } = options
+  const table = allOptions(profiles, features)
   const file = readFile(options)
   const profile = activeProfile(options, file.root)
   const reader = new Reader({

@@ -95,6 +95,13 @@ export interface Group {
   readonly [key: string]: Option | Each | Group
 }
 
+/** Groups by the headings of the reference. */
+export type Sections = Readonly<Record<string, Group>>
+
+export type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void
+  ? I
+  : never
+
 /** The type of the configuration that results from a group of options. */
 export type ConfigOf<G> =
   G extends Option<infer V>
@@ -140,4 +147,19 @@ export function variablesOf({ spec }: Option, profile: ProfileVariables): readon
   const { variable, spellings = [] } = spec
   if (variable === undefined) return []
   return [...spellings, typeof variable === 'string' ? variable : profile.variables[variable.ofProfile]]
+}
+
+/** The groups of both; where both have a group of the same name, its entries. */
+export function joinedGroups(one: Group, other: Group): Group {
+  const joined: Record<string, Option | Each | Group> = { ...one }
+  for (const [key, entry] of Object.entries(other)) {
+    const known = joined[key]
+    if (known !== undefined && !(isGroup(known) && isGroup(entry))) throw new Error(`two options are named ${key}`)
+    joined[key] = known !== undefined && isGroup(known) && isGroup(entry) ? joinedGroups(known, entry) : entry
+  }
+  return joined
+}
+
+function isGroup(entry: Option | Each | Group): entry is Group {
+  return !(entry instanceof Option) && !(entry instanceof Each)
 }

@@ -16,7 +16,17 @@ import { mcp, pageOptions, traceLink } from './page-options.ts'
 import { projectPatterns } from './project-kinds.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
-import { secretSetting, setting, type ConfigOf, type Group, type Profiles, Each } from './option.ts'
+import {
+  secretSetting,
+  setting,
+  joinedGroups,
+  type ConfigOf,
+  type Group,
+  type Intersection,
+  type Profiles,
+  type Sections,
+  Each,
+} from './option.ts'
 import { selectionOptions } from './selection-options.ts'
 import { severalPlatforms } from './several-platforms-options.ts'
 import { selfOptions } from './self-options.ts'
@@ -92,7 +102,7 @@ const webhookOptions = {
   }),
 }
 
-/** The table, by the headings of the reference. Vendor words come from the profiles. */
+/** The table of the core, by the headings of the reference. Vendor words come from the profiles. */
 export function optionTable<P extends string>(profiles: Profiles<P>) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), {
     variable: 'PIPESPAN_PLATFORM_PROFILE',
@@ -290,12 +300,24 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
 
 type Table<P extends string> = ReturnType<typeof optionTable<P>>
 
-type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void ? I : never
-
 /** The effective configuration: given values and defaults. */
 export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[keyof Table<P>]>>
 
+/** What is known of a feature here: its options, by the same headings. */
+export interface HasOptions {
+  readonly options?: Sections
+}
+
+/** The table with the options of features. */
+export function optionSections(profiles: Profiles, features: readonly HasOptions[]): Sections {
+  const sections: Record<string, Group> = { ...optionTable(profiles) }
+  for (const { options = {} } of features)
+    for (const [heading, group] of Object.entries(options))
+      sections[heading] = joinedGroups(sections[heading] ?? {}, group)
+  return sections
+}
+
 /** All options in one group, without the headings. */
-export function allOptions(profiles: Profiles): Group {
-  return Object.assign({}, ...Object.values<Group>(optionTable(profiles))) as Group
+export function allOptions(profiles: Profiles, features: readonly HasOptions[]): Group {
+  return Object.values(optionSections(profiles, features)).reduce(joinedGroups, {})
 }

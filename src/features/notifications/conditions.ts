@@ -2,7 +2,7 @@
 import { branchClassOf } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
-import type { Condition } from '../../model/condition.ts'
+import { ownInstance, tokenNotice, type Condition } from '../../model/condition.ts'
 import type { Deployment, IsProduction } from '../../model/deployment.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
@@ -108,9 +108,6 @@ interface FlakyJob {
 }
 
 const day = 86_400_000
-/** How long before its end a token is announced. The platform reports it 60, 30, 7 and 1 days before; the first two are too early to act. */
-export const tokenNotice = 7 * day
-
 /** An access token of a project or group that the platform announces. Each expiry is announced once; nothing reports that a token was replaced. */
 export function ofAnnouncedToken(event: PlatformEvent, receivedAt: Millis): Condition | undefined {
   if (event.kind !== 'access_token') return undefined
@@ -125,27 +122,6 @@ export function ofAnnouncedToken(event: PlatformEvent, receivedAt: Millis): Cond
     ...{ state: 'broken', version: [Math.round(receivedAt)] },
     title: `${project === undefined ? (group ?? instance) : nameOf(project)}: access token ${name} expires on ${expires}`,
     details: { 'platform.access_token.name': name, 'platform.access_token.expires_at': expires },
-  }
-}
-
-/** What Pipespan itself reports about itself has no project, and this as its instance. */
-export const ownInstance = 'pipespan'
-
-/** `expiresAt`: infinite for one that was revoked in time. */
-export function ofIngestToken(
-  { id, name = id }: { readonly id: string; readonly name?: string | undefined },
-  expiresAt: Millis,
-  now: Millis,
-): Condition {
-  const isBroken = expiresAt - now <= tokenNotice
-  return {
-    ...{ kind: 'tokens', instance: ownInstance, subject: `ingest token ${id}`, at: now, version: [Math.round(now)] },
-    state: isBroken ? 'broken' : 'fixed',
-    title: isBroken
-      ? `Ingest token ${name} expires at ${new Date(expiresAt).toISOString()}`
-      : `Ingest token ${name} was replaced`,
-    text: isBroken ? 'After that the backend refuses telemetry: replace it with pipespan tokens rotate.' : undefined,
-    details: { 'platform.ingest.token.name': name },
   }
 }
 

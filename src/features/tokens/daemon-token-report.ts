@@ -2,10 +2,11 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { fingerprintOf } from './fingerprint.ts'
+import { fingerprintOf } from '../../lib/fingerprint.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Repositories } from '../../core/store/ports/repository.ts'
+import type { DaemonReport } from './documents.ts'
+import type { Repository } from '../../core/store/ports/repository.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 /** A report that is older than this belongs to a daemon that no longer runs, ms. */
@@ -18,7 +19,7 @@ const checkInterval = 1_000
 const reportInterval = 10_000
 
 export interface TokenReportOptions {
-  readonly reports: Repositories['daemonReports']
+  readonly reports: Repository<DaemonReport, 'daemon'>
   /** The current tokens, one for each destination that has one. */
   readonly tokens: () => readonly Secret[]
   readonly clock: Clock

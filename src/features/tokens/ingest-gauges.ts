@@ -1,17 +1,10 @@
 // Makes gauges about the ingest tokens of the observability instance: enforcement, the number of tokens and their ages.
+import type { Gauges } from '../../daemon/feature.ts'
 import type { IngestTokens } from './ingest-tokens.ts'
 
 const tokenName = 'platform.ingest.token.name'
 
-export interface IngestMetric {
-  readonly name: string
-  readonly unit: string
-  readonly number: 'int' | 'double'
-  readonly attributes: readonly string[]
-  readonly description: string
-}
-
-export const ingestMetrics: readonly IngestMetric[] = [
+export const ingestMetrics: Gauges['metrics'] = [
   {
     name: 'platform.ingest.enforced',
     ...{ unit: '1', number: 'int', attributes: [] },

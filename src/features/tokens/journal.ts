@@ -8,7 +8,7 @@ import {
   type RotationJournal,
   type RotationStep,
   type RotationUnderWay,
-} from '../../core/store/ports/token-documents.ts'
+} from './documents.ts'
 
 export type { HeldToken, RotationStep, RotationUnderWay }
 export type Journal = RotationJournal

@@ -8,7 +8,7 @@
 // | written … revoking | the new token | the rotation continues |
 // | written … revoking | another value | another writer has written it, so the new token becomes an older one; a new rotation may begin |
 import type { Secret } from '../../lib/secret.ts'
-import { fingerprintOf } from './fingerprint.ts'
+import { fingerprintOf } from '../../lib/fingerprint.ts'
 import { hasReached, type RotationUnderWay, disowned, over, written } from './journal.ts'
 import type { ListedToken } from './listed-token.ts'
 import { appearedSince, discard } from './new-token.ts'

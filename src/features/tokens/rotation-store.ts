@@ -1,6 +1,6 @@
 // Declares what a rotation needs from the store, if one is reachable: copies of journals, and reports of daemons.
 import type { Journal } from './journal.ts'
-import type { RotationRecord } from '../../core/store/ports/token-documents.ts'
+import type { RotationRecord } from './documents.ts'
 
 /** A token that a running daemon sends. A daemon with several destinations may have several. */
 export interface TokenReport {

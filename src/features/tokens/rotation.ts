@@ -19,7 +19,7 @@
 // target has a valid token at every step, because the old one is revoked only after the new one is in use.
 import type { Secret } from '../../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
-import { fingerprintOf } from './fingerprint.ts'
+import { fingerprintOf } from '../../lib/fingerprint.ts'
 import {
   ageOf,
   blankJournal,

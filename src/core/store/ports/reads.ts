@@ -3,7 +3,7 @@ import type { Changes } from './changes.ts'
 import type { Deployments } from './deployments.ts'
 import type { Incidents } from './incidents.ts'
 import type { DeadLetters } from './outbox.ts'
-import type { Readable, Repositories } from './repository.ts'
+import type { DocumentKind, Readable, Repositories, Repository } from './repository.ts'
 import type { Runs } from './runs.ts'
 import type { TestMemory } from './test-memory.ts'
 import type { TrendViews } from './trends.ts'
@@ -12,7 +12,6 @@ import type { Views } from './views.ts'
 /** The documents that pages show. */
 export const shownDocuments = [
   ...(['polledProjects', 'ownPipelines', 'sweeps', 'hooks', 'backfills', 'budgets', 'refusedEndpoints'] as const),
-  ...(['journals', 'rotations', 'daemonReports'] as const),
   ...(['regressions', 'inventoryStates', 'gaugeReadings', 'auditCursors', 'auditBackfills'] as const),
 ] satisfies readonly (keyof Repositories)[]
 type ShownDocument = (typeof shownDocuments)[number]
@@ -29,5 +28,10 @@ export interface Reads {
   readonly deployments: Pick<Deployments, 'list' | 'current'>
   readonly incidents: Pick<Incidents, 'opened' | 'open'>
   readonly changes: Pick<Changes, 'list' | 'states'>
-  readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> }
+  readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> } & {
+    /** Those of a feature. */
+    of<Document extends object, Key extends keyof Document>(
+      kind: DocumentKind<Document, Key>,
+    ): Readable<Repository<Document, Key>>
+  }
 }

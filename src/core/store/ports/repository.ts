@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { auditBackfill, auditCursor } from './audit-documents.ts'
 import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
-import { daemonReport, rotationJournal, rotationRecord } from './token-documents.ts'
 import { gaugeReading } from './gauge-documents.ts'
 import { inventoryState } from './inventory-documents.ts'
 import { regression } from './regression-documents.ts'
@@ -95,14 +94,29 @@ export interface Change<Document, T> {
 /** The interface for rooms other than the owner. */
 export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 
-type MakeRepository = <Document extends object, Key extends keyof Document>(
+/** A kind of documents that a feature declares. They are about no project: people who may see some projects only see none of them. */
+export interface DocumentKind<Document extends object, Key extends keyof Document> {
   /** The beginning of the documents' names in the key-value table. */
+  readonly kind: string
+  readonly shape: z.ZodType<Document>
+  readonly key: readonly Key[]
+}
+
+export function documentKind<Document extends object, const Key extends keyof Document>(
+  kind: string,
+  shape: z.ZodType<Document>,
+  key: readonly Key[],
+): DocumentKind<Document, Key> {
+  return { kind, shape, key }
+}
+
+type MakeRepository = <Document extends object, Key extends keyof Document>(
   kind: string,
   shape: z.ZodType<Document>,
   key: readonly Key[],
 ) => Repository<Document, Key>
 
-/** All kinds of documents. Times of those that are declared here are the store's unless noted. */
+/** All kinds of documents of the core. Times of those that are declared here are the store's unless noted. */
 export function repositoriesOf(make: MakeRepository) {
   return {
     /** Written by the poller. */
@@ -133,11 +147,6 @@ export function repositoriesOf(make: MakeRepository) {
     /** Written by inventory. */
     gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of']),
     inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of']),
-    /** Written by each daemon. */
-    daemonReports: make('daemon', daemonReport, ['daemon']),
-    /** Written by `pipespan tokens rotate`. */
-    journals: make('rotation/journal', rotationJournal, ['target']),
-    rotations: make('rotation/record', rotationRecord, ['id']),
     /** Written by the judge of regressions. */
     regressions: make('regression', regression, ['instance', 'projectId', 'id']),
     /** Written by the pages. `digest`: HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
@@ -159,6 +168,9 @@ export function repositoriesOf(make: MakeRepository) {
      * copy cannot be continued then.
      */
     copy: make('store-copy', z.object({ holder: z.string() }), []),
+    /** Those of a feature. */
+    of: <Document extends object, Key extends keyof Document>({ kind, shape, key }: DocumentKind<Document, Key>) =>
+      make(kind, shape, key),
   } as const
 }
 

@@ -87,9 +87,7 @@ export function shownDocumentsOf(
     backfills: ofNone(all.backfills),
     budgets: ofNone(all.budgets),
     auditBackfills: ofNone(all.auditBackfills),
-    journals: ofNone(all.journals),
-    rotations: ofNone(all.rotations),
-    daemonReports: ofNone(all.daemonReports),
+    of: kind => ofNone(all.of(kind)),
   }
 }
 

@@ -1,0 +1,37 @@
+// What a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
+import type { ApiRoute } from './api/api-route.ts'
+import type { Ids } from './layout/address.ts'
+import type { NavigationLink } from './layout/navigation.ts'
+import type { Page, RequestContext } from './layout/frame.ts'
+import type { PagesParts } from './ports.ts'
+
+export interface ConsolePart {
+  /** Below those of the core in their group. */
+  readonly links: readonly NavigationLink[]
+  /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
+  readonly pages: (parts: PagesParts) => readonly Address[]
+  readonly routes: (parts: PagesParts) => readonly ApiRoute[]
+}
+
+export interface Address {
+  /** Rendering it sends requests to the platform, so it is never updated live. */
+  readonly isOnDemand: boolean
+  /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
+  readonly path: string
+  readonly pattern: RegExp
+  /** Undefined becomes "not found". */
+  readonly page: Render<never>
+}
+
+/** `asked`: the ids in the path, and which of several platforms is meant. */
+type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
+
+/** A page at a path. */
+export function at<Path extends string>(
+  path: Path,
+  page: Render<Ids<Path> & { readonly instance: string | undefined }>,
+  isOnDemand = false,
+): Address {
+  const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
+  return { path, pattern, page, isOnDemand }
+}

@@ -1,0 +1,119 @@
+// The shape of a feature: what one adds to the line, the daemon, the console and the command line, and what it is given for that. A feature is one
+// folder of `features/`, whose `feature.ts` has one of these, and one line of `features.ts`, which is handed down from there: nothing else knows a
+// feature by its name. So the folder and its line can be deleted, and what remains is a whole product.
+import type { CommandLine } from '../lib/command-line.ts'
+import type { Condition, ConditionKind } from '../model/condition.ts'
+import type { Config } from './configuration/options.ts'
+import type { ConfigOf, Intersection, Sections } from './configuration/option.ts'
+import type { ConsolePart } from '../console/console-part.ts'
+import type { Context } from './context.ts'
+import type { Destination, Proxies } from '../core/send/destination.ts'
+import type { Finding } from '../lib/finding.ts'
+import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
+import type { Loop } from '../lib/loop.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { SharedStore } from '../core/store/ports/store.ts'
+import type { Thing } from '../platform/port/inventory.ts'
+
+/** All of it but the name is optional. `Slice`: the feature's own options, as its table infers them. */
+export interface FeatureOf<Slice> {
+  /** That of its folder, and of the folder of its tests. */
+  readonly name: string
+  /** The features whose `port.ts` it imports: without them it is not there either. */
+  readonly needs?: readonly string[]
+  /** Its options, by the headings of the reference; those of a group that the core has, too, are added to it. */
+  readonly options?: Sections
+  /** What runs in the daemon. */
+  readonly parts?: readonly Part<Slice>[]
+  /** The gauges that it exports. */
+  readonly gauges?: Gauges
+  /** What is to be asked from time to time, whose answers are points of its gauges. */
+  readonly things?: (options: Slice, surroundings: Surroundings) => readonly Thing[]
+  /** Conditions that last until somebody acts; undefined: there are none to look at. */
+  readonly standing?: (options: Slice, context: PartContext) => Standing | undefined
+  /** Pages and routes of the JSON API. It is called only where the console is on, so it loads them. */
+  readonly console?: (options: Slice, context: PartContext) => Promise<ConsolePart>
+  /** Adds its commands. What a command does is loaded when it runs. */
+  readonly commands?: (line: ConfiguredLine<Slice>) => void
+  readonly checks?: readonly Check<Slice>[]
+  /** How many requests it costs, in sentences for `config check`. */
+  readonly costs?: (options: Slice, surroundings: Surroundings) => readonly string[]
+  /** How `pipespan setup` makes an ingest token at an observability instance. */
+  readonly ingestTokens?: (instance: { readonly url: string; readonly apiKey: Secret }) => TokenMaker
+}
+
+/** A feature whose options nobody but itself knows: whoever calls it hands it the whole configuration, which has them. */
+export type Feature = FeatureOf<never>
+
+/** Types a feature's functions by the table of its options. */
+export function feature<const O extends Sections>(
+  definition: FeatureOf<SliceOf<O>> & { readonly options?: O },
+): Feature {
+  return definition
+}
+
+/** The configured values of sections of options. */
+export type SliceOf<O extends Sections> = ConfigOf<Intersection<O[keyof O]>>
+
+/** Something that runs between the start of the daemon and its stop, or a reload. */
+export interface Part<Slice> {
+  /** Why it can be stopped once all that was started later has stopped. */
+  readonly why: string
+  /** Started before anything is sent, and stopped after the last request. */
+  readonly aroundSending?: true
+  /** Undefined: there is nothing to run. */
+  readonly create: (options: Slice, context: PartContext) => Loop | undefined
+}
+
+/** The core's configuration, and what follows from it. */
+export interface Surroundings {
+  readonly config: Config
+  readonly destinations: readonly Destination[]
+  readonly proxies: Proxies
+}
+
+export interface PartContext extends Context {
+  readonly destinations: readonly Destination[]
+  readonly proxies: Proxies
+}
+
+/** `switch`: the option that turns them on, for the page of metrics. */
+export interface Gauges {
+  readonly switch: string
+  readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
+}
+
+export interface Standing {
+  readonly kind: ConditionKind
+  /** All of that kind that are known, broken or fixed. `now`: the store's clock. */
+  readonly look: (now: Millis) => Promise<readonly Condition[]>
+}
+
+/** A check of the doctor. One that throws does not hide the others. */
+export interface Check<Slice> {
+  readonly name: string
+  readonly run: (options: Slice, surroundings: Surroundings) => Promise<Finding | readonly Finding[]>
+}
+
+/** The command line, for commands that need the configuration. */
+export interface ConfiguredLine<Slice> extends CommandLine {
+  /**
+   * Loads the configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: whether the file of the secret at this path, such
+   * as `observability.token`, may be missing.
+   */
+  readonly configured: (mayBeMissing?: (setting: string) => boolean) => Promise<CommandSurroundings<Slice>>
+}
+
+export interface CommandSurroundings<Slice> extends Surroundings {
+  readonly options: Slice
+  /** Opens the configured store beside a running daemon; creates a SQLite file that is missing. Whoever opens it closes it. */
+  readonly openStore: () => Promise<SharedStore>
+}
+
+/** The calls that `pipespan setup` makes. They reject with a Fault. */
+export interface TokenMaker {
+  list(): Promise<readonly { readonly id: string; readonly name?: string | undefined }[]>
+  create(name: string): Promise<{ readonly value: Secret; readonly id?: string | undefined }>
+  revoke(id: string): Promise<unknown>
+}

@@ -1,0 +1,5 @@
+// The features of this product, one line each: without its line, and its folder, the rest is a whole product.
+import { tokens } from './features/tokens/feature.ts'
+import type { Feature } from './daemon/feature.ts'
+
+export const features: readonly Feature[] = [tokens]

@@ -1,0 +1,121 @@
+// What the token commands need from the configuration: the instance, an endpoint to test tokens at, and the store.
+import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { complain, type Terminal } from '../../lib/terminal.ts'
+import { createIngestTokens } from './client.ts'
+import { commandPauses } from './pauses.ts'
+import { createProver } from './otlp-proof.ts'
+import { dispatcherFor } from '../../core/send/otlp-http.ts'
+import { Misconfigured } from '../../lib/command-line.ts'
+import { parseTarget } from './target.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { awayStore, rotationStore } from './stored-rotations.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { CommandSurroundings, ConfiguredLine, Surroundings } from '../../daemon/feature.ts'
+import type { Destination } from '../../core/send/destination.ts'
+import type { TokenOptions } from './options.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
+import type { RotationParts } from './rotation-session.ts'
+import type { Secret } from '../../lib/secret.ts'
+
+/** What the token commands need. Tokens are tested at the OTLP endpoint that the daemon exports to. */
+export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
+  /** The token that the daemon now sends to that endpoint, read from its variable or file. */
+  readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
+  /** The current tokens of all its destinations. */
+  readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
+  /** The files of those that are read from files. */
+  readonly tokenFiles: readonly string[]
+  /** For one request to the Kubernetes API, ms. */
+  readonly timeoutMs: number
+}
+
+/** For one request, ms. */
+const timeoutMs = 10_000
+
+/**
+ * Opens what a command needs, and closes it afterwards. Tokens are tested where the daemon sends them: at the destination
+ * whose token file is `target`, else at the first one.
+ */
+export async function withTokens(
+  { terminal, configured }: ConfiguredLine<TokenOptions>,
+  target: string | undefined,
+  command: (setup: TokensSetup) => Promise<number>,
+): Promise<number> {
+  // The token's file may be missing: it does not exist before the first token was created.
+  const { config, destinations, options, proxies, openStore } = await configured(isToken)
+  const { url, apiKey, caFile } = options.observability
+  if (url === undefined) {
+    throw new Misconfigured(
+      'No observability instance is configured.',
+      'Set PIPESPAN_OBSERVABILITY_URL and PIPESPAN_OBSERVABILITY_API_KEY.',
+    )
+  }
+  const destination = destinations.find(({ bearer }) => isAt(bearer?.file, target)) ?? destinations[0]
+  if (destination === undefined) {
+    throw new Misconfigured(
+      'No destination is configured, so no token can be tested.',
+      'Set OTEL_EXPORTER_OTLP_ENDPOINT and enable at least one signal.',
+    )
+  }
+  const toInstance = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
+  const instance = createIngestTokens({
+    ...{ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs },
+    retry: { ...commandPauses, clock: systemClock },
+  })
+  const { prove, close } = proverOf(destination)
+  const store = await storeOf(config, openStore, terminal)
+  const open = store === 'away' ? undefined : store
+  try {
+    return await command({
+      instance,
+      prove,
+      currentToken: () => destination.bearer?.current(),
+      tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
+      tokenFiles: destinations.flatMap(({ bearer }) => bearer?.file ?? []),
+      store: store === 'away' ? awayStore : store && rotationStore(store.repositories),
+      clock: systemClock,
+      timeoutMs,
+    })
+  } finally {
+    await Promise.all([toInstance.destroy(), close(), open?.close()])
+  }
+}
+
+const isToken = (setting: string): boolean => /^(observability|destinations\[\d+\])\.token$/.test(setting)
+
+/** Whether the target is this file, links followed. */
+function isAt(path: string | undefined, target: string | undefined): boolean {
+  const address = target === undefined ? undefined : parseTarget(target)
+  return path !== undefined && address?.kind === 'file' && real(path) === real(address.path)
+}
+
+function real(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path)
+}
+
+/** Tests tokens with any signal of the destination: an empty export is the same in all of them. */
+function proverOf({ signals, proxy = {} }: Destination) {
+  const [endpoint] = Object.values(signals)
+  if (endpoint === undefined) throw new Error('a destination without a signal is no destination')
+  const { url, timeoutMs } = endpoint
+  const dispatcher = dispatcherFor(new URL(url), endpoint, proxy, 1)
+  const headers = Object.fromEntries(Object.entries(endpoint.headers).map(([name, value]) => [name, value.reveal()]))
+  return { prove: createProver({ url, headers, dispatcher, timeoutMs }), close: async () => dispatcher.destroy() }
+}
+
+/** Undefined without a SQLite file, as in a rotation job in another pod: it then works without the daemons' reports. */
+async function storeOf(
+  config: Surroundings['config'],
+  openStore: CommandSurroundings<TokenOptions>['openStore'],
+  terminal: Terminal,
+): Promise<SharedStore | 'away' | undefined> {
+  const { url } = config.store
+  if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
+  try {
+    return await openStore()
+  } catch (error) {
+    complain(terminal, `Warning: the store cannot be read to see which tokens are in use: ${reasonOf(error)}`)
+    return 'away'
+  }
+}

@@ -1,0 +1,60 @@
+// Ingest tokens that expire soon, as conditions that people may be notified about.
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import { ownInstance, tokenNotice, type Condition } from '../../model/condition.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import type { ListedToken } from './listed-token.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** Between two looks at the instance, ms. */
+const lookEvery = 600_000
+
+type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
+
+/** Answers nothing between two looks, and if the instance does not answer. */
+export function watchExpiry(
+  list: () => Promise<readonly WatchedToken[]>,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): (now: Millis) => Promise<readonly Condition[]> {
+  /** By their ids, when they expire: one that is revoked may be missing in the list. */
+  const expiries = new Map<string, WatchedToken>()
+  let askedAt = -Infinity
+
+  return async now => {
+    if (elapsed(clock) - askedAt < lookEvery) return []
+    askedAt = elapsed(clock)
+    let listed: readonly WatchedToken[]
+    try {
+      listed = await list()
+    } catch (error) {
+      log.warn({ reason: reasonOf(error) }, 'the ingest tokens cannot be listed: whether one expires is not known')
+      return []
+    }
+    for (const token of listed) if (token.expiresAt !== undefined) expiries.set(token.id, token)
+    return [...expiries].flatMap(([id, { expiresAt = Infinity, ...token }]) => {
+      if (listed.some(one => one.id === id && one.valid)) return conditionOf(token, expiresAt, now)
+      if (now < expiresAt) return conditionOf(token, Infinity, now)
+      // One that has expired was not replaced.
+      expiries.delete(id)
+      return []
+    })
+  }
+}
+
+/** `expiresAt`: infinite for one that was revoked in time. */
+function conditionOf(
+  { id, name = id }: { readonly id: string; readonly name?: string | undefined },
+  expiresAt: Millis,
+  now: Millis,
+): Condition {
+  const isBroken = expiresAt - now <= tokenNotice
+  return {
+    ...{ kind: 'tokens', instance: ownInstance, subject: `ingest token ${id}`, at: now, version: [Math.round(now)] },
+    state: isBroken ? 'broken' : 'fixed',
+    title: isBroken
+      ? `Ingest token ${name} expires at ${new Date(expiresAt).toISOString()}`
+      : `Ingest token ${name} was replaced`,
+    text: isBroken ? 'After that the backend refuses telemetry: replace it with pipespan tokens rotate.' : undefined,
+    details: { 'platform.ingest.token.name': name },
+  }
+}

@@ -1,0 +1,73 @@
+// Ingest tokens of the observability instance: the tokens with which telemetry is accepted there, and which people must replace from time to time
+// without a gap. `pipespan tokens` lists, creates, revokes and rotates them, `pipespan enforcement` says whether telemetry without one is dropped. A
+// rotation puts a new token where the daemon reads it, waits until every daemon has reported that it uses it, and only then revokes the older ones; it
+// may be killed at any point and is taken up again from a journal beside the target. Read `rotation.ts` first. In the daemon there is little: a report
+// of the tokens in use, three gauges, a condition to be notified about, and a page.
+import { addTokenCommands } from './commands.ts'
+import { commandPauses } from './pauses.ts'
+import { createIngestTokens } from './client.ts'
+import { createTokenReport } from './daemon-token-report.ts'
+import { daemonReports } from './documents.ts'
+import { feature, type Surroundings } from '../../daemon/feature.ts'
+import { ingestGauges, ingestMetrics } from './ingest-gauges.ts'
+import { instanceOf } from './asked-instance.ts'
+import { requestsAnHour } from '../../model/inventory.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { tokenOptions, type TokenOptions } from './options.ts'
+import { watchExpiry } from './expiry.ts'
+import type { Thing } from '../../platform/port/inventory.ts'
+
+/** Between two looks at the instance for the gauges, ms. */
+const gaugesEvery = 600_000
+
+/** For one request of the setup, ms: a person waits for the answer. */
+const setupTimeoutMs = 15_000
+
+export const tokens = feature({
+  name: 'tokens',
+  options: tokenOptions,
+  parts: [
+    {
+      why: 'this daemon no longer uses an ingest token',
+      aroundSending: true,
+      create: (_, { store, destinations, clock, log }) =>
+        createTokenReport({
+          ...{ reports: store.repositories.of(daemonReports), clock, log },
+          tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
+        }),
+    },
+  ],
+  gauges: { switch: 'observability.api_key', metrics: ingestMetrics },
+  things,
+  standing: (options, { proxies, clock, log }) => {
+    const ask = instanceOf(options, proxies)
+    const list = async () => ask?.(async instance => instance.list()) ?? []
+    return ask && { kind: 'tokens', look: watchExpiry(list, { clock, log }) }
+  },
+  console: async (options, context) => (await import('./console.ts')).tokensConsole(options, context),
+  commands: addTokenCommands,
+  checks: [
+    {
+      name: 'enforcement',
+      run: async (options, surroundings) => (await import('./checks.ts')).checkEnforcement(options, surroundings),
+    },
+  ],
+  costs: (options, surroundings) => {
+    const asked = things(options, surroundings)
+    if (asked.length === 0) return []
+    return [`Ingest tokens: ${requestsAnHour(asked)} requests an hour to the observability instance.`]
+  },
+  ingestTokens: ({ url, apiKey }) =>
+    createIngestTokens({
+      ...{ url, apiKey: () => apiKey, timeoutMs: setupTimeoutMs },
+      retry: { ...commandPauses, clock: systemClock },
+    }),
+})
+
+/** What the gauges need, where the instance is configured: two requests. */
+function things(options: TokenOptions, { proxies }: Surroundings): readonly Thing[] {
+  const ask = instanceOf(options, proxies)
+  if (ask === undefined) return []
+  const collect: Thing['collect'] = async () => ({ points: await ask(ingestGauges) })
+  return [{ kind: 'ingest_tokens', of: options.observability.url ?? '', every: gaugesEvery, atLeast: 2, collect }]
+}

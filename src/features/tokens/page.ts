@@ -1,0 +1,169 @@
+// The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
+import { z } from 'zod'
+import { badge } from '../../console/layout/status.ts'
+import { card, empty, facts, region, type Page, type RequestContext } from '../../console/layout/frame.ts'
+import { destinationsWithheld } from '../../console/access/within-scope.ts'
+import { duration, time } from '../../console/layout/format.ts'
+import { html, type Content } from '../../console/layout/html.ts'
+import { ordered, sortedTable, texts, type Keys, type ShownColumn } from '../../console/layout/sorting.ts'
+import { daemonReports, journals, rotations } from './documents.ts'
+import type { Millis } from '../../model/instant.ts'
+import { millis, type Shaped } from '../../console/layout/shape.ts'
+import { setupShape } from '../../console/sources/setup-shape.ts'
+import type { PagesSources } from '../../console/ports.ts'
+
+const targetShape = z.object({
+  target: z.string(),
+  instance: z.string(),
+  current: z.object({ id: z.string(), fingerprint: z.string().optional(), since: millis }).optional(),
+  older: z.number(),
+  step: z.string().optional(),
+})
+/** `older`: how many older tokens are still valid; `step`: of an unfinished rotation. */
+type TokenTarget = Shaped<typeof targetShape>
+
+const rotationShape = z.object({
+  name: z.string(),
+  target: z.string(),
+  state: z.string(),
+  startedAt: millis,
+  updatedAt: millis,
+  fingerprint: z.string().optional(),
+})
+type Rotation = Shaped<typeof rotationShape>
+
+const ownSetup = setupShape.extend({
+  observabilityUrl: z.string().optional(),
+  enforcement: z.enum(['on', 'off', 'unknown']).optional(),
+})
+/** `enforcement`: whether that instance drops telemetry without a valid token, undefined if it is not asked. */
+type OwnSetup = Pick<Shaped<typeof ownSetup>, 'observabilityUrl' | 'enforcement'>
+
+export const tokensShape = z.object({
+  setup: ownSetup,
+  targets: z.array(targetShape),
+  rotations: z.array(rotationShape),
+  daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
+})
+/** The newest rotation comes first. */
+type TokensView = Shaped<typeof tokensShape>
+
+export const rotationKeys = {
+  state: ({ state }) => state,
+  token: ({ name }) => name,
+  target: ({ target }) => target,
+  began: ({ startedAt }) => startedAt,
+  took: ({ startedAt, updatedAt }) => updatedAt - startedAt,
+} satisfies Keys<Rotation>
+
+/** `sort`: a key of the rotations. Does not change which rotations are listed: the newest. */
+export async function tokensView(
+  { repositories, setup }: Pick<PagesSources, 'repositories' | 'setup'>,
+  own: OwnSetup,
+  sort?: string | null,
+): Promise<TokensView> {
+  const [targets, recorded, daemons] = await Promise.all([
+    repositories.of(journals).all(),
+    repositories.of(rotations).all(),
+    repositories.of(daemonReports).all(),
+  ])
+  return {
+    setup: { ...setup(), ...own },
+    targets: targets.map(({ target, instance, current, older, rotation }) => ({
+      ...{ target, instance, current },
+      older: older.length,
+      step: rotation?.step,
+    })),
+    rotations: ordered(
+      rotationKeys,
+      recorded
+        .map(({ name, target, state, startedAt, updatedAt, fingerprint }) => ({
+          ...{ name, target, state, startedAt, updatedAt, fingerprint },
+        }))
+        .sort((a, b) => b.startedAt - a.startedAt)
+        .slice(0, 20),
+      sort,
+    ),
+    daemons,
+  }
+}
+
+export function tokensPage(view: TokensView, context: RequestContext): Page {
+  const { now, seesDestinations } = context
+  const { setup, targets, rotations: recorded } = view
+  return {
+    title: 'Tokens',
+    live: true,
+    content: html`
+      <h1>Tokens</h1>
+      <div class="columns even">
+        <div>
+          ${region('in-use', card('In use', seesDestinations === false ? empty(destinationsWithheld) : inUse(view, now)))}
+        </div>
+        <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
+      </div>
+      ${region('rotations', card('Rotations', rotationTable(recorded, context), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
+    `,
+  }
+}
+
+function inUse({ setup, daemons, rotations: recorded }: TokensView, now: Millis): Content {
+  if (setup.destinations.length === 0) return empty('Nothing is exported: there is no destination.')
+  return html`${setup.destinations.map(({ name, fingerprint, tokenFrom }) => {
+    const made = recorded.find(one => fingerprint !== undefined && one.fingerprint?.startsWith(fingerprint))
+    return html`<h3>${name}</h3>
+      ${facts([
+        [
+          'Token',
+          fingerprint === undefined
+            ? 'none is sent'
+            : html`<code>${fingerprint}…</code> <span class="dim">(fingerprint)</span>`,
+        ],
+        ['Name', made?.name],
+        ['Age', made && duration(now - made.startedAt)],
+        ['Read from', tokenFrom],
+      ])}`
+  })}
+  ${setup.enforcement !== undefined && html`<p>${enforcementWords[setup.enforcement]}</p>`}
+  ${daemons.length > 0 && html`<p class="dim">${daemons.map(({ daemon, at }) => html`${daemon} reported ${time(at, now)}. `)}</p>`}`
+}
+
+const enforcementWords: Readonly<Record<NonNullable<OwnSetup['enforcement']>, string>> = {
+  on: 'Enforcement is on: telemetry without a valid token is dropped.',
+  off: 'Enforcement is off: telemetry needs no token.',
+  unknown: 'Enforcement is unknown: the observability instance did not report it.',
+}
+
+function targetList(targets: readonly TokenTarget[], now: Millis): Content {
+  if (targets.length === 0) {
+    return empty(html`No token was rotated yet. <code>pipespan tokens rotate</code> replaces a token without a gap.`)
+  }
+  return html`${targets.map(
+    ({ target, instance, current, older, step }) =>
+      html`<h3 class="break">${target}</h3>
+        ${facts([
+          ['Instance', instance],
+          ['Current', current && html`<code>${current.id}</code>, ${duration(now - current.since)} old`],
+          ['Older, still valid', older > 0 ? String(older) : undefined],
+          ['Rotation', step === undefined ? 'none under way' : badge('running', step)],
+        ])}`,
+  )}`
+}
+
+function rotationTable(recorded: readonly Rotation[], context: RequestContext): Content {
+  if (recorded.length === 0) return empty('No rotations yet.')
+  const of = rotationKeys
+  const columns: Record<string, ShownColumn<Rotation>> = {
+    state: { head: 'State', of: of.state, cell: ({ state }) => badge(stateTone(state), state) },
+    token: texts('Token', of.token, name => html`<strong>${name}</strong>`),
+    target: texts('Target', of.target, target => html`<span class="break">${target}</span>`),
+    began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, context.now) },
+    took: { head: 'Took', of: of.took, cell: one => duration(of.took(one)) },
+  }
+  return sortedTable('Rotations', columns, recorded, context)
+}
+
+function stateTone(state: string): string {
+  if (/done|complete/.test(state)) return 'success'
+  return /roll|fail|abandon/.test(state) ? 'failed' : 'running'
+}

@@ -1,0 +1,161 @@
+// `pipespan tokens list | create | revoke`: manages the observability instance's ingest tokens by hand.
+import { plainLine } from '../../lib/plain-text.ts'
+import { createFileTarget } from './file-target.ts'
+import { fingerprintOf } from '../../lib/fingerprint.ts'
+import type { ListedToken } from './listed-token.ts'
+import { useOf, type UseEvidence } from './token-use.ts'
+import { complain, print, table, type Terminal, printJson } from '../../lib/terminal.ts'
+import { rotateCommand, type RotateAction } from './rotate-command.ts'
+import { refuse, tokensExit } from './command-output.ts'
+import type { TokensSetup } from './command-setup.ts'
+
+export type TokensAction =
+  | { readonly action: 'list'; readonly json: boolean }
+  /** Without a target the value goes to standard output, once. */
+  | {
+      readonly action: 'create'
+      readonly name: string
+      readonly target?: string | undefined
+      readonly json: boolean
+    }
+  | { readonly action: 'revoke'; readonly id: string; readonly force: boolean; readonly json: boolean }
+  | RotateAction
+
+/** Runs one of the commands; answers its exit code (`tokensExit`). Throws a Fault. */
+export async function tokensCommand(action: TokensAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
+  switch (action.action) {
+    case 'list':
+      return await list(action.json, setup, terminal)
+    case 'create':
+      return await create(action, setup, terminal)
+    case 'revoke':
+      return await revoke(action, setup, terminal)
+    case 'rotate':
+      return await rotateCommand(action, setup, terminal)
+  }
+}
+
+async function list(json: boolean, setup: TokensSetup, terminal: Terminal): Promise<number> {
+  const tokens = await setup.instance.list()
+  const evidence = await evidenceOf(setup)
+  const rows = tokens.map(token => ({ ...token, use: token.valid ? useOf(token.id, evidence) : 'not in use' }))
+  if (json) {
+    printJson(terminal, rows.map(jsonOf), 2)
+    return tokensExit.done
+  }
+  if (rows.length === 0) complain(terminal, 'There are no ingest tokens; `pipespan tokens create` makes one.')
+  const heading = ['ID', 'NAME', 'CREATED', 'LAST USED', 'VALID', 'USE']
+  const cells = rows.map(row => [
+    row.id,
+    row.name ?? '-',
+    iso(row.createdAt),
+    iso(row.lastUsedAt),
+    row.valid ? 'yes' : 'no',
+    row.use,
+  ])
+  if (rows.length > 0) print(terminal, table([heading, ...cells]))
+  return tokensExit.done
+}
+
+async function create(
+  { name, target, json }: TokensAction & { action: 'create' },
+  setup: TokensSetup,
+  terminal: Terminal,
+): Promise<number> {
+  if (target !== undefined) {
+    // A rotation that revokes nothing: it is as careful, and its journal knows the token from then on.
+    const rotate = {
+      action: 'rotate',
+      name,
+      target,
+      graceMs: 0,
+      json,
+      dryRun: false,
+      adopt: false,
+      force: false,
+    } as const
+    return await rotateCommand({ ...rotate, keepOlder: true }, setup, terminal)
+  }
+  const { value, id } = await setup.instance.create(name)
+  if (json) printJson(terminal, { id: id ?? null, name, token: value.reveal() }, 2)
+  else print(terminal, value.reveal())
+  complain(terminal, `Created${id === undefined ? '' : ` as ${plainLine(id)}`}. This value is not shown again.`)
+  return tokensExit.done
+}
+
+async function revoke(
+  { id, force, json }: TokensAction & { action: 'revoke' },
+  setup: TokensSetup,
+  terminal: Terminal,
+): Promise<number> {
+  const valid = (await setup.instance.list()).filter(token => token.valid)
+  if (!valid.some(token => token.id === id)) {
+    complain(terminal, `There is no valid ingest token ${id}. \`pipespan tokens list\` shows the valid ones.`)
+    return tokensExit.failed
+  }
+  const reason = await reasonToKeep(id, valid, force, setup)
+  if (reason !== undefined) return refuse(terminal, plainLine(`Token ${id} is not revoked: ${reason}`))
+  const revocation = await setup.instance.revoke(id)
+  if (revocation === 'last') return refuse(terminal, `Token ${id} is not revoked: ${lastUnderEnforcement}`)
+  if ((await setup.instance.list()).some(token => token.valid && token.id === id)) {
+    complain(
+      terminal,
+      `The instance accepted to revoke token ${plainLine(id)}, but still lists it as valid. \`pipespan tokens list\` shows it.`,
+    )
+    return tokensExit.failed
+  }
+  if (json) printJson(terminal, { id, revoked: true }, 2)
+  else print(terminal, `Token ${id} is revoked.`)
+  return tokensExit.done
+}
+
+const lastUnderEnforcement =
+  'it is the last valid one, and enforcement is on: all telemetry would be dropped. Create another first, or run `pipespan enforcement off`.'
+
+async function reasonToKeep(
+  id: string,
+  valid: readonly ListedToken[],
+  force: boolean,
+  setup: TokensSetup,
+): Promise<string | undefined> {
+  const use = useOf(id, await evidenceOf(setup))
+  if (use === 'in use') {
+    return 'it is in use, and telemetry sent with it would be refused. `pipespan tokens rotate` replaces it, then revokes it.'
+  }
+  if (valid.length === 1) {
+    if (await setup.instance.enforcement()) return lastUnderEnforcement
+    if (!force) return 'it is the last valid one. Enforcement is off, so nothing would be dropped: repeat with --force.'
+  }
+  if (use === 'unknown' && !force) {
+    return 'it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.'
+  }
+  return undefined
+}
+
+/** What is known about tokens in use: from journals in the store and beside token files, and from daemons' reports. */
+async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
+  const kept = await Promise.all([store?.journals(), store?.tokenReports()]).catch(() => 'away' as const)
+  const [copies = [], reports = []] = kept === 'away' ? [] : kept
+  const beside = await Promise.all(tokenFiles.map(async file => (await createFileTarget(file).peek()).journal ?? []))
+  const current = await tokens()
+  return {
+    journals: [...copies, ...beside.flat()].filter(found => found.instance === instance.url),
+    used: new Set([...reports.map(report => report.tokenFingerprint), ...current.map(fingerprintOf)]),
+    isComplete: kept !== 'away',
+  }
+}
+
+function jsonOf({ id, name, createdAt, lastUsedAt, valid, use }: ListedToken & { readonly use: string }): object {
+  return {
+    id,
+    name: name ?? null,
+    createdAt: createdAt === undefined ? null : iso(createdAt),
+    lastUsedAt: lastUsedAt === undefined ? null : iso(lastUsedAt),
+    valid,
+    use,
+  }
+}
+
+function iso(time: number | undefined): string {
+  return time === undefined ? '-' : new Date(time).toISOString()
+}

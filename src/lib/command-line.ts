@@ -1,0 +1,72 @@
+// What the files that define commands share: option parsers, examples, errors.
+import { type Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Fault } from './fault.ts'
+import { exitCode, type Terminal } from './terminal.ts'
+
+/** The configuration cannot be used: every fault is in the message, one a line. */
+export class Misconfigured extends Fault {
+  readonly exitCode = exitCode.misused
+}
+
+/** Handed to every group of commands. */
+export interface CommandLine {
+  readonly program: Command
+  readonly terminal: Terminal
+  /** The file of `--config`. */
+  readonly file: () => string | undefined
+  /** Wraps a command: its exit code becomes the program's. */
+  readonly answer: <A extends unknown[]>(
+    command: (...given: A) => Promise<number> | number,
+  ) => (...given: A) => Promise<void>
+}
+
+/** Puts examples under a command's help. */
+export function example(command: Command, ...lines: string[]): Command {
+  return command.addHelpText('after', `\nExample:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+}
+
+/** Adds the arguments that select entries: their IDs, or `--all`. */
+export function withIds(command: Command): Command {
+  return command
+    .argument('[ids...]', 'their IDs', (text: string, before: number[] | undefined) => [
+      ...(before ?? []),
+      wholeNumber(text),
+    ])
+    .option('--all', 'all of them', false)
+}
+
+/** Throws a misuse when neither or both are given. */
+export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
+  if (all === ids.length > 0) throw misuse('Give their IDs, or --all.')
+  return all ? 'all' : ids
+}
+
+/** An error in the command line that commander itself does not detect: the program ends with exit code 2. */
+export function misuse(sentence: string): CommanderError {
+  return new CommanderError(exitCode.misused, misuseCode, sentence)
+}
+
+export const misuseCode = 'pipespan.misuse'
+
+/** For option and argument parsers. */
+export function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number.')
+  return number
+}
+
+/** For option parsers. */
+export function webAddress(text: string): string {
+  if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new InvalidArgumentError('It must be an http or https URL.')
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `30s`, `10m`, `7d` → milliseconds, for option parsers. */
+export function durationMs(text: string): number {
+  const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
+  const factor = units[unit ?? '']
+  if (count === undefined || factor === undefined) throw new InvalidArgumentError('Write it as 30s, 10m, 2h or 7d.')
+  return Number(count) * factor
+}

@@ -1,0 +1,25 @@
+// What a check finds: one line, with a remedy where there is something to do.
+import { Fault, reasonOf } from './fault.ts'
+
+export type Level = 'fine' | 'skipped' | 'warning' | 'failure'
+
+export interface Finding {
+  /** The check, as `--json` names it. */
+  readonly check: string
+  readonly level: Level
+  readonly what: string
+  readonly remedy?: string | undefined
+}
+
+export type Report = (level: Level, what: string, remedy?: string) => Finding
+
+/** Findings of one check. */
+export function reportOf(check: string): Report {
+  return (level, what, remedy) => ({ check, level, what, ...(remedy === undefined ? {} : { remedy }) })
+}
+
+/** An error as a finding: its message, and its remedy if it has one. */
+export function broken(report: Report, level: Level, error: unknown): Finding {
+  if (!(error instanceof Fault)) return report(level, `${reasonOf(error)}.`)
+  return report(level, error.message.slice(0, -error.remedy.length).trim(), error.remedy)
+}

@@ -1,0 +1,61 @@
+// The streams and the environment of a command, passed in so that tests can replace them; exit codes, and printing.
+import { plainJson, plainLine, plainLines } from './plain-text.ts'
+
+export interface Terminal {
+  readonly stdin?: NodeJS.ReadableStream & {
+    readonly isTTY?: boolean
+    /** Only of a terminal: single keys arrive at once, and are not shown. */
+    setRawMode?(raw: boolean): unknown
+  }
+  readonly stdout: NodeJS.WritableStream & {
+    readonly isTTY?: boolean
+    readonly columns?: number
+    readonly rows?: number
+  }
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean }
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** The exit codes of every command, listed in docs/commands.md. */
+export const exitCode = { done: 0, failed: 1, misused: 2 } as const
+
+/**
+ * Prints lines. Whatever is in them, nothing controls the terminal or hides; a text of others that belongs within a line must go through `plainLine`
+ * before, so that it begins no line of its own.
+ */
+export function print(terminal: Terminal, text: string): void {
+  terminal.stdout.write(`${plainLines(text)}\n`)
+}
+
+export function complain(terminal: Terminal, text: string): void {
+  terminal.stderr.write(`${plainLines(text)}\n`)
+}
+
+/** What is not seen is escaped. */
+export function printJson(terminal: Terminal, value: unknown, indent?: number): void {
+  print(terminal, plainJson(JSON.stringify(value, null, indent)))
+}
+
+/** Prints a picture with our colours. Its names must have been drawn by `terminal/`, which makes them plain. */
+export function printPicture(terminal: Terminal, picture: string): void {
+  terminal.stdout.write(`${picture}\n`)
+}
+
+/** Whether to print colours: in a terminal, unless NO_COLOR has a value. */
+export function isColored({ stdout, env }: Terminal): boolean {
+  return stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
+}
+
+/** Columns padded to their widest cell, two spaces between. The first row is the heading. */
+export function table(given: readonly (readonly string[])[]): string {
+  const rows = given.map(row => row.map(plainLine))
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  return rows
+    .map(row =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

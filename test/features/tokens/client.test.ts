@@ -1,0 +1,253 @@
+// Tests the client of the token API against an instance: every shape of answers, and every kind of refusal.
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { Secret } from '../../../src/lib/secret.ts'
+import { createIngestTokens } from '../../../src/features/tokens/client.ts'
+import type { IngestTokens } from '../../../src/features/tokens/ingest-tokens.ts'
+import { commandPauses } from '../../../src/features/tokens/pauses.ts'
+import { InstanceError } from '../../../src/features/tokens/instance-error.ts'
+import { readCreated, readList, readState } from '../../../src/features/tokens/listed-token.ts'
+import { startInstance, type ObservabilityInstance } from '../../support/observability-instance.ts'
+
+let instance: ObservabilityInstance
+let client: IngestTokens
+
+function clientWith(key: string | undefined, url = instance.url, timeoutMs = 60_000): IngestTokens {
+  return createIngestTokens({ url, apiKey: () => (key === undefined ? undefined : new Secret(key)), timeoutMs })
+}
+
+beforeEach(async () => {
+  instance = closeAfterTest(await startInstance())
+  client = clientWith(instance.apiKey)
+})
+
+/** The error that the call throws. Its message must not contain the key. */
+async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof InstanceError)) throw new Error(`no InstanceError: ${String(error)}`)
+  expect(error.message.endsWith(error.remedy)).toBe(true)
+  expect(error.message).not.toContain(instance.apiKey)
+  return error
+}
+
+describe('the client', () => {
+  it('creates, lists and revokes tokens', async () => {
+    const { value, id } = await client.create('pipespan')
+    expect(value.reveal()).toBe(instance.tokens[0]?.value)
+    await client.create('pipespan')
+    expect(await client.list()).toEqual([
+      { id, name: 'pipespan', valid: true },
+      { id: '102', name: 'pipespan', valid: true },
+    ])
+    expect(await client.revoke(id!)).toBe('revoked')
+    expect(await client.revoke(id!)).toBe('gone')
+    expect(instance.tokens).toHaveLength(1)
+  })
+
+  it('does not take a 404 for success while the token is still listed', async () => {
+    const { id } = await client.create('pipespan')
+    instance.misbehaveOnce('DELETE', `/tokens/${id}`, { status: 404, body: '{"error":"not found"}' })
+    const error = await faultOf(client.revoke(id!))
+    expect(error).toMatchObject({ kind: 'refused', status: 404 })
+    expect(error.message).toContain('still listed as valid')
+  })
+
+  it('reads and sets enforcement', async () => {
+    expect(await client.enforcement()).toBe(true)
+    expect(await client.setEnforcement(false)).toBe(false)
+    expect(instance.enforced).toBe(false)
+  })
+
+  it('reads the state if the answer to a change lacks it', async () => {
+    instance.misbehaveOnce('PUT', '/state', { status: 200, body: '' })
+    expect(await client.setEnforcement(true)).toBe(true)
+  })
+
+  it('keeps a path prefix of the API', async () => {
+    const error = await faultOf(clientWith(instance.apiKey, `${instance.url}/o11y/`).list())
+    expect(error.kind).toBe('not-found')
+  })
+
+  describe('with the retries of a command', () => {
+    const waits: number[] = []
+    const retrying = (sleep = async (ms: number) => void waits.push(ms)) =>
+      createIngestTokens({
+        ...{ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 60_000 },
+        retry: { ...commandPauses, clock: { now: () => 0, sleep } },
+      })
+    beforeEach(() => void waits.splice(0))
+
+    it.each([
+      ['list', 'GET', '/tokens', () => retrying().list()],
+      ['create', 'POST', '/tokens', () => retrying().create('pipespan')],
+      ['revoke', 'DELETE', '/tokens/101', () => retrying().revoke('101')],
+      ['enforcement', 'GET', '/state', () => retrying().enforcement()],
+      ['setEnforcement', 'PUT', '/state', () => retrying().setEnforcement(false)],
+    ] as const)('repeats %s after 429 and 503, after Retry-After or a growing pause', async (...row) => {
+      const [, method, path, call] = row
+      instance.add('other')
+      instance.add('another')
+      instance.misbehaveOnce(method, path, { status: 429, retryAfter: '7' })
+      instance.misbehaveOnce(method, path, { status: 503 })
+      instance.misbehaveOnce(method, path, { status: 503, retryAfter: '2' })
+      await call()
+      expect(waits).toEqual([7_000, expect.any(Number), 2_000])
+      expect(waits[1]).toBeLessThanOrEqual(1_000)
+    })
+
+    it.each([
+      [500, undefined],
+      [429, '31'],
+      [503, '3600'],
+    ])('does not repeat a request that is answered with %i and Retry-After %s', async (status, retryAfter) => {
+      instance.misbehaveOnce('GET', '/tokens', { status, ...(retryAfter !== undefined && { retryAfter }) })
+      expect(await faultOf(retrying().list())).toMatchObject({ status })
+      expect(waits).toEqual([])
+    })
+
+    it.each([{}, { retryAfter: '0' }])('gives up after half a minute (%j)', async asked => {
+      for (let n = 0; n < 50; n += 1) instance.misbehaveOnce('GET', '/tokens', { status: 503, ...asked })
+      expect(await faultOf(retrying().list())).toMatchObject({ status: 503 })
+      expect(waits.length).toBeGreaterThan(3)
+      expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000)
+    })
+
+    it('leaves one token if a creation succeeded but was answered with 503', async () => {
+      instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+      instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+      instance.add('pipespan')
+      const { value } = await retrying().create('pipespan')
+      expect(instance.tokens.map(token => token.value)).toEqual([instance.issued[0], value.reveal()])
+    })
+
+    it('does not create a token again if it cannot tell which new one is its own', async () => {
+      instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+      const meanwhile = async () => void instance.add('pipespan')
+      expect(await faultOf(retrying(meanwhile).create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
+      expect(instance.tokens).toHaveLength(2)
+    })
+  })
+
+  it.each([409, 400, 403, 422])(
+    'recognises that the last valid token cannot be revoked under enforcement: %i',
+    async lastStatus => {
+      const own = await startInstance({ lastStatus })
+      const { id } = own.add('pipespan')
+      expect(await clientWith(own.apiKey, own.url).revoke(String(id))).toBe('last')
+      await own.close()
+    },
+  )
+})
+
+describe('the client fails with a message and a remedy', () => {
+  it('for a key that is missing or invalid in a header, before anything is sent', async () => {
+    expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
+    const error = await faultOf(clientWith('two\nlines').list())
+    expect(error.message).toContain('must contain only the key')
+    expect(error.message).not.toContain('lines\nlines')
+  })
+
+  it('for a wrong key (401), without repeating the key', async () => {
+    const error = await faultOf(clientWith('a-wrong-key').list())
+    expect(error).toMatchObject({ kind: 'unauthorized', status: 401, uncertain: false })
+    expect(error.message).not.toContain('a-wrong-key')
+    expect(error.message).toContain('invalid api key [secret]')
+  })
+
+  it('for an insufficient role (403)', async () => {
+    const error = await faultOf(clientWith(instance.viewerKey).create('pipespan'))
+    expect(error).toMatchObject({ kind: 'forbidden', uncertain: false })
+    expect(error.message).toContain('Editor role')
+  })
+
+  it('for a revocation that is forbidden although the token is not the last', async () => {
+    instance.add('one')
+    instance.add('two')
+    instance.misbehaveOnce('DELETE', '/tokens/101', { status: 409, body: '{"message":"is in use elsewhere"}' })
+    expect((await faultOf(client.revoke('101'))).message).toContain('409: "is in use elsewhere"')
+  })
+
+  it.each([
+    [500, 'unavailable', true],
+    [503, 'unavailable', true],
+    [429, 'unavailable', false],
+    [404, 'not-found', false],
+    [418, 'refused', false],
+    [302, 'unreadable', false],
+  ])('for %i', async (status, kind, uncertain) => {
+    instance.misbehaveOnce('GET', '/tokens', { status })
+    expect(await faultOf(client.list())).toMatchObject({ kind, status, uncertain })
+  })
+
+  it('for a web page', async () => {
+    const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
+    instance.misbehaveOnce('GET', '/tokens', page)
+    expect((await faultOf(client.list())).message).toContain('a web page answered')
+    instance.misbehaveOnce('GET', '/tokens', { ...page, status: 403 })
+    expect((await faultOf(client.list())).kind).toBe('unreadable')
+  })
+
+  it('for an incomplete answer, without the token in it', async () => {
+    instance.misbehaveOnce('POST', '/tokens', 'truncated')
+    const error = await faultOf(client.create('pipespan'))
+    expect(error).toMatchObject({ kind: 'unreadable', uncertain: true })
+    expect(error.message).not.toContain(instance.tokens[0]!.value.slice(0, 12))
+  })
+
+  it('for JSON of another shape', async () => {
+    instance.misbehaveOnce('GET', '/tokens', { status: 200, body: '{"items":[]}' })
+    expect((await faultOf(client.list())).message).toContain('not a list of tokens')
+  })
+
+  it('for a timeout', async () => {
+    instance.misbehaveOnce('GET', '/state', 'silent')
+    const hasty = clientWith(instance.apiKey, instance.url, 300)
+    expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
+  })
+
+  it('for a broken and for a refused connection, of which only the broken one may have had an effect', async () => {
+    instance.misbehaveOnce('POST', '/tokens', 'lost')
+    expect(await faultOf(client.create('pipespan'))).toMatchObject({ kind: 'unavailable', uncertain: true })
+    // Port 1 is used, because another process may have taken a port that was free a moment ago.
+    const closed = 'http://127.0.0.1:1'
+    expect(await faultOf(clientWith(instance.apiKey, closed).list())).toMatchObject({ uncertain: false })
+  })
+})
+
+describe('answers whose shape the documentation leaves open', () => {
+  it.each([
+    ['a bare array', [{ id: 1 }]],
+    ['an object with tokens', { tokens: [{ id: '1' }] }],
+    ['an object with data', { data: [{ id: 1, name: null }] }],
+    ['an object with data that holds tokens', { data: { tokens: [{ id: 1 }] } }],
+  ])('are read as a list: %s', (_, json) => {
+    expect(readList(json, 0)).toEqual([{ id: '1', valid: true }])
+  })
+
+  it('distinguish revoked and expired tokens from valid ones', () => {
+    const json = [
+      { id: 1, revoked_at: '2026-01-01T00:00:00Z' },
+      { id: 2, revoked: true },
+      { id: 3, status: 'revoked' },
+      { id: 4, expires_at: '2026-01-01T00:00:00Z' },
+      { id: 5, expires_at: '2027-01-01T00:00:00Z', status: 'active', revoked: false, revoked_at: null },
+    ]
+    const now = Date.parse('2026-06-01T00:00:00Z')
+    expect(readList(json, now)?.filter(token => token.valid)).toEqual([
+      { id: '5', valid: true, expiresAt: Date.parse('2027-01-01T00:00:00Z') },
+    ])
+  })
+
+  it('may wrap a created token and a state', () => {
+    expect(readCreated({ data: { token: 'x', id: 7 } })).toEqual({ value: 'x', id: '7' })
+    expect(readCreated({ token: 'x' })).toEqual({ value: 'x', id: undefined })
+    expect(readCreated({ id: 7 })).toBeUndefined()
+    expect(readState({ data: { enabled: true } })).toBe(true)
+    expect(readState({ state: { enabled: false } })).toBe(false)
+    expect(readState({ enabled: null })).toBe(false)
+    expect(readState({ enabled: 'yes' })).toBeUndefined()
+  })
+})

@@ -1,0 +1,58 @@
+// Ingest tokens that expire, as the observability instance lists them.
+import { expect, it } from 'vitest'
+import { readList } from '../../../src/features/tokens/listed-token.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { watchExpiry } from '../../../src/features/tokens/expiry.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+it('a token is a broken condition within a week of its end, and a fixed one when it was replaced in time', async () => {
+  const begin = Date.UTC(2026, 0, 1)
+  let now = begin
+  let listed: object[] | undefined
+  const clock = { now: () => now, sleep: async () => undefined }
+  const list = async () => {
+    if (listed === undefined) throw new Error('the instance does not answer')
+    return readList({ tokens: listed }, now) ?? []
+  }
+  const look = watchExpiry(list, { clock, log: silentLog() })
+  const seen = async (): Promise<Record<string, string>> => {
+    now += 11 * minute
+    const conditions = await look(now)
+    return Object.fromEntries(conditions.map(({ subject, state }) => [subject, state]))
+  }
+  const expires = (id: number, at: number, more: object = {}) => ({
+    ...{ id, name: `token ${id}`, expires_at: new Date(at).toISOString(), ...more },
+  })
+  listed = [expires(1, begin + 8 * day), expires(2, begin + 400 * day), { id: 3, name: 'endless' }]
+  expect(await seen()).toEqual({ 'ingest token 1': 'fixed', 'ingest token 2': 'fixed' })
+  now += 2 * day
+  expect(await seen()).toEqual({ 'ingest token 1': 'broken', 'ingest token 2': 'fixed' })
+  listed = undefined
+  expect(await seen()).toEqual({})
+  listed = [expires(1, begin + 8 * day, { revoked: true }), expires(4, begin + 400 * day)]
+  expect(await seen()).toMatchObject({ 'ingest token 1': 'fixed' })
+  // One that expires unnoticed was not replaced.
+  const end = now + 6 * day
+  listed = [expires(5, end)]
+  expect(await seen()).toMatchObject({ 'ingest token 5': 'broken' })
+  now += 7 * day
+  listed = [expires(5, end, { status: 'expired' })]
+  expect(Object.keys(await seen())).not.toContain('ingest token 5')
+})
+
+it('the instance is asked every ten minutes', async () => {
+  let asked = 0
+  let now = 0
+  const clock = { now: () => now, sleep: async () => undefined }
+  const look = watchExpiry(
+    async () => {
+      asked += 1
+      return []
+    },
+    { clock, log: silentLog() },
+  )
+  for (now = 0; now < 21 * minute; now += minute) await look(now)
+  expect(asked).toBe(3)
+})

@@ -1,0 +1,141 @@
+// Tests rotations that are killed by SIGKILL and run again. They are killed at points of their progress (in the long form at each point;
+// `recovery.test.ts` stops them without a kill at every point) and during requests.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { compiled } from '../../shipped.ts'
+import { isFull } from '../../full.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { createKubernetesTarget } from '../../../src/features/tokens/kubernetes-target.ts'
+import { rotateToken } from '../../../src/features/tokens/rotation.ts'
+import type { RotationParts } from '../../../src/features/tokens/rotation-session.ts'
+import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
+import type { RotationOrder } from './rotating-process.ts'
+import { allPoints, openWorld, usual, type RotationWorld } from './rotation-world.ts'
+
+const points = allPoints.filter((_, at) => isFull || at % 6 === 0)
+
+let world: RotationWorld
+
+beforeEach(async () => {
+  world = closeAfterTest(await openWorld({ hideIds: true }))
+})
+
+function start(order: Partial<RotationOrder>): ChildProcess {
+  const { url, otlpUrl, apiKey } = world.instance
+  const complete: RotationOrder = { url, otlpUrl, apiKey, file: world.file, ...order }
+  return spawn(process.execPath, [path.join(import.meta.dirname, 'rotating-process.ts')], {
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ROTATION_ORDER: JSON.stringify(complete) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+/** Resolves to the signal that ended the process. */
+async function ended(child: ChildProcess): Promise<unknown> {
+  const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  return signal
+}
+
+/**
+ * Exports like a daemon that reads the token with `read` for every request, and again after a refusal. Answers how many exports were sent and
+ * refused.
+ */
+function exportSteadily(read: () => Promise<string>): { stop(): Promise<{ sent: number; refused: number }> } {
+  const stopped = new AbortController()
+  const result = { sent: 0, refused: 0 }
+  const run = (async () => {
+    while (!stopped.signal.aborted) {
+      const token = await read()
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-protobuf' }
+      const response = await fetch(world.instance.otlpUrl, { method: 'POST', headers, body: new Uint8Array(0) })
+      result.sent += 1
+      if (!response.ok && (await read()) === token) result.refused += 1
+      await systemClock.sleep(20)
+    }
+  })()
+  return {
+    stop: async () => {
+      stopped.abort()
+      await run
+      return result
+    },
+  }
+}
+
+async function expectOneValidToken(parts: RotationParts, held: () => Promise<string>): Promise<void> {
+  expect(await rotateToken(parts, usual)).toMatchObject({ kind: 'rotated', warnings: [] })
+  expect(world.instance.tokens.map(token => token.value)).toEqual([await held()])
+}
+
+describe('a rotation of a file', () => {
+  const held = () => readFile(world.file, 'utf8')
+
+  it.each(points)(
+    'is finished or rolled back by the next run after a kill at "%s", without a refused export',
+    async point => {
+      await rotateToken(world.parts(), usual)
+      const daemon = exportSteadily(held)
+      expect(await ended(start({ killAt: point }))).toBe('SIGKILL')
+      expect(await world.isHeldValid()).toBe(true)
+      await expectOneValidToken(world.parts(), held)
+      const { sent, refused } = await daemon.stop()
+      expect(sent).toBeGreaterThan(0)
+      expect(refused).toBe(0)
+    },
+  )
+
+  it.each([
+    ['POST', '/tokens'],
+    ['DELETE', '/tokens/'],
+  ])('leaves no orphan after a kill before the answer to a %s of %s', async (method, part) => {
+    await rotateToken(world.parts(), usual)
+    const child = start({})
+    world.instance.onDone = (done, url) => {
+      if (done === method && url.includes(part)) child.kill('SIGKILL')
+    }
+    expect(await ended(child)).toBe('SIGKILL')
+    world.instance.onDone = () => undefined
+    await expectOneValidToken(world.parts(), held)
+  })
+
+  it('is refused with a message while another process rotates the same file', async () => {
+    const child = start({})
+    let busy: unknown
+    world.instance.onDone = method => {
+      if (method !== 'POST' || busy !== undefined) return
+      child.kill('SIGSTOP')
+      busy = rotateToken(world.parts(), usual).finally(() => child.kill('SIGCONT'))
+    }
+    expect(await ended(child)).toBeNull()
+    expect(await busy).toMatchObject({ kind: 'busy' })
+    expect(world.instance.tokens).toHaveLength(1)
+  })
+})
+
+describe('a rotation of a Kubernetes Secret', () => {
+  let kubernetes: KubernetesSecrets
+
+  beforeEach(async () => {
+    kubernetes = closeAfterTest(await startKubernetes())
+  })
+
+  it.each(['answered', 'replaced', 'revoking'].filter((_, at) => isFull || at === 1))(
+    'is taken over after a kill at "%s", when its lease is not renewed, without a refused export',
+    async point => {
+      const { env, accountFolder } = kubernetes
+      const options = { env, accountFolder, leaseMs: 300 }
+      const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
+      const target = createKubernetesTarget(place, { ...options, timeoutMs: 60_000, clock: systemClock })
+      const parts = world.parts({ target: { ...target, minGraceMs: 0 } })
+      const held = async () => kubernetes.value('token')
+      await rotateToken(parts, usual)
+      const daemon = exportSteadily(held)
+      expect(await ended(start({ killAt: point, kubernetes: options }))).toBe('SIGKILL')
+      await expectOneValidToken(parts, held)
+      expect((await daemon.stop()).refused).toBe(0)
+    },
+  )
+})

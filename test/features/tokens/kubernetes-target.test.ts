@@ -1,0 +1,183 @@
+// Tests a key of a Kubernetes Secret as a target, against a server with the requests and errors of the Kubernetes API.
+import { rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { systemClock, type Clock } from '../../../src/lib/clock.ts'
+import { Secret } from '../../../src/lib/secret.ts'
+import { createKubernetesTarget } from '../../../src/features/tokens/kubernetes-target.ts'
+import type { ProgressPoint } from '../../../src/features/tokens/logbook.ts'
+import { planRotation } from '../../../src/features/tokens/rotation-plan.ts'
+import { rotateToken } from '../../../src/features/tokens/rotation.ts'
+import type { Target } from '../../../src/features/tokens/target.ts'
+import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
+import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+
+let world: RotationWorld
+let kubernetes: KubernetesSecrets
+
+beforeEach(async () => {
+  world = closeAfterTest(await openWorld())
+  kubernetes = closeAfterTest(await startKubernetes())
+})
+
+function target(clock: Clock = systemClock, leaseMs = 200): Target {
+  const { env, accountFolder } = kubernetes
+  const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
+  return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 60_000 })
+}
+
+/** A clock on which time passes only during sleeps. */
+function leapingClock(): Clock {
+  let now = Date.now()
+  return { now: () => now, sleep: async ms => void (now += ms) }
+}
+
+/** Parts of a rotation whose waits take no real time. */
+function parts(progress?: (point: ProgressPoint) => void) {
+  const clock = leapingClock()
+  return world.parts({ clock, target: target(clock, 60_000), ...(progress === undefined ? {} : { progress }) })
+}
+
+const annotations = () => kubernetes.secret?.metadata.annotations ?? {}
+const lease = () => Object.entries(annotations()).find(([name]) => name.includes('lease'))
+
+describe('a rotation of a Secret', () => {
+  it('patches one key, stores its journal in an annotation, and releases the lease', async () => {
+    kubernetes.secret!.data = { other: 'a2VwdA==' }
+    await rotateToken(parts(), usual)
+    await rotateToken(parts(), usual)
+    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+    expect(kubernetes.value('other')).toBe('kept')
+    expect(new Set(kubernetes.patchTypes)).toEqual(new Set(['application/merge-patch+json']))
+    expect(lease()).toBeUndefined()
+    expect(JSON.stringify(annotations())).not.toContain(kubernetes.value('token'))
+    expect(Object.keys(annotations())).toEqual([expect.stringMatching(/^pipespan\/rotation-[0-9a-f]{12}$/)])
+  })
+
+  it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])('begins with data of %j, without a token', async data => {
+    kubernetes.secret!.data = data
+    expect((await planRotation(parts(), usual)).join('\n')).toContain('contains no token yet')
+    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+  })
+
+  it('waits at least two minutes if no daemon reports, because mounted volumes are updated late', async () => {
+    await rotateToken(parts(), usual)
+    const times = new Map<ProgressPoint, number>()
+    const clock = leapingClock()
+    const progress = (point: ProgressPoint) => void times.set(point, clock.now())
+    await rotateToken(world.parts({ clock, target: target(clock, 60_000), progress }), { ...usual, graceMs: 10_000 })
+    expect(times.get('seen')! - times.get('written')!).toBe(120_000)
+  })
+
+  it('continues if the Secret changes meanwhile', async () => {
+    let left = 5
+    kubernetes.beforePatch = () => {
+      if ((left -= 1) >= 0) kubernetes.touch()
+    }
+    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+  })
+
+  it('gives up after a while on a Secret that keeps changing', async () => {
+    const progress = (point: ProgressPoint) => {
+      if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
+    }
+    await expect(rotateToken(parts(progress), usual)).rejects.toThrow('keeps changing the Secret')
+  })
+
+  it('uses the current token of the service account', async () => {
+    await rotateToken(parts(), usual)
+    kubernetes.accountToken = 'renewed'
+    const file = path.join(kubernetes.accountFolder, 'token')
+    await writeFile(`${file}.next`, 'renewed\n')
+    await rename(`${file}.next`, file)
+    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+  })
+})
+
+describe('two rotations of a Secret at once', () => {
+  it('let one of them finish, and the other report that it is running', async () => {
+    const both = [
+      rotateToken(world.parts({ target: quick() }), usual),
+      rotateToken(world.parts({ target: quick() }), usual),
+    ]
+    const kinds = (await Promise.all(both)).map(outcome => outcome.kind)
+    expect(kinds.sort()).toEqual(['busy', 'rotated'])
+    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+  })
+
+  it('respect a holder that renews its lease', async () => {
+    const time = leapingClock()
+    const holder = await target(time).lock(() => undefined)
+    // Whenever the other process sleeps, the holder's time passes, too, and it renews its lease.
+    const clock: Clock = {
+      ...leapingClock(),
+      sleep: async ms => {
+        await time.sleep(4 * ms)
+        await holder.renew()
+      },
+    }
+    const watched: string[] = []
+    await expect(target(clock).lock(found => watched.push(found))).rejects.toThrow('Another rotation')
+    expect(watched).toHaveLength(1)
+    await holder.release()
+  })
+
+  it('take over a lease that is not renewed, and stop its holder at its next step', async () => {
+    const dead = await target().lock(() => undefined)
+    const heir = await target().lock(() => undefined)
+    await expect(dead.write(new Secret('late'))).rejects.toThrow('was taken over')
+    await heir.write(new Secret('value'))
+    expect(kubernetes.value('token')).toBe('value')
+    await heir.release()
+    expect(lease()).toBeUndefined()
+  })
+
+  it('release the lease even if the Secret changes at that moment', async () => {
+    const holder = await target().lock(() => undefined)
+    kubernetes.beforePatch = () => {
+      kubernetes.beforePatch = () => undefined
+      kubernetes.touch()
+    }
+    await holder.release()
+    expect(lease()).toBeUndefined()
+  })
+
+  /** A target whose lease is so long that its holder renews it in time, even on a slow machine. */
+  function quick(): Target {
+    return { ...target(systemClock, 60_000), minGraceMs: 0 }
+  }
+})
+
+describe('the Kubernetes API fails with a message and a remedy', () => {
+  it('for 403, which names the missing Role', async () => {
+    kubernetes.verbs = ['get']
+    await expect(rotateToken(parts(), usual)).rejects.toThrow(
+      /cannot patch resource "secrets".*verbs get and patch on secrets, resourceNames \["ingest"\]/,
+    )
+    expect(world.instance.tokens).toHaveLength(0)
+  })
+
+  it('for 401, for 404 and for an immutable Secret', async () => {
+    const own = kubernetes.accountToken
+    kubernetes.accountToken = 'another'
+    await expect(target().peek()).rejects.toThrow('check the mount of the service account')
+    kubernetes.accountToken = own
+    const held = await target().lock(() => undefined)
+    kubernetes.secret!.immutable = true
+    await expect(held.write(new Secret('value'))).rejects.toThrow('may be immutable')
+    kubernetes.secret = undefined
+    await expect(target().peek()).rejects.toThrow('Create the Secret pipespan/ingest first')
+  })
+
+  it('for a process outside of a pod', async () => {
+    kubernetes.env.KUBERNETES_SERVICE_HOST = ''
+    await expect(target().peek()).rejects.toThrow('needs the service account of a pod')
+  })
+
+  it('for a certificate of another authority', async () => {
+    await writeFile(path.join(kubernetes.accountFolder, 'ca.crt'), '')
+    await expect(target().peek()).rejects.toThrow('not signed by the ca.crt of the service account')
+  })
+})

@@ -1,0 +1,6 @@
+// What the features add to the console, described without a daemon: nothing of it is asked for anything.
+import { features } from '../../src/features.ts'
+
+const parts = await Promise.all(features.map(one => one.console?.({} as never, {} as never) ?? []))
+
+export const consoleParts = parts.flat()
