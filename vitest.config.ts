@@ -86,6 +86,8 @@ const slowest = [
 ].map(name => `test/${name}.test.ts`)
 /** What `npm test` leaves to `npm run test:slow`: three quarters of the time of all. CI runs both. */
 const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
+/** Has quick tests, too. */
+const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
   /\/test\/(release|bounds|crash|e2e|attack|demo|features\/tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
@@ -112,7 +114,7 @@ process.env.NODE_COMPILE_CACHE = compiled
 
 export default defineConfig({
   test: {
-    include: part === 'slow' ? slow : ['test/**/*.test.ts'],
+    include: part === 'slow' ? [...slow, inBoth] : ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(part === 'quick' ? slow : [])],
     globalSetup: 'test/before-all.ts',
     // Signals and working folders are a process's own. Modules are not a file's own: half of the processor time would go into loading them,

@@ -2,16 +2,7 @@
 // temporary folder, deletes the folders of the named features, of their tests and of features that need them, and their lines in `src/features.ts`, and
 // checks the types of what is left. `--each`: one after the other, and then all. `--test`: also runs the tests of the core.
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -65,7 +56,7 @@ function copyTo(folder) {
   for (const file of listed.toString().split('\0')) {
     if (file === '' || !existsSync(path.join(root, file))) continue
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
-    cpSync(path.join(root, file), path.join(folder, file), { verbatimSymlinks: true })
+    cpSync(path.join(root, file), path.join(folder, file), { recursive: true, verbatimSymlinks: true })
   }
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
 }

@@ -69,6 +69,11 @@ export function configurationIn(
   return loaded
 }
 
+/** The paths of the settings that are given, and not left to their defaults. */
+export function givenIn({ settings }: LoadedConfig): string[] {
+  return settings.flatMap(({ path: setting, source }) => (source.from === 'default' ? [] : [setting]))
+}
+
 function environmentOf(
   { env = [], volumeMounts = [] }: Container,
   { volumes = [] }: PodSpec,

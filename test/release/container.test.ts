@@ -11,7 +11,7 @@ import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { repository } from './install.ts'
 import { startInstance } from '../support/observability-instance.ts'
-import { startKubernetes } from '../features/tokens/stand-ins/kubernetes-secrets.ts'
+import { startKubernetes } from '../support/kubernetes-secrets.ts'
 
 interface ImageConfig {
   readonly User: string

@@ -12,7 +12,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { createKubernetesTarget } from '../../../src/features/tokens/kubernetes-target.ts'
 import { rotateToken } from '../../../src/features/tokens/rotation.ts'
 import type { RotationParts } from '../../../src/features/tokens/rotation-session.ts'
-import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
+import { startKubernetes, type KubernetesSecrets } from '../../support/kubernetes-secrets.ts'
 import type { RotationOrder } from './rotating-process.ts'
 import { allPoints, openWorld, usual, type RotationWorld } from './rotation-world.ts'
 

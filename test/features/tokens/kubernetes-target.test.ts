@@ -10,7 +10,7 @@ import type { ProgressPoint } from '../../../src/features/tokens/logbook.ts'
 import { planRotation } from '../../../src/features/tokens/rotation-plan.ts'
 import { rotateToken } from '../../../src/features/tokens/rotation.ts'
 import type { Target } from '../../../src/features/tokens/target.ts'
-import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
+import { startKubernetes, type KubernetesSecrets } from '../../support/kubernetes-secrets.ts'
 import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
 
 let world: RotationWorld

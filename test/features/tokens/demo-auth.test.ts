@@ -1,10 +1,10 @@
 // The ingest tokens of the demo's backend, asked by the real client.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createIngestTokens } from '../../src/features/tokens/client.ts'
-import { createProver } from '../../src/features/tokens/otlp-proof.ts'
-import { DemoReceiver } from '../../src/simulator/receiver.ts'
-import { IngestAuth } from '../../src/simulator/ingest-auth.ts'
-import { Secret } from '../../src/lib/secret.ts'
+import { createIngestTokens } from '../../../src/features/tokens/client.ts'
+import { createProver } from '../../../src/features/tokens/otlp-proof.ts'
+import { DemoReceiver } from '../../../src/simulator/receiver.ts'
+import { IngestAuth } from '../../../src/simulator/ingest-auth.ts'
+import { Secret } from '../../../src/lib/secret.ts'
 
 let auth: IngestAuth
 let receiver: DemoReceiver

@@ -1,0 +1,45 @@
+// What `scripts/without.js` deletes; that the product stands without each feature is tried by `npm run test:slow`.
+import { expect, it } from 'vitest'
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { features } from '../src/features.ts'
+import { goingWith, listWithout } from '../scripts/without.js'
+
+it('a feature takes along those that need it, also through others', () => {
+  const known = [{ name: 'a' }, { name: 'b', needs: ['a'] }, { name: 'c', needs: ['b'] }, { name: 'd' }]
+  expect(goingWith(known, ['a'])).toEqual(['a', 'b', 'c'])
+  expect(goingWith(known, ['c'])).toEqual(['c'])
+})
+
+it('the list loses imports and entries, and nothing else', () => {
+  const text = `// The list.
+import { audit } from './features/audit/feature.ts'
+import { jobInsides } from './features/job-insides/feature.ts'
+import type { Feature } from './daemon/feature.ts'
+
+export const features: readonly Feature[] = [
+  audit,
+  jobInsides,
+]
+`
+  expect(listWithout(text, ['job-insides'])).toBe(`// The list.
+import { audit } from './features/audit/feature.ts'
+import type { Feature } from './daemon/feature.ts'
+
+export const features: readonly Feature[] = [audit]
+`)
+  expect(() => listWithout(text, ['trends'])).toThrow('does not import the feature trends')
+})
+
+/** One type check, on a machine with other work, ms. */
+const checkTime = 300_000
+
+it.runIf(process.env.PIPESPAN_TEST_PART === 'slow' || process.env.PIPESPAN_TEST_FULL === '1')(
+  'type-checks without each feature, and without all of them',
+  async () => {
+    const script = path.join(import.meta.dirname, '..', 'scripts', 'without.js')
+    await promisify(execFile)(process.execPath, [script, '--each'], { maxBuffer: 2 ** 24 })
+  },
+  (features.length + 1) * checkTime,
+)
