@@ -51,8 +51,10 @@ export async function startAdmin(
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
     const { pagesOf } = await import('./pages.ts')
-    const parts = await Promise.all(features.map(one => one.console?.(config as never, context) ?? []))
-    admin.register(pagesOf(context, shown, { guarded, scopeOf, turns, features: parts.flat() }))
+    const parts = await Promise.all(features.map(async one => one.console?.(config as never, context)))
+    admin.register(
+      pagesOf(context, shown, { guarded, scopeOf, turns, features: parts.filter(part => part !== undefined) }),
+    )
   } else {
     const gate = createGate({ token: () => config.admin.token.current(), now: () => clock.now() })
     admin.register(withoutPages(gate, guarded))

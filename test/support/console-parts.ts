@@ -1,6 +1,6 @@
 // What the features add to the console, described without a daemon: nothing of it is asked for anything.
 import { features } from '../../src/features.ts'
 
-const parts = await Promise.all(features.map(one => one.console?.({} as never, {} as never) ?? []))
+const parts = await Promise.all(features.map(async one => one.console?.({} as never, {} as never)))
 
-export const consoleParts = parts.flat()
+export const consoleParts = parts.filter(part => part !== undefined)
