@@ -7,6 +7,7 @@ import { countsOf, startDaemon, startServer, storeFile, temporaryFolder } from '
 import { load, type Hook } from './load.ts'
 import { oneOf, pipelineEvent } from './payload.ts'
 import { openSqlite } from '../src/core/store/sqlite/open-sqlite.ts'
+import { sendsNothing } from '../src/core/store/ports/outbox.ts'
 import { plansOf } from './plans.ts'
 
 /** Runs that a daemon took in and exported; the others are made from them. */
@@ -66,7 +67,11 @@ async function takeInReal(): Promise<string> {
   await ended
   await daemon.stop()
   // The daemon takes in the figures over time when it has nothing else to do.
-  const store = openSqlite(path.join(folder, storeFile), { now: () => Date.now(), maxSize: 2 ** 40 })
+  const store = openSqlite(path.join(folder, storeFile), {
+    now: () => Date.now(),
+    maxSize: 2 ** 40,
+    encode: sendsNothing,
+  })
   while ((await store.views.trends.takeIn(realRuns)) > 0);
   await store.close()
   return folder

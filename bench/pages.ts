@@ -13,6 +13,7 @@ import { createPages } from '../src/console/routes.ts'
 import { manyRuns } from '../test/store/many-runs.ts'
 import { openPostgres } from '../src/core/store/postgres/open-postgres.ts'
 import { openSqlite } from '../src/core/store/sqlite/open-sqlite.ts'
+import { sendsNothing } from '../src/core/store/ports/outbox.ts'
 import { everything, type Scope } from '../src/core/store/ports/scope.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/core/telemetry/settings.ts'
@@ -27,7 +28,7 @@ const [runs = 100_000, repetitions = 40] = process.argv.slice(2, 4).map(Number)
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
 const file = process.argv[4] ?? path.join(folder, 'p.db')
 const hidden = process.argv[5]
-const options = { now: () => Date.now(), maxSize: 2 ** 40 }
+const options = { now: () => Date.now(), maxSize: 2 ** 40, encode: sendsNothing }
 const store = file.startsWith('postgres') ? await openPostgres(file, options) : openSqlite(file, options)
 try {
   if ((await store.views.projects(1)).length === 0) await fill()

@@ -48,8 +48,8 @@ export async function backfillCommand(
   for (const name of signals) process.once(name, stop)
   try {
     if (!command.deliver) {
-      const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
-      store.outbox.encodeWith(encodeFor(telemetryOf(config, features), notificationDestinations(config)))
+      const encode = encodeFor(telemetryOf(config, features), notificationDestinations(config))
+      const store = await openStore(config.store.url, { maxSize: config.store.maxSize, encode })
       try {
         const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)
         if (command.json) printJson(terminal, json)

@@ -7,6 +7,7 @@ import { Misconfigured } from '../lib/command-line.ts'
 import { reasonOf, StoreError } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../daemon/configuration/load.ts'
 import { openStore } from '../core/store/open-store.ts'
+import { sendsNothing } from '../core/store/ports/outbox.ts'
 import { platformViews, type PlatformView } from '../daemon/configuration/platforms.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'
 import type { Config } from '../daemon/configuration/options.ts'
@@ -56,7 +57,7 @@ export async function withStore(
       'Start the daemon first, or point PIPESPAN_STORE_URL or --config to its store.',
     )
   }
-  const store = await openStore(url, { maxSize: config.store.maxSize })
+  const store = await openStore(url, { maxSize: config.store.maxSize, encode: sendsNothing })
   try {
     return await command(store, config)
   } finally {
@@ -68,7 +69,7 @@ export async function withStore(
 export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
-    return await openStore(url, { maxSize })
+    return await openStore(url, { maxSize, encode: sendsNothing })
   } catch (error) {
     log.warn({ reason: reasonOf(error) }, 'the store cannot be opened: the API budget is not shared with the daemon')
     return undefined

@@ -16,6 +16,7 @@ import {
   type CommandLine,
 } from '../lib/command-line.ts'
 import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
+import { sendsNothing } from '../core/store/ports/outbox.ts'
 import type { ConfiguredLine } from '../daemon/feature.ts'
 import { environmentHelp } from '../daemon/configuration/environment-help.ts'
 import { features } from '../features.ts'
@@ -177,7 +178,7 @@ See what a webhook becomes:
     const { config: loaded } = requireConfig(terminal, file(), mayBeMissing)
     return {
       ...{ ...surroundingsOf(loaded, features), options: loaded as never },
-      openStore: async () => openStore(loaded.store.url, { maxSize: loaded.store.maxSize }),
+      openStore: async () => openStore(loaded.store.url, { maxSize: loaded.store.maxSize, encode: sendsNothing }),
     }
   }
   for (const feature of features) feature.commands?.({ ...line, configured })

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../core/store/sqlite/backup.ts'
 import { openOwnStore, openStore, type StoreLocation } from '../core/store/open-store.ts'
+import { sendsNothing } from '../core/store/ports/outbox.ts'
 import { copyStore } from '../core/store/maintenance/copy.ts'
 import { exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import { StoreError } from '../lib/fault.ts'
@@ -10,7 +11,7 @@ import { storeUrl } from '../daemon/configuration/address-kinds.ts'
 import type { Store } from '../core/store/ports/store.ts'
 
 /** Commands write no deliveries, so no size stops them. */
-const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }
+const noLimit = { maxSize: Number.MAX_SAFE_INTEGER, encode: sendsNothing }
 
 /** Migrates the configured store to this version's schema, unless a daemon serves it; creates it if there is none. */
 export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {

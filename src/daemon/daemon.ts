@@ -2,15 +2,18 @@
 // another configuration. All that is under way is in the store. It is also what tests and commands start.
 import { createReceiving, drainDeadline } from './receiving.ts'
 import { createEvents, forgetListeners } from './events.ts'
+import { encodeFor, telemetryOf } from './export.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
 import { reasonOf, type Fault } from '../lib/fault.ts'
 import { createSteps } from './steps.ts'
+import { notificationDestinations } from './notifications.ts'
 import { openOwnStore, statementTimeout } from '../core/store/open-store.ts'
 import { startParts, type Parts } from './parts.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Feature } from './feature.ts'
+import type { EncodeMessages } from '../core/store/ports/outbox.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { ProfileName } from './profile.ts'
 import type { Log } from '../lib/log.ts'
@@ -58,7 +61,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let isStopping = false
   let reloading: Promise<void> | undefined
   const { url: location, maxSize } = config.store
-  const store = await openOwnStore(location, { maxSize, log, onDamage, daemon: true, timeoutMs: statementTimeout })
+  // A reload replaces it, while the store stays open.
+  let encode = encoderOf(config, features)
+  const store = await openOwnStore(location, {
+    ...{ maxSize, log, onDamage, daemon: true, timeoutMs: statementTimeout },
+    encode: (chunk, to) => encode(chunk, to),
+  })
   steps.add({
     part: store,
     why: 'all writes are done: release the store for the next daemon',
@@ -78,6 +86,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       adminPort,
       isStopping: () => isStopping,
     }
+    encode = encoderOf(next, features)
     return startParts({ config: next, ...shared })
   }
   const stopAll = async (flushMs: number): Promise<void> => {
@@ -144,4 +153,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     }
   }
+}
+
+function encoderOf(config: Config, features: readonly Feature[]): EncodeMessages {
+  return encodeFor(telemetryOf(config, features), notificationDestinations(config))
 }

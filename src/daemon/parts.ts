@@ -3,7 +3,7 @@ import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from './summed.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
-import { encodeFor, exportDestinations, startExporter, startMetricFlush, wholeDestinations } from './export.ts'
+import { exportDestinations, startExporter, startMetricFlush, wholeDestinations } from './export.ts'
 import { startIncidentPoller } from './incidents.ts'
 import {
   createNotifications,
@@ -69,7 +69,6 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     startOf(true)
     const messages = notificationDestinations(config)
     const sending = { ...outlets, destinations: [...outlets.destinations, ...messages] }
-    store.outbox.encodeWith(encodeFor(outlets.settings, messages))
     await holdForeignBacklogs({
       ...{ destinations: sending.destinations, outbox: store.outbox, log },
       endpoints: store.repositories.exportEndpoints,

@@ -13,7 +13,7 @@ import { openSqlite } from '../support/stores.ts'
 import { silentLog, type Log } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Destination, Endpoint } from '../../src/core/send/destination.ts'
-import type { ExportQueue } from '../../src/core/store/ports/outbox.ts'
+import type { EncodeMessages, ExportQueue } from '../../src/core/store/ports/outbox.ts'
 import { signals, type Signal } from '../../src/core/store/ports/signal.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 
@@ -43,11 +43,15 @@ export interface Bench {
 }
 
 export function openBench(): Bench {
-  const store = openSqlite(':memory:', { now: () => Date.now(), maxSize: 2 ** 30 })
   const exporters: Exporter[] = []
+  let encodeMessages: EncodeMessages
+  const store = openSqlite(':memory:', {
+    ...{ now: () => Date.now(), maxSize: 2 ** 30 },
+    encode: (chunk, to) => encodeMessages(chunk, to),
+  })
   const encodeBy = (encoder: Encode): void => {
     const bySignal = new Map<Signal, Encode>(signals.map(signal => [signal, chunk => encoder(chunk)]))
-    store.outbox.encodeWith(messagesBy(({ signal }) => bySignal.get(signal)))
+    encodeMessages = messagesBy(({ signal }) => bySignal.get(signal))
   }
   encodeBy(encode)
   return {

@@ -5,17 +5,17 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll } from 'vitest'
-import { openPostgres } from '../support/stores.ts'
-import { openSqlite } from '../support/stores.ts'
+import { openPostgres, openSqlite, type TestStoreOptions } from '../support/stores.ts'
 import { newDatabase } from './new-database.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { t0 } from '../flow/world.ts'
 import type { Log } from '../../src/lib/log.ts'
-import type { Store, StoreOptions } from '../../src/core/store/ports/store.ts'
+import type { EncodeMessages } from '../../src/core/store/ports/outbox.ts'
+import type { Store } from '../../src/core/store/ports/store.ts'
 
 /** Opens a store over the same data at each call. */
 export interface Bench {
-  open(options?: { maxSize?: number; log?: Log }): Promise<Store>
+  open(options?: { maxSize?: number; log?: Log; encode?: EncodeMessages }): Promise<Store>
   now(): number
   move(ms: number): void
   /** Removes the data. */
@@ -29,15 +29,15 @@ export interface BareBench extends Bench {
 
 /** Over the data that `open` opens. Stores that are still open at the end are closed. */
 export function benchOf(
-  open: (options: StoreOptions) => Promise<Store>,
+  open: (options: TestStoreOptions) => Promise<Store>,
   sql: (text: string) => Promise<void>,
   remove = async (): Promise<void> => undefined,
 ): BareBench {
   let now = t0
   const opened = new Set<Store>()
   return {
-    open: async ({ maxSize = 2 ** 30, log } = {}) => {
-      const store = await open({ now: () => now, maxSize, log })
+    open: async ({ maxSize = 2 ** 30, ...options } = {}) => {
+      const store = await open({ now: () => now, maxSize, ...options })
       const close = store.close.bind(store)
       store.close = async () => {
         opened.delete(store)

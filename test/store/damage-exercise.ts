@@ -102,7 +102,8 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     }
 
     it('of a message becomes a dead letter; the others are delivered', async () => {
-      store.outbox.encodeWith(messagesBy(() => encode))
+      await store.close()
+      store = await here.open({ encode: messagesBy(() => encode) })
       await observe(all)
       await settle()
       await damage(`UPDATE messages SET body = substr(body, 1, 9) WHERE pipeline_id = ${bad}`)

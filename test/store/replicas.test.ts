@@ -93,7 +93,6 @@ class Replica {
 
   constructor(store: Store) {
     this.store = store
-    store.outbox.encodeWith(messagesBy(() => chunk => encodeTraces([chunk], settings)))
     const log = silentLog()
     const { runs, outbox } = this.#pausing(store)
     const snapshotter = snapshotterWith({ rules, onSnapshot: () => this.exporter.wake() })
@@ -148,7 +147,8 @@ function isIdle(result: unknown): boolean {
 }
 
 async function replica(): Promise<Replica> {
-  const made = new Replica(await openPostgres(url, { maxSize: 2 ** 30, now: clock.now }))
+  const encode = messagesBy(() => chunk => encodeTraces([chunk], settings))
+  const made = new Replica(await openPostgres(url, { maxSize: 2 ** 30, now: clock.now, encode }))
   replicas.push(made)
   return made
 }

@@ -1,25 +1,28 @@
-// Stores as tests open them: what is to be sent is stored as JSON, which tests can read (`of-run.ts`).
+// Stores as tests open them: what is to be sent is stored as JSON, which tests can read (`of-run.ts`), unless they hand over an encoder.
 import * as postgres from '../../src/core/store/postgres/open-postgres.ts'
 import * as sqlite from '../../src/core/store/sqlite/open-sqlite.ts'
 import type { EncodeMessages } from '../../src/core/store/ports/outbox.ts'
+import type { SharedStore, Store, StoreOptions } from '../../src/core/store/ports/store.ts'
 
-const asJson: EncodeMessages = (chunk, to) =>
+type Encoder = { readonly encode?: EncodeMessages | undefined }
+export type TestStoreOptions = Omit<StoreOptions, 'encode'> & Encoder
+type PostgresOptions = Omit<Parameters<typeof postgres.openPostgres>[1], 'encode'> & Encoder
+
+export const asJson: EncodeMessages = (chunk, to) =>
   [...Map.groupBy(to, ({ signal }) => signal)].map(([signal, queues]) => ({
     signal,
     body: Buffer.from(JSON.stringify(chunk)),
     destinations: queues.map(({ destination }) => destination),
   }))
 
-function readable<S extends ReturnType<typeof openSqliteShared>>(store: S): S {
-  store.outbox.encodeWith(asJson)
-  return store
+export function openSqlite(file: string, { encode = asJson, ...options }: TestStoreOptions): Store {
+  return sqlite.openSqlite(file, { ...options, encode })
 }
 
-export const openSqlite: typeof sqlite.openSqlite = (...given) => readable(sqlite.openSqlite(...given))
-export function openSqliteShared(...given: Parameters<typeof sqlite.openSqliteShared>) {
-  const store = sqlite.openSqliteShared(...given)
-  store.outbox.encodeWith(asJson)
-  return store
+export function openSqliteShared(file: string, { encode = asJson, ...options }: TestStoreOptions): SharedStore {
+  return sqlite.openSqliteShared(file, { ...options, encode })
 }
-export const openPostgres: typeof postgres.openPostgres = async (...given) =>
-  readable(await postgres.openPostgres(...given))
+
+export async function openPostgres(url: string, { encode = asJson, ...options }: PostgresOptions): Promise<Store> {
+  return postgres.openPostgres(url, { ...options, encode })
+}

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { openStore } from '../../core/store/open-store.ts'
+import { sendsNothing } from '../../core/store/ports/outbox.ts'
 import { storeFile, provePlace } from '../../core/store/sqlite/store-file.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
@@ -20,7 +21,7 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
   let store: SharedStore
   try {
-    store = await openStore(url, { maxSize })
+    store = await openStore(url, { maxSize, encode: sendsNothing })
   } catch (error) {
     return { findings: [broken(report, 'failure', error)] }
   }

@@ -10,7 +10,8 @@ import type { DatabaseOptions } from './postgres/database.ts'
 export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
-type OpenOptions = Pick<StoreOptions, 'maxSize' | 'log' | 'onDamage'> & Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
+type OpenOptions = Pick<StoreOptions, 'maxSize' | 'encode' | 'log' | 'onDamage'> &
+  Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
 
 /** Whole ms, because computed times may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
@@ -33,7 +34,7 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqliteShared(location.path, { maxSize: options.maxSize, ...hostClocks })
+  return openSqliteShared(location.path, { maxSize: options.maxSize, encode: options.encode, ...hostClocks })
 }
 
 /** Loads the driver only when it is needed. */

@@ -21,6 +21,12 @@ export interface EncodedMessage {
 /** The messages of a chunk for its queues; queues for which it has nothing are in none. Pure. */
 export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
 
+/** For a command that writes nothing that is sent. */
+export const sendsNothing: EncodeMessages = (_, to) => {
+  if (to.length > 0) throw new Error('the store was opened without an encoder of what is sent')
+  return []
+}
+
 export interface OutboxEntry {
   readonly id: number
   /** How often it was sent without success for a reason that may be its own. */
@@ -87,8 +93,6 @@ export interface ExportQueueState extends ExportQueue {
 }
 
 export interface Outbox extends DeadLetters {
-  /** How chunks are encoded from now on. To be called before anything with queues is taken in, and again when the configuration changes. */
-  encodeWith(encode: EncodeMessages): void
   /**
    * Leases due items, and at most one beyond `maxBytes` of stored bodies. If there are more than `limit`, half are the oldest and half
    * the newest, so that a backlog does not delay what is new.

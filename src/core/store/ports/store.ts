@@ -2,7 +2,7 @@
 import type { Changes } from './changes.ts'
 import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
-import type { Outbox } from './outbox.ts'
+import type { EncodeMessages, Outbox } from './outbox.ts'
 import type { Incidents } from './incidents.ts'
 import type { Latest } from './latest.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -28,6 +28,8 @@ export interface StoreOptions {
   readonly elapsed?: (() => number) | undefined
   /** At this size, in bytes, the store refuses deliveries. */
   readonly maxSize: number
+  /** How chunks become messages, in the transaction that writes them: it still adds to what is sent. */
+  readonly encode: EncodeMessages
   /** Bytes of test results of one project; `testMemoryBytes` if it is missing. */
   readonly testMemory?: number | undefined
   readonly log?: Log | undefined

@@ -1,7 +1,7 @@
 // A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
 import pg from 'pg'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
-import { createEncoder, type Encoder } from '../sql/encoder.ts'
+import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
 import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
 import { Again } from '../sql/steps.ts'
 import { migrate } from './migrate.ts'
@@ -16,10 +16,10 @@ export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<Row[]>
   readonly damaged: DamagedRows
   readonly log: Log | undefined
-  readonly encode: Encoder['encode']
+  readonly encode: EncodeMessages
 }
 
-export interface Database extends Session, Encoder {
+export interface Database extends Session {
   /** Runs `work` again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
   /** A query that may be slow: the server also cancels it after the timeout. */
@@ -41,6 +41,7 @@ export interface DatabaseOptions {
   readonly daemon?: boolean | undefined
   /** The maximum size of the pool. */
   readonly connections?: number | undefined
+  readonly encode?: EncodeMessages | undefined
   readonly log?: Log | undefined
   /** The timeout of a statement and its connection, ms: a network may drop everything without an error. */
   readonly timeoutMs?: number | undefined
@@ -76,10 +77,8 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   })
   // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
   pool.on('error', ignore)
-  const database = connect(
-    { pool, options, damaged: createDamagedRows(options.log), followed: followedClock(), encoder: createEncoder() },
-    timeoutMs,
-  )
+  const shared = { pool, options, damaged: createDamagedRows(options.log), followed: followedClock() }
+  const database = connect(shared, timeoutMs)
   try {
     await migrate(pool)
     if (options.daemon === true) await checkConnectionRoom(pool, options.log)
@@ -113,11 +112,11 @@ interface Shared {
   readonly options: DatabaseOptions
   readonly damaged: DamagedRows
   readonly followed: FollowedClock
-  readonly encoder: Encoder
 }
 
 function connect(shared: Shared, timeoutMs: number): Database {
-  const { pool, options, damaged, followed, encoder } = shared
+  const { pool, options, damaged, followed } = shared
+  const { log, encode = sendsNothing } = options
   const readClock = async (): Promise<number> => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {})
   const query: Session['query'] = async (text, values = []) => {
     try {
@@ -139,8 +138,8 @@ function connect(shared: Shared, timeoutMs: number): Database {
   return {
     query,
     damaged,
-    log: options.log,
-    ...encoder,
+    log,
+    encode,
     transaction: async work => repeatedly(async () => once(shared, work, timeoutMs)),
     ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, timeoutMs)),
     now: async () => followed.follow(await readClock()),
@@ -185,7 +184,7 @@ async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 async function once<T>(
-  { pool, options, damaged, followed, encoder: { encode } }: Shared,
+  { pool, options: { now: ownNow, log, encode = sendsNothing }, damaged, followed }: Shared,
   work: (session: Session, now: number) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
@@ -205,7 +204,7 @@ async function once<T>(
       broken = error as Error
       throw faultOf(error)
     })
-    const result = await work({ query, damaged, log: options.log, encode }, followed.follow(options.now?.() ?? now))
+    const result = await work({ query, damaged, log, encode }, followed.follow(ownNow?.() ?? now))
     await query('COMMIT')
     return result
   } catch (error) {

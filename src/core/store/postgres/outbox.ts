@@ -11,7 +11,6 @@ import type { OutboxLease, Outbox, ExportQueue } from '../ports/outbox.ts'
 export function postgresOutbox(db: Database): Outbox {
   const sql = postgresStatements(db)
   return {
-    encodeWith: db.encodeWith,
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       return {

@@ -34,7 +34,7 @@ export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
   readonly log: Log | undefined
-  /** How chunks become messages (`Outbox.encodeWith`). */
+  /** How chunks become messages (`StoreOptions.encode`). */
   readonly encode: EncodeMessages
   /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean

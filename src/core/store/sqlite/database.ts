@@ -11,15 +11,15 @@ import { after, type Timer } from '../../../lib/timer.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
-import { createEncoder, type Encoder } from '../sql/encoder.ts'
+import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
 import { gatherFigures, type GatheredFigures } from '../read-models/gathered-figures.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
 
-type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log' | 'onDamage'>
+type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log' | 'onDamage'> & Partial<Pick<StoreOptions, 'encode'>>
 
-export interface Database extends Transactions, FilesInPlace, Encoder {
+export interface Database extends Transactions, FilesInPlace {
   /** A prepared statement, cached by its text. */
   readonly prepare: (sql: string) => Statement
   readonly now: () => number
@@ -29,6 +29,7 @@ export interface Database extends Transactions, FilesInPlace, Encoder {
   readonly damaged: DamagedRows
   readonly gathered: GatheredFigures
   readonly log: Log | undefined
+  readonly encode: EncodeMessages
   /** Bytes of all pages in use. */
   readonly size: () => number
   /** Returns at most this many unused pages to the file system, unless they are likely to be reused soon. The result is the number of bytes. */
@@ -142,7 +143,7 @@ function databaseOf(
   file: string,
   connection: DatabaseSync,
   timeoutMs: number,
-  { now, elapsed = now, log, onDamage }: Surroundings,
+  { now, elapsed = now, encode = sendsNothing, log, onDamage }: Surroundings,
   files: FilesInPlace,
 ): Database {
   setBusyTimeout(connection, timeoutMs)
@@ -195,6 +196,7 @@ function databaseOf(
     elapsed,
     damaged: createDamagedRows(log),
     log,
+    encode,
     size: () => {
       const page = Number(prepare('PRAGMA page_size').get()?.page_size)
       const pages = Number(prepare('PRAGMA page_count').get()?.page_count)
@@ -216,7 +218,6 @@ function databaseOf(
     },
     ...createTransactions(connection, prepare, timeoutMs),
     ...files,
-    ...createEncoder(),
     gathered: gatherFigures(randomInt(1, 2 ** 47), elapsed),
     scrub,
     close: () => {

@@ -17,7 +17,6 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
   const note = openLeasedNote(noteFile, id => db.prepare(`SELECT 1 FROM outbox WHERE id = ?`).get(id) !== undefined)
   const sql = sqliteStatements(db)
   return {
-    encodeWith: db.encodeWith,
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       const items = freeItems(db, leases, queue, { now: db.now(), limit, maxBytes })
