@@ -154,8 +154,8 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(await counted()).toBe(1)
       // An hour's figures and a day's.
       expect(named()).toMatchObject([
-        { job: '', projectId: 0 },
-        { job: '', projectId: 0 },
+        { table: 'trends', job: '', project_id: 0 },
+        { table: 'trends', job: '', project_id: 0 },
       ])
     })
 
@@ -172,7 +172,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         expect(await store.pruning.runs(here.now() - day, 100, undefined)).toMatchObject({ pruned, remembered: pruned })
       }
       expect((await store.runs.count()).runs).toBe(1)
-      expect(named()).toMatchObject([{ instance, pipelineId: bad }])
+      expect(named()).toMatchObject([{ table: 'runs', instance, pipeline_id: bad }])
     })
 
     it("of a total is left out of the flush, and starts again with the project's next pipeline", async () => {
@@ -201,7 +201,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const anew = after.find(one => one.metric === metric && one.attributes === attributes)
       expect(anew?.amount).toMatchObject({ kind: 'sum', by: 1 })
       expect(anew?.startedAt).toBeGreaterThanOrEqual(startedBefore - 1)
-      expect(named()).toMatchObject([{ metric }])
+      expect(named()).toMatchObject([{ table: 'totals', metric }])
     })
 
     it.each([
@@ -239,7 +239,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect((await polledProjects.all()).map(({ project }) => project)).toEqual([1])
       expect(
         named()
-          .map(({ document }) => document)
+          .map(({ name }) => name)
           .sort(),
       ).toEqual([damaged, `poll/project ${instance} 3`])
     })

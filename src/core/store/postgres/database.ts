@@ -1,6 +1,6 @@
 // A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
 import pg from 'pg'
-import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
+import { createDamagedRows, type DamagedRows } from '../sql/damaged-rows.ts'
 import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
 import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
 import { Again } from '../sql/steps.ts'

@@ -48,9 +48,7 @@ export function judgingOn(reading: Reading): Judging {
          AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
       [...runs, ...jobs],
     )
-    return rows.flatMap(
-      ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
-    )
+    return damaged.rows('chunks', rows, ({ content }) => storedChunk(content))
   }
   return {
     projects: async since => {
@@ -72,14 +70,11 @@ export function judgingOn(reading: Reading): Judging {
       for (let first = 0; first < names.length; first += atOnce.jobs) {
         const some = names.slice(first, first + atOnce.jobs)
         const rows = await ask(
-          `SELECT job, branch, bucket, runs, failed, durations FROM trends
+          `SELECT step, project_id, job, branch, bucket, runs, failed, durations FROM trends
            WHERE step = ?1 AND project_id = ?2 AND job IN (${places(some, 4)}) AND bucket >= ?3 AND instance = ?4 AND {visible}`,
           [step, projectId, since, instance, ...some],
         )
-        for (const one of rows) {
-          const names = { trend: step, projectId, job: one.job, bucket: one.bucket }
-          found.push(damaged.orNothing(names, 'it is not judged', () => row(one)) ?? [])
-        }
+        found.push(damaged.rows('trends', rows, row))
         await breathe()
       }
       return found.flat()

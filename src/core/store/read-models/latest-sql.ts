@@ -34,16 +34,12 @@ export function latestOn({ all, damaged }: Statements): Latest {
     },
     runs: async ids => loadRuns(all, damaged, ids),
     testTotals: async (id, limit) =>
-      (await all(selectTests, [id, limit])).flatMap(
-        row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content))?.inside ?? [],
-      ),
+      damaged.rows('chunks', await all(selectTests, [id, limit]), row => storedChunk(row.content).inside),
     deploymentsAfter: async (after, limit) => (await all(selectDeployments, [after, limit])).map(listedDeployment),
     deployments: async ids => {
       if (ids.length === 0) return []
       const rows = await all(`SELECT * FROM deployments WHERE id IN (${places(ids)})`, ids)
-      return rows.flatMap(
-        row => damaged.orNothing({ deployment: row.id }, 'it is not shown', () => shownDeployment(row)) ?? [],
-      )
+      return damaged.rows('deployments', rows, shownDeployment)
     },
   }
 }

@@ -25,7 +25,7 @@ import type { AuditCursorPlace, Views } from '../ports/views.ts'
 // The SQL of the lists of events: of audit events, and of those of a timeline.
 function eventsOn({ ask, damaged }: Reading): Pick<Views, 'audit' | 'shownEvents'> {
   const eventOf = (row: Row): EventChunk | [] => {
-    const chunk = damaged.orNothing({ chunk: row.chunk_id }, 'it is not shown', () => storedAny(row.content))
+    const chunk = damaged.row('events', row, one => storedAny(one.content))
     return chunk !== undefined && isEvent(chunk) ? chunk : []
   }
   return {

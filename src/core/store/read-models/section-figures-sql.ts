@@ -7,7 +7,7 @@ import { forRows, type StepValue } from '../sql/steps.ts'
 import { places } from '../sql/statements.ts'
 import { plusBins } from '../../../lib/log-bins.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { DamagedRows } from '../sql/stored-json.ts'
+import type { DamagedRows } from '../sql/damaged-rows.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { Judging, SectionFigures } from '../ports/judging.ts'
 
@@ -56,8 +56,9 @@ export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged:
   return [...of.sections].flatMap(([section, more]) => {
     const row = stored.get(section)
     if (row === undefined && (room -= 1) < 0) return []
-    const names = { section, projectId: of.projectId, job: of.job, bucket: of.bucket }
-    const before = row && damaged.orNothing(names, 'its figures begin anew', () => figuresOf(row))
+    // Damaged figures begin anew.
+    const key = { section, project_id: of.projectId, job: of.job, bucket: of.bucket }
+    const before = damaged.row('section_figures', row, figuresOf, key)
     const sum = before === undefined ? more : plus(before, more)
     return [[...sectionDayKey(of), section, sum.runs, sum.failed, JSON.stringify(sum.durations)]]
   })
@@ -68,27 +69,23 @@ function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
 }
 
 /** How many are read before the event loop continues, and the maximum of one project. */
-const jobs = { atOnce: 10, most: 1_000 }
+const jobs = { atOnce: 10, max: 1_000 }
 
 export function judgedSectionsOn({ ask, damaged }: Reading): Judging['sections'] {
   return async function* ({ instance, projectId }, since, active) {
     const known = await ask(
-      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${jobs.most}`,
+      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${jobs.max}`,
       [active, projectId],
     )
     const names = known.map(text('job'))
     for (let first = 0; first < names.length; first += jobs.atOnce) {
       const some = names.slice(first, first + jobs.atOnce)
       const rows = await ask(
-        `SELECT job, section, branch, bucket, runs, failed, durations FROM section_figures
+        `SELECT project_id, job, section, branch, bucket, runs, failed, durations FROM section_figures
          WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
         [projectId, since, instance, ...some],
       )
-      yield rows.flatMap(
-        one =>
-          damaged.orNothing({ section: one.section, projectId, job: one.job }, 'it is not judged', () => judged(one)) ??
-          [],
-      )
+      yield damaged.rows('section_figures', rows, judged)
       await breathe()
     }
   }

@@ -7,7 +7,6 @@ import type { Value } from '../sql/statements.ts'
 import { retainedOn } from './retained-trends.ts'
 import { summed, withoutKind } from './trends-in-memory.ts'
 import { day, type StoredTrendRow, type TrendFilter, type TrendOrder, type TrendQuery } from '../ports/trends.ts'
-import type { DamagedRows } from '../sql/stored-json.ts'
 import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 
@@ -32,7 +31,7 @@ const subjectsAtOnce = 200
 export function trendsOn(reading: Reading): Omit<TrendViews, 'takeIn' | 'prune'> {
   const { ask, damaged, scope } = reading
   const rowsAt = async (sql: ScopedSql, values: readonly Value[]): Promise<StoredTrendRow[]> =>
-    storedRows(await ask(sql, values), damaged)
+    damaged.rows('trends', await ask(sql, values), rowOf)
 
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
@@ -199,13 +198,6 @@ function filter(
 
 function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
   return [step, since, until]
-}
-
-function storedRows(rows: readonly Row[], damaged: DamagedRows): StoredTrendRow[] {
-  return rows.flatMap(row => {
-    const names = { trend: row.step, projectId: row.project_id, job: row.job, bucket: row.bucket }
-    return damaged.orNothing(names, 'it is left out', () => rowOf(row)) ?? []
-  })
 }
 
 const projectOf = number('project_id')

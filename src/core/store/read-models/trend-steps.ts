@@ -19,7 +19,8 @@ import {
 } from './section-figures-sql.ts'
 import { number, record, type Row } from '../sql/columns.ts'
 import { readPages } from '../sql/job-pages.ts'
-import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import { storedChunk } from '../sql/stored-json.ts'
+import type { DamagedRows } from '../sql/damaged-rows.ts'
 import { storedRun } from '../sql/run-rows.ts'
 import { TrendSums, plus, type PipelineNames, type Addition } from './trend-sums.ts'
 import { figuresOf } from './trend-reads.ts'
@@ -64,10 +65,10 @@ function rowKey({ step, row }: Addition): StepValue[] {
 
 /** The values of `writeTrends`. */
 function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): StepValue[] {
-  const { row, step: trend } = addition
+  const { row, step } = addition
   const { projectId, job, bucket } = row
-  const known =
-    before && damaged.orNothing({ trend, projectId, job, bucket }, 'its figures begin anew', () => figuresOf(before))
+  // Damaged figures begin anew.
+  const known = damaged.row('trends', before, figuresOf, { step, project_id: projectId, job, bucket })
   const sum = known === undefined ? row : plus(known, row)
   return [
     ...rowKey(addition),
@@ -175,10 +176,7 @@ function* addRun(sums: TrendSums, id: number, places: readonly Place[], within: 
     selectInsides,
     [...left.values()].map(place => [id, place.attempt, place.number]),
   )
-  for (const { id: inside, content } of insides)
-    damaged.orNothing({ inside }, 'it is not among the figures over time', () => {
-      sums.sections.add(storedChunk(content))
-    })
+  for (const chunk of damaged.rows('chunks', insides, ({ content }) => storedChunk(content))) sums.sections.add(chunk)
   return places
 }
 

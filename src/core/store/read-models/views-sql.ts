@@ -43,9 +43,7 @@ export function viewsOn({
        ORDER BY c.attempt ${order}, c.number ${order} LIMIT ?3`,
       [instance, pipelineId, limit, ...(jobId === undefined ? [] : [jobId])],
     )
-    return rows.flatMap(
-      row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content))?.inside ?? [],
-    )
+    return damaged.rows('chunks', rows, row => storedChunk(row.content).inside)
   }
   return {
     inStatus: async (statuses, limit) => {
@@ -88,7 +86,7 @@ export function viewsOn({
         idsOf(newest),
       )
       return rows.flatMap(row => {
-        const seen = damaged.orNothing({ ...keyOf(row) }, 'its times are not compared', () => firstSeenBy(row))
+        const seen = damaged.row('runs', row, firstSeenBy)
         const firstSeenAt = Math.min(...Object.values(seen ?? {}))
         const at = created.get(rowId(row))
         return at === undefined || !Number.isFinite(firstSeenAt)

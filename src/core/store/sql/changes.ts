@@ -7,7 +7,7 @@ import { ownerOfReport } from './owners.ts'
 import { plainText } from './plain-text.ts'
 import { uncounted, type CountedTimes } from '../../../model/change-figures.ts'
 import type { Changes, ProjectChanges } from '../ports/changes.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import { unbounded, type Reading } from './reading.ts'
 import type { Reported } from '../ports/counted.ts'
 import type { Reporter } from '../ports/runs.ts'
@@ -38,7 +38,7 @@ const changeTable: CountedTable<Change, CountedTimes> = {
 function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
   const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }
-  return damaged.orNothing({ change: row.id }, 'nothing more is counted of it', () => counted(row) ?? {}) ?? lost
+  return damaged.row('changes', row, one => counted(one) ?? {}) ?? lost
 }
 
 export const changeReporter: Reporter<Reported<Change>> = {
@@ -54,8 +54,7 @@ export function changes(sql: Statements): Changes {
 
 export function changeReads(reading: Reading): Pick<Changes, 'list' | 'states' | 'open'> {
   const { ask, damaged } = reading
-  const changeOf = (row: Row): Change | undefined =>
-    damaged.orNothing({ change: row.id }, 'it is counted by its state alone', () => content(row))
+  const changeOf = (row: Row | undefined): Change | undefined => damaged.row('changes', row, content)
   return {
     list: async ({ since, until, ...filter }) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND state IS NOT NULL'

@@ -32,9 +32,7 @@ function* writeConditions(reports: readonly RoutedCondition[], within: Within): 
 function* writeCondition(name: string, reports: readonly RoutedCondition[], within: Within): Steps<void> {
   const { now, damaged } = within
   const [row] = yield [selectValue, [name]]
-  const stored =
-    row &&
-    damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(valueOf(row), knownCondition))
+  const stored = damaged.row('key_value', row, one => storedDocument(valueOf(one), knownCondition), { name })
   const messages: ConditionMessage[] = []
   let known: KnownCondition | undefined = stored
   for (const report of reports) {

@@ -7,7 +7,7 @@ import { inScope } from './project-scope.ts'
 import { writeReports } from './beside-runs.ts'
 import { writeEvent } from './events.ts'
 import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectScope } from '../ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
@@ -59,7 +59,8 @@ export function* writeReported<Of, State, Around>(
   for (const { report, countIn } of reported) {
     const row = yield* kind.own(report, within)
     if (row === undefined && kind.isNothing?.(report) === true) continue
-    const known = row && knownOf(kind, row, damaged)
+    // Of a damaged one is known what is reported from now on.
+    const known = damaged.row(kind.table, row, kind.content)
     const of = known === undefined ? report : kind.merge(known, report)
     if (known !== undefined && JSON.stringify(of) === JSON.stringify(known)) continue
     const left = JSON.stringify(kind.uncounted(of, row, damaged))
@@ -88,14 +89,6 @@ export function ownByNumber(table: 'changes' | 'incidents'): CountedTable<Number
 /** Serialises all writers of one. */
 export function nameOf({ name }: { readonly name: string }, { instance, project, iid }: Numbered): string {
   return `${name} ${iid} of ${project.id} ${instance}`
-}
-
-export function knownOf<Of>(
-  { name, content }: Pick<CountedTable<Of, unknown>, 'name' | 'content'>,
-  row: Row,
-  damaged: DamagedRows,
-): Of | undefined {
-  return damaged.orNothing({ [name]: row.id }, 'it is known by what is reported of it from now on', () => content(row))
 }
 
 const written = ['due_at', 'known_at', 'content']
@@ -180,7 +173,7 @@ function* countRows<Of, State, Around>(
   const around = compared && (yield* concurrently(rows.map(row => compared.around(row, damaged))))
   const all = rows.flatMap((row, at): { readonly id: number; readonly decided: Decided<State> }[] => {
     const id = idOf(row)
-    const of = damaged.orNothing({ [kind.name]: id }, 'it is not counted', () => kind.content(row))
+    const of = damaged.row(kind.table, row, kind.content)
     if (of === undefined) return [{ id, decided: 'damaged' }]
     const due = { id, of, knownAt: knownAtOf(row) ?? now, counted: kind.state(row, damaged) }
     const decided = decide(due, around?.[at] as Around)
@@ -215,7 +208,7 @@ function* writeDecided<Of, State, Around>(
 /** The rows for pages, the latest first. `where`: with `values`. Damaged ones are left out. */
 export async function listed<T>(
   { ask, damaged }: Reading,
-  { table, name }: Pick<CountedTable<unknown, unknown>, 'table' | 'name'>,
+  { table }: Pick<CountedTable<unknown, unknown>, 'table'>,
   { where, values, by, project, limit }: Listed,
   read: (row: Row) => T | undefined,
 ): Promise<T[]> {
@@ -225,7 +218,7 @@ export async function listed<T>(
     `SELECT * FROM ${table} d WHERE ${where} AND {visible d} ${own} ORDER BY ${by} DESC, id DESC LIMIT ?${values.length + 1}`,
     all,
   )
-  return rows.flatMap(row => damaged.orNothing({ [name]: row.id }, 'it is not shown', () => read(row)) ?? [])
+  return damaged.rows(table, rows, read)
 }
 
 export interface Listed {

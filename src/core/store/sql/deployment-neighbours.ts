@@ -1,8 +1,9 @@
 // The deployments to compare a deployment with: the others of its environment, as steps of a transaction.
 import { number, optional, record, text, type Row } from './columns.ts'
-import { storedDeployment, type DamagedRows } from './stored-json.ts'
+import { storedDeployment } from './stored-json.ts'
 import { viewDeployment, type Deployment } from '../../../model/deployment.ts'
 import type { Neighbours } from '../../../model/deployment-figures.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Steps } from './steps.ts'
 
 /** The lock of its environment: two deployments counted at the same time would not see each other. */
@@ -77,9 +78,7 @@ const place = record({
 })
 
 function previousOf(row: Row, damaged: DamagedRows): NonNullable<Neighbours['previous']> {
-  const view = damaged.orNothing({ deployment: row.id }, 'of what it deployed its end is known alone', () =>
-    viewDeployment(content(row)),
-  )
+  const view = damaged.row('deployments', row, one => viewDeployment(content(one)))
   return {
     id: idOf(row),
     finishedAt: number('finished_at')(row),

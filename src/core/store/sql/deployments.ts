@@ -1,5 +1,5 @@
 // Deployments, for both databases: writes their reports, and compares them when they are counted.
-import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
+import { countable, updateRow, writeReported, type CountedTable } from './counted.ts'
 import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
 import { joinWaiting, nameOfJob } from './events.ts'
@@ -70,8 +70,8 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
 /** An event without a job and the job make two rows, until an event names both: then one is left. */
 function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
   yield ['DELETE FROM deployments WHERE id = ?1', [number('id')(twin)]]
-  const known = knownOf(deploymentTable, row, damaged)
-  const other = knownOf(deploymentTable, twin, damaged)
+  const known = damaged.row('deployments', row, deploymentTable.content)
+  const other = damaged.row('deployments', twin, deploymentTable.content)
   const of = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
   if (of === undefined) return row
   const either = <T>(column: Column<T | undefined>): T | null => column(row) ?? column(twin) ?? null
@@ -168,7 +168,7 @@ export function deployments(sql: Statements): Deployments {
       const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
       const due: DueDeployment[] = []
       for (const row of rows) {
-        const one = damaged.orNothing({ deployment: row.id }, 'it is not counted', () => dueDeployment(row))
+        const one = damaged.row('deployments', row, dueDeployment)
         if (one !== undefined) due.push(one)
         else await sql.change('UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1', [number('id')(row)])
       }

@@ -1,7 +1,7 @@
 // Writes an event, as steps of the transaction that takes it in. Of a known event nothing is written.
 import { number, record, text } from './columns.ts'
 import { shownAs } from '../../../model/shown-event.ts'
-import { storedDeployment, storedJson, type DamagedRows } from './stored-json.ts'
+import { storedDeployment, storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import { groupPathOf } from './owners.ts'
@@ -22,9 +22,7 @@ export function* joinWaiting(instance: string, job: JobSpan, within: Within): St
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {
     const id = number('chunk_id')(row)
     yield ['UPDATE events SET waits_for = NULL WHERE chunk_id = ?1', [id]]
-    const known = within.damaged.orNothing({ chunk: id }, 'it is sent without its job', () =>
-      storedJson<EventChunk>(row.content),
-    )
+    const known = within.damaged.row('events', row, one => storedJson<EventChunk>(one.content))
     if (known === undefined) continue
     const chunk = { ...known, job }
     yield ['UPDATE chunks SET content = ?1 WHERE id = ?2', [JSON.stringify(chunk), id]]
@@ -37,10 +35,9 @@ const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN ch
 const keyOf = text('key')
 
 /** The job's span, if a snapshot has it. */
-function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {
+function* jobSpanOf(instance: string, jobId: number, { damaged }: Within): Steps<JobSpan | undefined> {
   const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
-  const read = (): JobSpan | undefined => storedDeployment(row?.content).job?.span
-  return row && damaged.orNothing({ deployment: row.id }, 'its events are sent without its job', read)
+  return damaged.row('deployments', row, one => storedDeployment(one.content).job?.span)
 }
 
 // Some events have neither a time nor an id, such as that of a feature flag. Which deliveries are the same event is decided by the order of
@@ -101,9 +98,9 @@ function* insert(
   { to, waits }: Pick<ReceivedEvent, 'to' | 'waits'>,
   within: Within,
 ): Steps<number> {
-  const { now, damaged } = within
+  const { now } = within
   const { instance } = received.key
-  const job = waits && (yield* jobSpanOf(instance, waits.jobId, damaged))
+  const job = waits && (yield* jobSpanOf(instance, waits.jobId, within))
   const chunk = job === undefined ? received : { ...received, job }
   const dueAt = now + (job === undefined ? (waits?.ms ?? 0) : 0)
   const [row] = yield [

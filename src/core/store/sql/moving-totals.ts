@@ -12,7 +12,6 @@ import {
   type ProjectTotals,
   type SeriesTotal,
 } from '../../../model/totals.ts'
-import type { DamagedRows } from './stored-json.ts'
 
 const id = number('id')
 export const projectOfSeries = number('project')
@@ -25,15 +24,6 @@ export const seriesOf: (row: Row) => SeriesTotal = record({
   startedAt: number('started_at'),
 })
 
-export function nameOfRow({ project, metric, series }: Row): Record<string, unknown> {
-  return { totals: project, metric, series }
-}
-
-/** Undefined if it is damaged: then the series begins again, like a counter after a restart. */
-function knownSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
-  return damaged.orNothing(nameOfRow(row), 'it begins anew', () => seriesOf(row))
-}
-
 /** `now`: series that are new start just before it. */
 export function* moveTotals(increments: readonly ProjectIncrements[], { now, damaged, log }: Within): Steps<void> {
   const found = batchesOf(increments)
@@ -42,7 +32,10 @@ export function* moveTotals(increments: readonly ProjectIncrements[], { now, dam
   const rows = new Map(projects.map(row => [nameOfKey(projectKey(row)), row]))
   const withId = found.map(batch => {
     const row = rows.get(nameOfKey(batch.key)) ?? {}
-    const names = batch.increments.some(({ limited }) => limited !== undefined) ? namesOfRow(damaged, row) : {}
+    const names = batch.increments.some(({ limited }) => limited !== undefined)
+      ? // If they are damaged, the limit begins anew.
+        (damaged.row('totals_projects', row, namesInRow) ?? {})
+      : {}
     return { batch: namedWithin(batch, names), id: id(row), known: names }
   })
   const batches = withId.map(({ batch }) => batch)
@@ -60,7 +53,8 @@ export function* moveTotals(increments: readonly ProjectIncrements[], { now, dam
   const names = withId.flatMap(({ batch, id }) => namesOf(batch).map(name => [id, name]))
   const known = new Map(withId.map(({ id }) => [id, new Map<string, SeriesTotal>()]))
   for (const row of yield each(selectKnown, names)) {
-    const total = knownSeries(damaged, row)
+    // A damaged series begins anew, like a counter after a restart.
+    const total = damaged.row('totals', row, seriesOf)
     if (total !== undefined) known.get(projectOfSeries(row))?.set(text('series')(row), total)
   }
   const withNew = withId.filter(({ batch, id }) =>
@@ -129,15 +123,7 @@ function seriesValues({ id, series }: Sums & { readonly id: number }): StepValue
 }
 
 const tooManyNames = 'the project has more names than this metric takes: further ones are counted together as *'
-const names = json<Names>('names')
-
-/** The names that the metrics of a project have; none if they are damaged: then the limit begins anew. */
-function namesOfRow(damaged: DamagedRows, row: Row): Names {
-  return (
-    damaged.orNothing({ totals: row.project_id, instance: row.instance }, 'its names begin anew', () => names(row)) ??
-    {}
-  )
-}
+const namesInRow = json<Names>('names')
 
 function joinedNames(known: Names, added: Names): Names {
   const joined = Object.entries(added).map(([metric, more]) => [metric, [...(known[metric] ?? []), ...more]])

@@ -6,7 +6,7 @@
 import { everything, type Scope } from '../ports/scope.ts'
 import { ownerRow, selectOwners, selectOwnersVersion, type OwnerRow } from './owners.ts'
 import type { Ask, Statements, Value } from './statements.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Row } from './columns.ts'
 
 /** A query with a condition for its scope. */

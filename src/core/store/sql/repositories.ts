@@ -16,7 +16,7 @@ export function repositories(sql: Statements): Repositories {
     // Such as `poll/sweep https://git.example.com acme/shop`.
     const nameOf = (of: Pick<Document, Key>): string => [kind, ...key.map(field => String(of[field]))].join(' ')
     const documentOf = (name: string, text: string): Document | undefined =>
-      sql.damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(text, shape))
+      sql.damaged.row('key_value', { name, text }, row => storedDocument(row.text, shape))
     const list = async () => keyValue.list(key.length === 0 ? kind : `${kind} `)
     return {
       get: async of => {

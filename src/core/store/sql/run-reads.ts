@@ -4,7 +4,7 @@ import { storedRun } from './run-rows.ts'
 import { number, record, type Row } from './columns.ts'
 import { revivedRun, selectTombstone } from './tombstone-text.ts'
 import type { RunKey } from '../../../model/observation.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Runs, StoredRun } from '../ports/runs.ts'
 import { places, type Ask, type Statements } from './statements.ts'
 
@@ -37,7 +37,7 @@ export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'newe
     const [run] = await sql.all(selectRun, values)
     if (run !== undefined) return storedRun(sql.damaged, run, await pages(run, job))
     const [tombstone] = await sql.all(selectTombstone, values)
-    return tombstone && revivedRun(sql.damaged, tombstone)
+    return revivedRun(sql.damaged, tombstone)
   }
   return {
     get: async key => find(key, 'all'),
@@ -73,7 +73,7 @@ export async function loadRuns(
   const found = new Map<number, StoredRun>()
   for (const id of ids) {
     const row = byId.get(id)
-    const run = row && storedRun(damaged, row, pagesOf.get(id) ?? [])
+    const run = storedRun(damaged, row, pagesOf.get(id) ?? [])
     if (run !== undefined) found.set(id, run)
   }
   return found

@@ -1,12 +1,11 @@
 // The one decoder of runs: from a row of `runs`, with the pages of its jobs if it has many.
 //
-// A run is one document: its head as the model has it, and its jobs with what of them was exported. A damaged row or page costs its run: it is logged
-// and counted here, and nowhere else.
+// A run is one document: its head as the model has it, and its jobs with what of them was exported. A damaged row or page costs its run.
 import { bytes, json, number, optional, record, text, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-document.ts'
 import { DataError } from '../../../lib/fault.ts'
 import { jobsOfPage } from './job-pages.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Job } from '../../../model/job.ts'
 import type { Run, RunHead } from '../../../model/run.ts'
 import type { RunKey } from '../../../model/observation.ts'
@@ -26,23 +25,19 @@ export function runDocument({ key, project: own, jobs: all, ...head }: Run, jobs
   return documentBytes({ ...head, jobs } satisfies Document)
 }
 
-/** `pages`: those that were read, in order. Undefined if it is damaged. */
-export function storedRun(damaged: DamagedRows, row: Row, pages: readonly Row[]): StoredRun | undefined {
-  return damaged.orNothing(
-    { instance: row.instance, pipelineId: row.pipeline_id },
-    'it is as if it were unknown',
-    () => {
-      const { jobs: own, ...head } = documentOf<Document>(document(row))
-      const jobs = new Map<number, Job>()
-      for (const job of own) jobs.set(job.id, job)
-      for (const page of pages) for (const job of jobsOfPage(page)) jobs.set(job.id, job)
-      return {
-        run: { key: keyOf(row), project: project(row), ...head, jobs },
-        timing: timing(row),
-        firstSeenBy: firstSeenBy(row),
-      }
-    },
-  )
+/** `pages`: those that were read, in order. Undefined if there is no row, or it is damaged. */
+export function storedRun(damaged: DamagedRows, of: Row | undefined, pages: readonly Row[]): StoredRun | undefined {
+  return damaged.row('runs', of, row => {
+    const { jobs: own, ...head } = documentOf<Document>(document(row))
+    const jobs = new Map<number, Job>()
+    for (const job of own) jobs.set(job.id, job)
+    for (const page of pages) for (const job of jobsOfPage(page)) jobs.set(job.id, job)
+    return {
+      run: { key: keyOf(row), project: project(row), ...head, jobs },
+      timing: timing(row),
+      firstSeenBy: firstSeenBy(row),
+    }
+  })
 }
 
 /** For what cannot go on without the run. */

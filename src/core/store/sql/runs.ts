@@ -106,7 +106,7 @@ function* changeSlice(
   const written: Written[] = []
   for (const { works, row } of slice) {
     const own = (row && pages.get(idOf(row))) ?? []
-    const before = row && storedRun(damaged, row, own)
+    const before = storedRun(damaged, row, own)
     if (row !== undefined && before === undefined) throw damagedRun(keyOf(row))
     const { after, changes } = yield* decideAll(works, before, last.reports, now)
     if (after === undefined || after === before) continue

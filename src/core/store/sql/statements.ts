@@ -1,6 +1,6 @@
 // Runs one text of SQL on either database. Its parameters are `?1`, `?2`, as on SQLite; for PostgreSQL they become `$1`, `$2`.
 import type { GatheredFigures } from '../read-models/gathered-figures.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Row } from './columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { Steps, Within } from './steps.ts'

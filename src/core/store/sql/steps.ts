@@ -3,7 +3,7 @@
 import type { Chunk } from '../../../model/chunk.ts'
 import type { Row } from './columns.ts'
 import type { Log } from '../../../lib/log.ts'
-import type { DamagedRows } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { EncodeMessages } from '../ports/outbox.ts'
 import type { Millis } from '../../../model/instant.ts'
 

@@ -1,45 +1,9 @@
-// Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
+// Reads stored JSON; what it throws costs the row (`damaged-rows.ts`).
 import type { z } from 'zod'
-import { DataError, isOfTheData } from '../../../lib/fault.ts'
+import { DataError } from '../../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import type { Deployment } from '../../../model/deployment.ts'
-import type { Log } from '../../../lib/log.ts'
-
-export interface DamagedRows {
-  /** How many damaged rows were found since the start. */
-  readonly count: number
-  /**
-   * The result of `read`; undefined if the row is damaged. `row`: identifies it in the log. `consequence`: the effect, for
-   * the log. Other errors are thrown on.
-   */
-  orNothing<T>(row: Readonly<Record<string, unknown>>, consequence: string, read: () => T): T | undefined
-}
-
-/** The maximum that is logged, once each. */
-const maxNamed = 10_000
-
-export function createDamagedRows(log: Log | undefined): DamagedRows {
-  const named = new Set<string>()
-  return {
-    get count() {
-      return named.size
-    },
-    orNothing: (row, consequence, read) => {
-      try {
-        return read()
-      } catch (error) {
-        if (!isOfTheData(error)) throw error
-        const name = JSON.stringify(row)
-        if (!named.has(name) && named.size < maxNamed) {
-          named.add(name)
-          log?.error({ ...row, consequence }, 'a row of the store is damaged')
-        }
-        return undefined
-      }
-    },
-  }
-}
 
 /** Throws DataError, without any part of the text. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text

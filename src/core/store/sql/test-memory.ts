@@ -51,9 +51,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
   const known = yield ['SELECT id FROM test_reports WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   if (known.length > 0) return { flaky: yield* foundBy(report), forgotten: 0 }
   const code = [instance, projectId, job, revision]
-  const earlier = (yield [selectEarlier, [...code, maxReports]]).flatMap(
-    row => damaged.orNothing({ tests: row.id }, 'no report is compared with it', () => earlierReport(row)) ?? [],
-  )
+  const earlier = damaged.rows('test_reports', yield [selectEarlier, [...code, maxReports]], earlierReport)
   const failures =
     earlier.length === 0
       ? []

@@ -1,9 +1,10 @@
 // Tombstones as JSON, with jobs as short rows: there are many, and they are stored for more than a year.
 import { number, text as textColumn, type Row } from './columns.ts'
 import { keyOf } from './run-rows.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import { forRows, type StepValue } from './steps.ts'
 import { revive } from '../../../model/tombstone.ts'
-import { storedJson, type DamagedRows } from './stored-json.ts'
+import { storedJson } from './stored-json.ts'
 import type { Attempt } from '../../../model/run.ts'
 import type { StoredRun } from '../ports/runs.ts'
 import type { RunKey } from '../../../model/observation.ts'
@@ -29,8 +30,8 @@ export function tombstoneValues(tombstone: Tombstone, now: number): StepValue[] 
 }
 
 /** The run that the row stands for. Undefined if it is damaged. */
-export function revivedRun(damaged: DamagedRows, row: Row): StoredRun | undefined {
-  return damaged.orNothing({ ...keyOf(row) }, 'it is as if it were unknown', () => ({
+export function revivedRun(damaged: DamagedRows, tombstone: Row | undefined): StoredRun | undefined {
+  return damaged.row('tombstones', tombstone, row => ({
     run: revive(readTombstone(keyOf(row), projectId(row), memory(row))),
     timing: { changedAt: prunedAt(row) },
     firstSeenBy: {},

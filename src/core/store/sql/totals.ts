@@ -5,9 +5,10 @@ import { lockNames, type Steps, type Within } from './steps.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Totals } from '../ports/totals.ts'
 import { activeJobs } from './active-jobs.ts'
-import { nameOfRow, projectKey, projectOfSeries, seriesOf, moveTotals } from './moving-totals.ts'
+import { projectKey, projectOfSeries, seriesOf, moveTotals } from './moving-totals.ts'
 import type { ActiveRuns, ProjectTotals, SeriesTotal, ProjectIncrements } from '../../../model/totals.ts'
-import { storedJson, type DamagedRows } from './stored-json.ts'
+import { storedJson } from './stored-json.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import type { Statements } from './statements.ts'
 
 // What snapshots add to totals, for both databases.
@@ -45,11 +46,9 @@ function createFold(sql: Statements): () => Promise<void> {
 function* foldSome(within: Within): Steps<number> {
   // Two replicas that fold at once would lock the same totals in turn.
   yield* lockNames(['totals'], within)
-  const rows = (yield [takeAdded, []]).map(added).sort((a, b) => a.id - b.id)
-  const increments = rows.flatMap(
-    ({ id, content }) =>
-      within.damaged.orNothing({ totalsAdded: id }, 'it is not counted', () => unpacked(content)) ?? [],
-  )
+  const taken = (yield [takeAdded, []]).toSorted((a, b) => id(a) - id(b))
+  const rows = taken.map(added)
+  const increments = within.damaged.rows('totals_added', taken, row => unpacked(added(row).content)).flat()
   // The interval of a new series begins before the first of these rows.
   const at = Math.min(...rows.map(row => row.at))
   if (increments.length > 0) yield* moveTotals(increments, { ...within, now: at })
@@ -68,7 +67,9 @@ export function totals(sql: Statements): Totals {
       return {
         // Read last, so that no series has a start after the time at which it is sent.
         now: await sql.now(),
-        projects: rows.flatMap(row => projectTotals(sql.damaged, row, series.get(id(row)) ?? []) ?? []),
+        projects: sql.damaged.rows('totals_projects', rows, row =>
+          projectTotals(row, series.get(id(row)) ?? [], sql.damaged),
+        ),
         ...(last === undefined ? {} : { next: id(last) }),
       }
     },
@@ -81,12 +82,14 @@ export function totals(sql: Statements): Totals {
       const { last, isWhole } = pageWithin(limit, counts)
       const rows = await sql.all(selectOfMetric, [metric, from, last])
       const now = await sql.now()
-      const projects = [...Map.groupBy(rows, projectOfSeries).values()].flatMap(
-        some => projectTotals(sql.damaged, some[0] ?? {}, some) ?? [],
+      const series = Map.groupBy(rows, projectOfSeries)
+      const firsts = [...series.values()].map(([first = {}]) => first)
+      const projects = sql.damaged.rows('totals_projects', firsts, row =>
+        projectTotals(row, series.get(projectOfSeries(row)) ?? [], sql.damaged),
       )
       return { now, projects, ...(isWhole && counts.length < limit ? {} : { next: last }) }
     },
-    active: async () => (await sql.all(selectActive)).flatMap(row => activeRuns(sql.damaged, row) ?? []),
+    active: async () => sql.damaged.rows('runs', await sql.all(selectActive), activeRuns),
     activeJobs: async take => activeJobs(sql, take),
   }
 }
@@ -129,28 +132,21 @@ const countOf = number('series')
 const facts = json<ProjectTotals['project']>('facts')
 const profile = text('profile')
 
-/** Undefined if the project is damaged: its next pipeline will repair it. */
-function projectTotals(damaged: DamagedRows, row: Row, series: readonly Row[]): ProjectTotals | undefined {
-  const { instance, project_id: projectId } = row
-  return damaged.orNothing({ totals: projectId, instance }, 'its metrics are not sent', () => ({
+function projectTotals(row: Row, series: readonly Row[], damaged: DamagedRows): ProjectTotals {
+  return {
     ...{ key: projectKey(row), project: facts(row), profile: profile(row) },
-    series: series.flatMap(one => sentSeries(damaged, one) ?? []),
-  }))
+    series: damaged.rows('totals', series, sentSeries),
+  }
 }
 
-function sentSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
-  return damaged.orNothing(nameOfRow(row), 'it is not sent', () => {
-    storedJson(row.attributes)
-    return seriesOf(row)
-  })
+function sentSeries(row: Row): SeriesTotal {
+  storedJson(row.attributes)
+  return seriesOf(row)
 }
 
 const active = record({ name: optional(text, 'name'), status: text('status'), count: number('runs') })
 const activeProject = json<{ facts: ActiveRuns['project'] }>('project')
 
-function activeRuns(damaged: DamagedRows, row: Row): ActiveRuns | undefined {
-  return damaged.orNothing({ runsOf: row.project_id, instance: row.instance }, 'they are not counted', () => ({
-    ...{ key: projectKey(row), project: activeProject(row).facts },
-    ...active(row),
-  }))
+function activeRuns(row: Row): ActiveRuns {
+  return { key: projectKey(row), project: activeProject(row).facts, ...active(row) }
 }

@@ -94,7 +94,7 @@ function freeItems(
   let bytes = 0
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
-    const item = db.damaged.orNothing({ export: id }, 'it cannot be sent', () => entryOf(select.get(id) ?? {}))
+    const item = db.damaged.row('outbox', select.get(id), entryOf, { id })
     if (item === undefined) continue
     items.push(item)
     bytes += item.body.length
