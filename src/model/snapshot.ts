@@ -2,7 +2,7 @@
 import { computeSeconds, durationsByStage, priceOf, type RateOf } from './runner-time.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, jobsOf, newestByName } from './attempt.ts'
-import { defaultChunkBytes } from './chunk-size.ts'
+import { splitIntoChunks, type ChunkLimits } from './cut-chunks.ts'
 import type { JobSnapshot, Chunk, PipelineSnapshot } from './chunk.ts'
 import { knownOf, newestSecondOf } from './versioned.ts'
 import { isTerminal, hasFailed } from './status.ts'
@@ -20,11 +20,7 @@ export interface Snapshot {
   readonly jobs: readonly Job[]
 }
 
-export interface SnapshotOptions {
-  /** Jobs in one chunk, at most. */
-  readonly chunkSize: number
-  /** Estimated bytes of one chunk, at most. A larger job gets a chunk by itself. */
-  readonly chunkBytes?: number | undefined
+export interface SnapshotOptions extends ChunkLimits {
   /** Undefined without a table of prices: then nothing has a cost. */
   readonly rateOf?: RateOf | undefined
   /** The pipeline was canceled when a newer one of its ref existed already. */
@@ -62,7 +58,10 @@ export function snapshotAttempt(
     ...verdictOf(pipelineSnapshot, taken),
   }
   const chunks = groups.map((group, index) =>
-    chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? first : pipelineSnapshot, group),
+    chunkOf(run, {
+      ...{ attempt, number: index + 1, kind: 'attempt', trace, jobs: group },
+      pipeline: index === 0 ? first : pipelineSnapshot,
+    }),
   )
   const taking: Attempt = {
     attempt,
@@ -92,7 +91,10 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
     const taken = jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish, options)
     const groups = splitIntoChunks(taken, options)
     const added = groups.map((group, index) =>
-      chunkOf(run, attempt.attempt, attempt.chunks + index + 1, 'supplement', attempt.trace, pipeline, group),
+      chunkOf(run, {
+        ...{ attempt: attempt.attempt, number: attempt.chunks + index + 1, kind: 'supplement' },
+        ...{ trace: attempt.trace, pipeline, jobs: group },
+      }),
     )
     chunks.push(...added)
     marked.push(...marks(own, added))
@@ -244,25 +246,8 @@ export function unexported(run: Run): Run {
   return { ...run, attempts: [...run.attempts.slice(0, -1), rest] }
 }
 
-function chunkOf(
-  run: Run,
-  attempt: number,
-  number: number,
-  kind: Chunk['kind'],
-  trace: TraceContext,
-  pipeline: PipelineSnapshot,
-  jobs: readonly JobSnapshot[],
-): Chunk {
-  return {
-    key: run.key,
-    project: run.project.facts,
-    attempt,
-    number,
-    kind,
-    trace,
-    pipeline,
-    jobs,
-  }
+function chunkOf({ key, project }: Run, rest: Omit<Chunk, 'key' | 'project'>): Chunk {
+  return { key, project: project.facts, ...rest }
 }
 
 function withJobs(run: Run, changed: readonly Job[]): Run {
@@ -271,37 +256,4 @@ function withJobs(run: Run, changed: readonly Job[]): Run {
   for (const [id, job] of run.jobs) jobs.set(id, job)
   for (const job of changed) jobs.set(job.id, job)
   return { ...run, jobs }
-}
-
-/** Bytes of a span besides its job's values: ids, names of attributes. */
-const bytesOfSpan = 700
-
-/** The jobs of each chunk. At least one chunk, even without jobs: it carries the pipeline. */
-function splitIntoChunks(
-  jobs: readonly JobSnapshot[],
-  { chunkSize, chunkBytes = defaultChunkBytes }: SnapshotOptions,
-): JobSnapshot[][] {
-  const groups: JobSnapshot[][] = [[]]
-  let bytes = 0
-  for (const job of jobs) {
-    const size = bytesOfSpan + roughSize(job)
-    const open = groups.at(-1) ?? []
-    if (open.length > 0 && (open.length >= chunkSize || bytes + size > chunkBytes)) {
-      groups.push([job])
-      bytes = size
-    } else {
-      open.push(job)
-      bytes += size
-    }
-  }
-  return groups
-}
-
-/** An estimate that is rather too high than too low: the texts that can be long, and 330 bytes for the rest of its JSON. */
-function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
-  const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
-  const places =
-    (environment?.name.length ?? 0) + (artifacts?.filename.length ?? 0) + (runner?.description?.length ?? 0)
-  const tags = runner?.tags?.reduce((sum, tag) => sum + tag.length + 3, 0) ?? 0
-  return 330 + texts + places + tags
 }

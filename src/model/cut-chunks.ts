@@ -1,0 +1,43 @@
+// Cuts the jobs of a snapshot into chunks that each fit into one request, by an estimate of their size. Pure.
+import { defaultChunkBytes } from './chunk-size.ts'
+import type { JobSnapshot } from './chunk.ts'
+
+export interface ChunkLimits {
+  /** Jobs in one chunk, at most. */
+  readonly chunkSize: number
+  /** Estimated bytes of one chunk, at most. A larger job gets a chunk by itself. */
+  readonly chunkBytes?: number | undefined
+}
+
+/** Bytes of a span besides its job's values: ids, names of attributes. */
+const bytesOfSpan = 700
+
+/** The jobs of each chunk. At least one chunk, even without jobs: it carries the pipeline. */
+export function splitIntoChunks(
+  jobs: readonly JobSnapshot[],
+  { chunkSize, chunkBytes = defaultChunkBytes }: ChunkLimits,
+): JobSnapshot[][] {
+  const groups: JobSnapshot[][] = [[]]
+  let bytes = 0
+  for (const job of jobs) {
+    const size = bytesOfSpan + roughSize(job)
+    const open = groups.at(-1) ?? []
+    if (open.length > 0 && (open.length >= chunkSize || bytes + size > chunkBytes)) {
+      groups.push([job])
+      bytes = size
+    } else {
+      open.push(job)
+      bytes += size
+    }
+  }
+  return groups
+}
+
+/** An estimate that is rather too high than too low: the texts that can be long, and 330 bytes for the rest of its JSON. */
+function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
+  const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
+  const places =
+    (environment?.name.length ?? 0) + (artifacts?.filename.length ?? 0) + (runner?.description?.length ?? 0)
+  const tags = runner?.tags?.reduce((sum, tag) => sum + tag.length + 3, 0) ?? 0
+  return 330 + texts + places + tags
+}
