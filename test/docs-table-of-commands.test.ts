@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { allCommands } from './support/all-commands.ts'
 import { exitCode } from '../src/lib/terminal.ts'
 import { repository } from './doc-blocks.ts'
-import { runCommand } from './e2e/run-command.ts'
 
 const read = (file: string): string => readFileSync(path.join(repository, file), 'utf8')
 const page = read('docs/commands.md')
@@ -20,25 +20,10 @@ function commandsOf(written: string): string[] {
   )
 }
 
-/** As the completion script has them, which is made from the program: each command without subcommands, and the choices of an argument. */
-async function commandsOfProgram(): Promise<string[]> {
-  const { stdout } = await runCommand(['completion', 'bash'])
-  const places = [...stdout.matchAll(/^ {4}'([^']*)'\)\n\s+commands='([^']*)'/gm)].map(
-    ([, place = '', words = '']) => ({
-      place,
-      words: words.split(' ').filter(word => word !== ''),
-    }),
-  )
-  const parents = new Set(places.filter(({ words }) => words.length > 0).map(({ place }) => place))
-  return places
-    .flatMap(({ place, words }) => words.map(word => `${place} ${word}`.trim()))
-    .filter(command => !parents.has(command))
-}
-
 describe('the table of commands', () => {
-  it('has every command of the program, and no other', async () => {
+  it('has every command of the program, and no other', () => {
     const cells = [...page.matchAll(/^\| `(pipespan [^`]+)` \|/gm)].map(([, written = '']) => written)
-    const program = await commandsOfProgram()
+    const program = allCommands({ choices: true })
     expect(program.length).toBeGreaterThan(25)
     expect(cells.flatMap(commandsOf).sort()).toEqual(program.sort())
   })

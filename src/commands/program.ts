@@ -1,7 +1,6 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
 import { plainLine } from '../lib/plain-text.ts'
-import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
-import { shells, type Shell } from './completion.ts'
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
 import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addOperatingCommands } from './commands-operating.ts'
@@ -54,7 +53,8 @@ function isUnset({ defaultValue }: Option): boolean {
   return defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0)
 }
 
-function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
+/** All commands, whose actions go through `answer`. */
+export function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
     .version(version)
@@ -226,21 +226,6 @@ See what a webhook becomes:
     'pipespan demo --once',
   )
 
-  example(
-    program
-      .command('completion')
-      .description('print a completion script for your shell')
-      .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-      .action(
-        answer(async (shell: Shell) => {
-          const { completionScript } = await import('./completion.ts')
-          terminal.stdout.write(completionScript(program, shell))
-          return exitCode.done
-        }),
-      ),
-    'source <(pipespan completion bash)',
-    'pipespan completion fish | source',
-  )
   return program
 }
 

@@ -7,6 +7,7 @@ import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, run } from '../e2e/daemon.ts'
+import { allCommands } from '../support/all-commands.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { isFull } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -17,13 +18,6 @@ const timeoutMs = 900_000
 const share = isFull ? 120 : 2
 /** It has a store of its own, and takes its time. */
 const long = ['demo', '--once']
-
-/** Every command that there is, such as `tokens list`, by what a shell would complete. */
-async function allCommands(daemon: Daemon): Promise<string[]> {
-  const { stdout } = await daemon.command('completion', 'bash')
-  const paths = [...stdout.matchAll(/^ {4}'([a-z -]+)'\)$/gm)].map(([, path = '']) => path)
-  return paths.filter(path => !paths.some(other => other.startsWith(`${path} `)))
-}
 
 it(
   'commands that are killed beside a daemon lose and repeat none of its work',
@@ -59,7 +53,6 @@ it(
         [0, 'dead-letters', 'drop', '--all'],
         [0, 'migrate'],
         [0, 'regressions', '--all'],
-        [0, 'completion', 'bash'],
         [0, 'store', 'backup', path.join(place, `backup-${round}.db`)],
         [1, 'store', 'copy', 'configured', `sqlite:${path.join(place, `copy-${round}.db`)}`],
         [1, 'store', 'copy', `sqlite:${path.join(place, `backup-${round}.db`)}`, 'configured'],
@@ -88,7 +81,7 @@ it(
       for (const command of others) expect([0, 1, 2, 5]).toContain((await next(...command)).code)
     }
     if (isFull) expect(await run(long)).toMatchObject({ code: 0 })
-    const left = (await allCommands(daemon)).filter(path => !tried.some(one => `${one} `.startsWith(`${path} `)))
+    const left = allCommands().filter(path => !tried.some(one => `${one} `.startsWith(`${path} `)))
     expect(left).toEqual([])
     await feed.more(share)
     await daemon.kill()

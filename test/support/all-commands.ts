@@ -1,0 +1,16 @@
+// Every command that there is, such as `tokens list`, as the program itself has them.
+import { buildProgram } from '../../src/commands/program.ts'
+import type { Command } from 'commander'
+
+/** `choices`: a choice of an argument counts as a command of its own, such as `enforcement on`. */
+export function allCommands({ choices = false } = {}): string[] {
+  const below = (command: Command): string[] => [
+    ...command.commands.flatMap(pathsOf),
+    ...(choices ? command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices) : []),
+  ]
+  const pathsOf = (command: Command): string[] => {
+    const paths = below(command).map(path => `${command.name()} ${path}`)
+    return paths.length === 0 ? [command.name()] : paths
+  }
+  return below(buildProgram(process, () => async () => undefined))
+}
