@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { createOtlpHttp } from '../core/send/otlp-http.ts'
 import { exitCode } from '../lib/terminal.ts'
-import { eventVersion, type EventChunk } from '../model/event.ts'
+import type { EventChunk } from '../model/event.ts'
 import { messageAttributes, messageKey, messageKind } from '../model/condition.ts'
 import { misuse } from '../lib/command-line.ts'
 import { notificationDestinations } from '../daemon/notifications.ts'
@@ -49,7 +49,7 @@ const testSubject = '0'.repeat(32)
 function testMessage(id: string, at: number): EventChunk {
   const { id: ofMessage, incident, text } = messageAttributes
   return {
-    ...{ version: eventVersion, kind: 'event', key: { instance: ownInstance }, trace: { profile: 'generic' } },
+    ...{ kind: 'event', key: { instance: ownInstance }, trace: { profile: 'generic' } },
     event: {
       ...{ kind: messageKind, name: 'test', severity: 'info', body: 'Test message of Pipespan' },
       attributes: { [ofMessage]: id, [incident]: id, [text]: 'Notifications arrive here.' },

@@ -6,7 +6,7 @@
 //
 // Reports have versions, and one that is not newer than the last is skipped: an old pipeline that is found late opens no incident.
 import { hash } from 'node:crypto'
-import { eventVersion, type EventChunk, type EventValue } from './event.ts'
+import type { EventChunk, EventValue } from './event.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -129,7 +129,7 @@ function messageOf(
   }
   const known = Object.entries(attributes).filter((entry): entry is [string, EventValue] => entry[1] !== undefined)
   const chunk: EventChunk = {
-    ...{ version: eventVersion, kind: 'event', key: { instance }, project, group, trace: { profile } },
+    ...{ kind: 'event', key: { instance }, project, group, trace: { profile } },
     event: {
       ...{ kind: messageKind, name: conditionKinds[kind][state] ?? kind, body: title },
       severity: state === 'broken' ? 'error' : 'info',

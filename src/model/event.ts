@@ -7,9 +7,6 @@ import type { JobSpan, PipelineSpan } from './deployment.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** Version of the stored shape. A change that an older reader would misread gets a new number. */
-export const eventVersion = 1
-
 export type EventValue = string | number | boolean
 
 /** When the object of an event began and ended. */
@@ -45,7 +42,7 @@ export interface PlatformEvent {
   readonly span?: JobSpan | PipelineSpan | undefined
   /** What it is about; unique over all instances and kinds. */
   readonly object: string
-  /** Identifies the event, if the platform reports enough for that; else the order of arrival decides (`event-order.ts`). */
+  /** Identifies the event, if the platform reports enough for that; else the order of arrival decides (`core/store/sql/events.ts`). */
   readonly key?: string | undefined
   /** Digest of the whole payload. */
   readonly content: string
@@ -53,7 +50,6 @@ export interface PlatformEvent {
 
 /** An event as it is stored and sent. */
 export interface EventChunk {
-  readonly version: typeof eventVersion
   readonly kind: 'event'
   readonly key: { readonly instance: string }
   readonly project?: ProjectFacts | undefined
@@ -84,7 +80,6 @@ export function idOf({ attributes }: PlatformEvent, attribute: string): number |
 export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: string): EventChunk {
   const { instance, kind, name, severity, body, attributes, labels, project, group, span } = event
   return {
-    version: eventVersion,
     kind: 'event',
     key: { instance },
     ...(project !== undefined && { project }),

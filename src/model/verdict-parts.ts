@@ -153,6 +153,6 @@ function summed(parts: readonly VerdictPart[]): VerdictPart[] {
   return [...sums.values()]
 }
 
-function between(at: Millis, least: Millis, most: Millis): Millis {
-  return Math.min(Math.max(at, least), most)
+function between(at: Millis, min: Millis, max: Millis): Millis {
+  return Math.min(Math.max(at, min), max)
 }

@@ -23,7 +23,7 @@ const job: JobSnapshot = {
   ...{ startedAt: t0, finishedAt: t0 + minute, start: t0, end: t0 + minute },
 }
 const chunk = {
-  ...{ version: 1, key: { instance, pipelineId: 7 }, project: { id: 3, path: 'acme/shop' }, attempt: 1, number: 1 },
+  ...{ key: { instance, pipelineId: 7 }, project: { id: 3, path: 'acme/shop' }, attempt: 1, number: 1 },
   ...{ kind: 'attempt', trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 }, jobs: [job] },
   pipeline: { facts: { status: 'failed' }, start: t0, end: t0 + minute, incomplete: false, failures: [], jobCount: 1 },
 } satisfies Chunk

@@ -100,7 +100,7 @@ async function askAll(ask: Ask, listed: Statements['listed'], scope: Scope): Pro
     for (const projectId of [undefined, 100]) await costs.lines(by, { since: t0 - 30 * day, until: t0, projectId }, 20)
   }
   for (const projectId of [undefined, 100])
-    await costs.retained({ since: t0 - 30 * day, until: t0, projectId, limit: 20, most: 100 })
+    await costs.retained({ since: t0 - 30 * day, until: t0, projectId, limit: 20, max: 100 })
   await views.audit(50)
   await views.audit(50, { at: t0, id: 7 })
   for (const project of [undefined, 'acme/shop'])

@@ -567,7 +567,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const counted = await store.views.trends.retained({ ...query, step: day, runner: runner!.name })
       const its = await counted.figures.series({}, { ...query, step: day })
       expect(its.reduce((sum, { runs }) => sum + runs, 0)).toBe(runner!.runs)
-      const some = await costs.retained({ ...query, limit: 2, most: 20 })
+      const some = await costs.retained({ ...query, limit: 2, max: 20 })
       expect([some.branches.length, some.runners.length]).toEqual([2, 2])
       expect([some.pipelines, some.backTo]).toEqual([20, t0 - 19 * 900_000])
       const shop = await costs.retained({ ...query, group: 'acme/shop/' })

@@ -80,7 +80,7 @@ describe('delta metrics of several pipelines in one request', () => {
 
   it('keep the last value of a gauge', () => {
     const chunk = (pipelineId: number, duration: number): Chunk => ({
-      ...{ version: 1, key: { instance: 'https://git.example.com', pipelineId }, attempt: 1, number: 1 },
+      ...{ key: { instance: 'https://git.example.com', pipelineId }, attempt: 1, number: 1 },
       ...{ kind: 'attempt', trace, project: { id: 1, path: 'acme/1' }, jobs: [] },
       pipeline: {
         ...{ facts: { status: 'success', ref: 'main', duration }, start: ended - duration * 1_000, end: ended },

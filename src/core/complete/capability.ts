@@ -55,11 +55,11 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
       const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
       if (speaksFor === 'job') return
       const project = speaksFor === 'all' ? whole : asked.project
-      const most = speaksFor === 'row' ? maxInARow : 1
+      const max = speaksFor === 'row' ? maxInARow : 1
       await refusals.change(keyOf(asked, project), (known, now) => {
         const times = (known?.times ?? 0) + 1
         const document = documentOf(asked, error, { ...keyOf(asked, project), times })
-        return { document: times >= most ? { ...document, since: now } : document, result: undefined }
+        return { document: times >= max ? { ...document, since: now } : document, result: undefined }
       })
       if (project !== whole && !isDetail) await judgeAll(asked, error)
     },

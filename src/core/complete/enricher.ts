@@ -78,7 +78,7 @@ const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
 /** The maximum wait of an export for the API budget, from when the pipeline's end was observed, ms. */
 const maxWait = 15 * 60_000
 /** How much deadlines are extended at a time, ms. */
-const extendEvery = { least: 500, most: 5_000 }
+const extendEvery = { min: 500, max: 5_000 }
 const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
 const groupToken = 'Give the platform a token without groups.'
 
@@ -191,8 +191,8 @@ export function createEnricher(options: EnricherOptions): Enricher {
 
   /** Extends the deadlines of history and silent runs by as long as the API budget had nothing for their class. */
   async function extendDeadlines(now: number): Promise<void> {
-    const passed = Math.min(extendEvery.most, now - lastTurn)
-    if (passed < extendEvery.least) return
+    const passed = Math.min(extendEvery.max, now - lastTurn)
+    if (passed < extendEvery.min) return
     lastTurn = now
     for (const priority of ['silent', 'backfill'] as const) {
       const { due } = await queue.count(priority)

@@ -67,13 +67,13 @@ export interface WaitingBytesLimits {
   readonly unproven: number
 }
 
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 /**
  * An eighth of a container's memory (bytes), 64 MiB at most; and so much at least that one largest body of a stranger leaves room for others.
  */
 export function waitingBytesWithin(memory: number | undefined, maxBody: number): WaitingBytesLimits {
-  const total = Math.max(maxBody * 1.25, Math.min(mostBytes, Math.floor((memory ?? Infinity) / 8)))
+  const total = Math.max(maxBody * 1.25, Math.min(maxBytes, Math.floor((memory ?? Infinity) / 8)))
   return { total, unproven: Math.max(maxBody, total / 4) }
 }
 

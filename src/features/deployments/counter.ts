@@ -1,6 +1,6 @@
 // Counts due things, many at a time, each with its increments and exports, in one transaction. If they fail together, they are counted one by one.
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { eventVersion, type AnyChunk, type EventChunk } from '../../model/event.ts'
+import type { AnyChunk, EventChunk } from '../../model/event.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import { isOfTheData } from '../../lib/fault.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -124,7 +124,6 @@ export function countedFigures(
   const key = `${name} at ${rest.at}`
   const chunk: EventChunk = {
     ...{
-      version: eventVersion,
       kind: 'event',
       key: { instance },
       project,

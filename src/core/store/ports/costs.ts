@@ -64,7 +64,7 @@ export interface RetainedCostQuery extends CostQuery {
   /** Of each list. */
   readonly limit: number
   /** Pipelines that are read; undefined: 5,000, which takes a fifth of a second. */
-  readonly most?: number | undefined
+  readonly max?: number | undefined
 }
 
 /** The sum of one runner: `name` is its description. Several projects may share it: `project` is empty. */

@@ -16,10 +16,10 @@ const maxPaths = 20
 
 export function retainedCostsOn(reading: Reading): CostReads['retained'] {
   return async query => {
-    const { since, until, projectId, group, limit, most = maxRuns } = query
+    const { since, until, projectId, group, limit, max = maxRuns } = query
     const sums = new RetainedSums()
     const paths = projectId === undefined ? undefined : await pathsOf(reading, query)
-    const runs = { since: since - olderBy, until, finishedSince: since, projectId, paths, group, most }
+    const runs = { since: since - olderBy, until, finishedSince: since, projectId, paths, group, max }
     const [oldest, { backTo }] = await Promise.all([
       reading.ask('SELECT created_at FROM listed_runs WHERE {visible} ORDER BY created_at LIMIT 1'),
       readRetained(reading, runs, countInto(sums, query)),

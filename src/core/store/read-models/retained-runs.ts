@@ -28,7 +28,7 @@ export interface RetainedRuns extends Pick<
   /** The full paths that this project has had, if they are known: its runs are found by their index. */
   readonly paths?: readonly string[] | undefined
   /** How many are read at most. */
-  readonly most: number
+  readonly max: number
 }
 
 /** `failedBefore`: the failed jobs of this chunk and of earlier chunks of the same run. */
@@ -48,11 +48,11 @@ export async function readRetained(
   query: RetainedRuns,
   count: CountChunk,
 ): Promise<ReadRuns> {
-  const { group, most, paths } = query
+  const { group, max, paths } = query
   const found = await Promise.all((paths ?? [undefined]).map(async path => ask(...walk(query, path))))
   const newest = found.flat().map(listed)
   if (found.length > 1) newest.sort((a, b) => b.createdAt - a.createdAt)
-  const walked = newest.slice(0, most)
+  const walked = newest.slice(0, max)
   const runs = walked.filter(({ project }) => isInScope(project, group))
   let read = 0
   let jobs = 0
@@ -68,12 +68,12 @@ export async function readRetained(
     await breathe()
   }
   if (read < runs.length) return { runs: read, backTo: runs[read - 1]?.createdAt }
-  return { runs: runs.length, backTo: newest.length > most ? walked.at(-1)?.createdAt : undefined }
+  return { runs: runs.length, backTo: newest.length > max ? walked.at(-1)?.createdAt : undefined }
 }
 
 /** The newest first, through the index of the path, of the ref, of the source, or of time. */
 function walk(
-  { since, until, finishedSince, projectId, ref, source, most }: RetainedRuns,
+  { since, until, finishedSince, projectId, ref, source, max }: RetainedRuns,
   path: string | undefined,
 ): [ScopedSql, Value[]] {
   const values: Value[] = [since, until]
@@ -89,7 +89,7 @@ function walk(
   ].filter(one => one !== undefined)
   return [
     `SELECT run_id, created_at, project FROM listed_runs WHERE created_at >= ?1 AND created_at < ?2 AND {visible}
-       ${also.map(one => `AND ${one}`).join(' ')} ORDER BY created_at DESC, run_id DESC LIMIT ${most + 1}`,
+       ${also.map(one => `AND ${one}`).join(' ')} ORDER BY created_at DESC, run_id DESC LIMIT ${max + 1}`,
     values,
   ]
 }

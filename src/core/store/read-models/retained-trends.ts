@@ -15,12 +15,12 @@ import type { Chunk } from '../../../model/chunk.ts'
 import type { CountChunk } from './retained-runs.ts'
 
 /** Runs read for one answer: a tenth of a second. */
-const most = 2_000
+const max = 2_000
 
 export function retainedOn(reading: Reading): (query: RetainedQuery) => Promise<RetainedFigures> {
   return async query => {
     const sums = new TrendSums({ of: ({ pipeline }) => foldedName(pipeline.facts) })
-    const { runs, backTo } = await readRetained(reading, { ...query, most }, countInto(sums, query))
+    const { runs, backTo } = await readRetained(reading, { ...query, max }, countInto(sums, query))
     const rows = sums.rows().map(withBins)
     return { figures: trendsIn(rows, query.runner !== undefined), pipelines: runs, backTo }
   }

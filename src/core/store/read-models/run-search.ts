@@ -33,7 +33,7 @@ interface Found {
 export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuery): Promise<RunPage> {
   const { job, limit } = query
   if (job === undefined) {
-    const { found, ...page } = await onePage(ask, load, query, { most: lookedAt })
+    const { found, ...page } = await onePage(ask, load, query, { max: lookedAt })
     return { runs: found.map(({ stored }) => stored), ...page }
   }
   const known = await knownOf(ask, job, query)
@@ -43,7 +43,7 @@ export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuer
   let rest: Omit<Page, 'found'> = {}
   for (let looked = 0; looked < lookedAt; looked += atOnce) {
     const part = { ...query, after: rest.next ?? query.after, limit: atOnce }
-    const { found: some, ...end } = await onePage(ask, load, part, { most: atOnce, known })
+    const { found: some, ...end } = await onePage(ask, load, part, { max: atOnce, known })
     found.push(...some.filter(({ stored }) => hasJob(stored, job)))
     rest = end
     if (rest.next === undefined || found.length > limit) break
@@ -66,11 +66,11 @@ interface Page extends Omit<RunPage, 'runs'> {
 
 interface Look {
   /** Rows that are searched. */
-  readonly most: number
+  readonly max: number
   readonly known?: KnownJob | undefined
 }
 
-async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most, known }: Look): Promise<Page> {
+async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { max, known }: Look): Promise<Page> {
   const { after, until } = query
   const values: Value[] = []
   const place = (value: Value): string => `?${values.push(value)}`
@@ -80,7 +80,7 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most,
   if (until !== undefined) driver.push(`created_at < ${place(until)}`)
   if (after !== undefined) driver.push(`(created_at, run_id) < (${place(after.createdAt)}, ${rowAt(after, place)})`)
   const walk =
-    `FROM listed_runs WHERE {visible} ${and(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${most}` as const
+    `FROM listed_runs WHERE {visible} ${and(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${max}` as const
   const walked = values.length
   const projects = known?.projects
   const also = [
@@ -101,7 +101,7 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { most,
   const last = shown.at(-1)
   if (rows.length > query.limit && last !== undefined) return { found, next: cursorOf(last) }
   // Fewer than requested: is this the end of the list, or of the rows that one page searches?
-  const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
+  const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${max - 1}`, values.slice(0, walked))
   if (end === undefined) return { found }
   const next = cursorOf(end)
   return { found, next, searchedBackTo: next.createdAt }

@@ -1,4 +1,4 @@
-// Only one process may serve an SQLite store: migrate it, process its inbox and erase anything. The lock is SQLite's own, on a file beside the
+// Only one process may serve an SQLite store: migrate it, take in deliveries and erase anything. The lock is SQLite's own, on a file beside the
 // store, so the operating system releases it however the process ends. A second file names the holder.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'

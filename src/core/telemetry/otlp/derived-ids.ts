@@ -30,13 +30,13 @@ function* insideIds(
   schemes: readonly Given[],
   jobs: readonly IdentifiedJob[],
   max: { readonly sections: number; readonly tests: number },
-  most: number,
+  maxIds: number,
 ): Generator<string, void> {
   let count = 0
   for (let ordinal = 1; ordinal <= Math.max(max.sections, max.tests); ordinal += 1) {
     for (const job of jobs) {
       for (const under of schemes) {
-        if (count >= most) return
+        if (count >= maxIds) return
         count += 2
         if (ordinal <= max.sections) yield sectionSpanId(under, job, ordinal)
         if (ordinal <= max.tests) yield testSpanId(under, job, ordinal)
