@@ -1,19 +1,18 @@
-// The longest turn of the event loop while a job's report or an answer of the platform is read: in each turn nothing else runs. Webhooks are
-// parsed at once, whatever their size (docs/internals/performance.md).
+// The longest turn of the event loop while a job's report or an answer of the platform is read: in each turn nothing else runs. JSON of
+// webhooks and of the API is parsed at once, whatever its size, which is not measured here (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createLogReading } from '../src/features/job-insides/read-log.ts'
 import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
-import { createReader } from '../src/platform/rest/read.ts'
+import { createApi } from '../src/platform/rest/api.ts'
 import { createSpanCollector } from '../src/platform/reports/own-spans.ts'
 import { createTextRedaction } from '../src/lib/text-redaction.ts'
-import { jsonOf } from '../src/platform/rest/answer-json.ts'
 import { readCoverage } from '../src/platform/reports/coverage.ts'
 import { readFindings } from '../src/platform/reports/read-report.ts'
 import { readJunit } from '../src/platform/reports/read-tests.ts'
 import { readMetrics } from '../src/platform/reports/open-metrics.ts'
 import { readTestReport, testReport } from '../src/platform/reports/test-report-json.ts'
-import { restJob } from '../src/platform/rest/schemas.ts'
+import { restJob } from '../src/platform/rest/jobs.ts'
 import { silentLog } from '../src/lib/log.ts'
 import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
 import type { JobRead } from '../src/core/store/ports/job-reads.ts'
@@ -82,8 +81,8 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
   const samples = packed(filled('a{b="c"} 1\n', upTo(8 * MiB)))
   const spans = packed(requestOf(items))
   const span = packed(requestOf(`{"attributes":[{"key":"a","value":{"arrayValue":{"values":[${items}0]}}}]},`))
-  const report = Buffer.from(`{"test_suites":[{"name":"a","test_cases":[${results}0]}]}`)
-  const page = Buffer.from(`[${jobs}0]`)
+  const report: unknown = JSON.parse(`{"test_suites":[{"name":"a","test_cases":[${results}0]}]}`)
+  const json: unknown = JSON.parse(`[${jobs}0]`)
   return {
     log: async () => readLog(log),
     tests: async () => readJunit(suite(), kept),
@@ -94,14 +93,15 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
     'own spans': async () => createSpanCollector({ start: 0, end: 1 }).read(spans(), false),
     'one own span': async () => createSpanCollector({ start: 0, end: 1 }).read(span(), false),
     'parsed tests': async () => {
-      const { test_suites } = testReport.parse(await jsonOf(report))
+      const { test_suites } = testReport.parse(report)
       return readTestReport({ test_suites }, 'a', { ...kept, maxCases: 100_000 })
     },
     'page of jobs': async () => {
       const url = new URL('https://git.example.com/api/v4/jobs')
-      const get = async () => ({ json: await jsonOf(page), headers: {}, url, endpoint: 'GET /jobs' })
-      const reader = createReader('https://git.example.com/api/v4', { get } as unknown as Requester, silentLog())
-      return reader.pages('/jobs', restJob, { priority: 'inside' }).next()
+      const ask = async () => ({ json, headers: {}, url, endpoint: 'GET /jobs' })
+      const requester = { ask } as unknown as Requester
+      const api = createApi({ base: 'https://git.example.com/api/v4', requester, maxBytes: MiB, log: silentLog() })
+      return api.pages('/jobs', restJob, { priority: 'inside' }).next()
     },
   }
 }

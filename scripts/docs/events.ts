@@ -1,6 +1,6 @@
 // Writes docs/EVENTS.md from the tables of events.
 import { code, table } from './markdown.ts'
-import { auditAddress, auditAttributes, auditName } from '../../src/platform/rest/audit-table.ts'
+import { auditAddress, auditAttributes, auditName } from '../../src/platform/rest/audit.ts'
 import { eventTable, type EventRow } from '../../src/platform/webhook/event-table.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 

@@ -7,7 +7,7 @@ import { maxPages, maxQueryBytes, maxRows } from '../../src/platform/inventory/q
 import { grace } from '../../src/platform/inventory/schedules.ts'
 import { maxRunners } from '../../src/platform/inventory/runners.ts'
 import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
-import { maxListed } from '../../src/platform/rest/asking.ts'
+import { maxListed } from '../../src/platform/rest/api.ts'
 
 /** Markdown, ending in a line feed. */
 export function inventoryReference(): string {

@@ -1,5 +1,5 @@
 // The API budget in the store, by the database's clock, which is the same for all processes.
-import { createKeptBudget } from '../platform/rest/kept-budget.ts'
+import { createKeptBudget } from '../platform/rest/budget.ts'
 import type { Budget } from '../platform/port/budget.ts'
 import type { BudgetRules } from '../platform/rest/budget.ts'
 import type { Clock } from '../lib/clock.ts'

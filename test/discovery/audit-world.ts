@@ -6,7 +6,7 @@ import { auditBackfill, type AuditBackfillOptions } from '../../src/features/aud
 import { auditTaking } from '../../src/features/audit/audit-reading.ts'
 import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../src/features/audit/audit.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { day, everything, minute } from '../flow/world.ts'
 import { isEvent, type EventChunk } from '../../src/model/event.ts'

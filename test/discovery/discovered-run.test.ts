@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { isNew } from '../../src/core/find/discovered-run.ts'
-import { normalizeRest } from '../../src/platform/rest/normalize.ts'
-import { restPipeline } from '../../src/platform/rest/schemas.ts'
+import { normalizeRest } from '../../src/platform/rest/observation.ts'
+import { restPipeline } from '../../src/platform/rest/pipelines.ts'
 import type { Observation } from '../../src/model/observation.ts'
 
 const instance = 'https://git.example.com'

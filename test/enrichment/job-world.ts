@@ -1,7 +1,7 @@
 // A platform that answers over HTTP and a store on real SQLite, between which the insides of jobs are read under a clock that the test moves.
 import { gzipSync } from 'node:zlib'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/budget.ts'
 import { createJobReader, type JobReader, type JobReaderOptions } from '../../src/features/job-insides/job-reader.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { event, minute, rules, t0, snapshotterWith, settlerOf } from '../flow/world.ts'

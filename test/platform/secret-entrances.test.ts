@@ -5,7 +5,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../support/after-test.ts'
-import { auditAttributes } from '../../src/platform/rest/audit-table.ts'
+import { auditAttributes } from '../../src/platform/rest/audit.ts'
 import { cleanCollected } from '../../src/features/inventory/inventory.ts'
 import { commandClient, type CommandClient } from '../../src/commands/platform.ts'
 import { createNotifier } from '../../src/features/notifications/notifier.ts'
@@ -15,15 +15,15 @@ import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
 import { createShowLog } from '../../src/platform/job-log/show-log.ts'
 import { createTestReports } from '../../src/platform/reports/read-tests.ts'
 import { createTextRedaction } from '../../src/lib/text-redaction.ts'
-import { defaultAuditWords, restAuditEvent } from '../../src/platform/rest/audit-event.ts'
+import { defaultAuditWords, restAuditEvent } from '../../src/platform/rest/audit.ts'
 import { eventFile } from '../fixtures/event-files.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { messageOf } from '../../src/core/send/backend-message.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
-import { parseErrorBody } from '../../src/platform/rest/error-body.ts'
+import { parseErrorBody } from '../../src/platform/rest/errors.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
-import { restPipeline } from '../../src/platform/rest/schemas.ts'
+import { restPipeline } from '../../src/platform/rest/pipelines.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { JobSnapshot } from '../../src/model/chunk.ts'
 
@@ -187,8 +187,8 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
       redactText,
     ),
   "the platform's refusal": oneByOne(text => [
-    parseErrorBody(JSON.stringify({ message: text }), 'application/json', []),
-    parseErrorBody(text, 'text/plain', []),
+    parseErrorBody({ text: JSON.stringify({ message: text }), type: 'application/json', secrets: [] }),
+    parseErrorBody({ text, type: 'text/plain', secrets: [] }),
   ]),
   "a backend's refusal": oneByOne(text => [
     messageOf(Buffer.from(JSON.stringify({ message: text })), 'application/json'),

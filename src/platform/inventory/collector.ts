@@ -1,8 +1,8 @@
 // Declares a collector: it reads one kind of thing from the platform and exports it as gauges. Each collector has a file beside this one and a row in
 // `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
-import { segmentOf } from '../rest/query.ts'
+import { segmentOf } from '../rest/api.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
-import type { Asking } from '../rest/asking.ts'
+import type { Asking } from '../rest/api.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Collected, CollectedPoint, Owner, OwnerKind } from '../../model/inventory.ts'
 

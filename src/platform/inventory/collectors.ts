@@ -11,7 +11,7 @@ import { repositories } from './repositories.ts'
 import { runners } from './runners.ts'
 import { schedules } from './schedules.ts'
 import { wholeInstance, type Collector } from './collector.ts'
-import type { Asking } from '../rest/asking.ts'
+import type { Asking } from '../rest/api.ts'
 import type { Thing } from '../port/inventory.ts'
 
 export const collectors: readonly Collector[] = [

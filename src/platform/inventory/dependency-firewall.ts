@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { PlatformError } from '../port.ts'
 import { wireFlag } from '../rest/wire-field.ts'
-import type { Asking } from '../rest/asking.ts'
+import type { Asking } from '../rest/api.ts'
 
 const enablement = z.object({ enabled: wireFlag })
 

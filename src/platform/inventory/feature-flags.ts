@@ -1,7 +1,7 @@
 // Collects feature flags: the share of users for whom each is on, by environment, and its age (REST document, "Feature flags").
 import { z } from 'zod'
 import { maybe, wireFlag, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
-import { maxListed } from '../rest/asking.ts'
+import { maxListed } from '../rest/api.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
 
 /** Maximum number of environment scopes that are exported for one flag. */

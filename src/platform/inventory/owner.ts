@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { PlatformError } from '../port.ts'
 import type { NamedOwner } from '../port/inventory.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'
-import { restProject } from '../rest/lists.ts'
-import { segmentOf } from '../rest/query.ts'
-import type { Asking } from '../rest/asking.ts'
+import { restProject } from '../rest/projects.ts'
+import { segmentOf } from '../rest/api.ts'
+import type { Asking } from '../rest/api.ts'
 import type { Owner } from '../../model/inventory.ts'
 
 const restGroup = z.object({ full_path: maybe(wireText) })

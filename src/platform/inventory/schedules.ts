@@ -9,7 +9,7 @@
 // The owner of a schedule is reported once for each time that the platform blocks the account: a blocked owner's schedules make no pipelines.
 import { z } from 'zod'
 import { maybe, wireFlag, wireId, wireText, wireTime } from '../rest/wire-field.ts'
-import { maxListed } from '../rest/asking.ts'
+import { maxListed } from '../rest/api.ts'
 import { hidden, minute, pathOf, point, unless, type Collector } from './collector.ts'
 import type { CollectedEvent, CollectedPoint } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'

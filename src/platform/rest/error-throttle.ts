@@ -3,25 +3,41 @@
 // 1. A failure that concerns one subject, such as a project, is logged for that subject.
 // 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken answer) is held back. If another request succeeds
 //    next, it is logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
-// 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform. If other requests succeed after it, it
-//    may concern one endpoint only (`endpoint-failures.ts`); it is then logged once for that endpoint.
+// 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform, and stops all requests.
+// 4. It may look like that and concern one endpoint only: a proxy that blocks one path, a scope that does not suffice for it. If other subjects
+//    succeed after it, the next failure is logged once for the endpoint. If that happens twice, other requests continue: a single success does not
+//    suffice, because its answer may have been on its way when the token was revoked.
+// 5. The endpoint's failure is over when a subject that failed at it succeeds. If one fails at it that has succeeded since, that is a new failure.
 import { inSettingsOf } from '../port/error.ts'
 import { remember } from '../../lib/bounded-map.ts'
-import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
 import type { ErrorThrottle, PlatformError } from '../port.ts'
 
 /** Maximum number of subjects that are remembered. The oldest is forgotten first. */
 const capacity = 10_000
+/** Maximum number of endpoints, and of the subjects of each. */
+const endpointCapacity = 1_000
 /** After this many unclear failures without a success in between, the platform has failed. */
 const maxUnclear = 3
+
+interface FailingEndpoint {
+  /** Method and path without IDs, such as `GET /projects/:id/feature_flags`. */
+  readonly name: string
+  /** Subjects whose requests failed at the endpoint. */
+  readonly failed: Map<string, true>
+  /** Subjects that have succeeded since. */
+  readonly answered: Map<string, true>
+  /** Whether it has failed since a subject succeeded last, and how often other subjects succeeded after a failure. */
+  hasFailed: boolean
+  cleared: number
+}
 
 /** `name`: of the platform, if there are several. */
 export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
   const own = name === 'default' ? {} : { platform: name }
   const platform = name === 'default' ? 'the platform' : `the platform ${name}`
   const logged = new Map<string, PlatformError>()
-  const endpoints = createEndpointFailures({ logOnce, over })
+  const endpoints = new Map<string, FailingEndpoint>()
   let unclear: { subject: string; error: PlatformError }[] = []
 
   function logOnce(subject: string, error: PlatformError): void {
@@ -35,7 +51,14 @@ export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
   }
 
   function failPlatform(failures: typeof unclear): 'stop' {
-    for (const { subject, error } of failures) endpoints.suspect(subject, error)
+    for (const { subject, error } of failures) {
+      const key = keyOf(subject, error)
+      const known = endpoints.get(key)
+      const failed = known?.cleared === 0 ? known.failed : new Map<string, true>()
+      remember(failed, subject, true, endpointCapacity)
+      const endpoint = { name: nameOf(subject, error), failed, answered: new Map(), hasFailed: true, cleared: 0 }
+      remember(endpoints, key, endpoint, endpointCapacity)
+    }
     for (const { error } of failures.slice(-1)) logOnce(platform, error)
     return 'stop'
   }
@@ -47,8 +70,13 @@ export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
         logOnce(subject, error)
         return 'go-on'
       }
-      const known = endpoints.failed(subject, error)
-      if (known !== undefined) return known
+      const known = endpoints.get(keyOf(subject, error))
+      if (known !== undefined && known.cleared > 0 && !known.answered.has(subject)) {
+        known.hasFailed = true
+        remember(known.failed, subject, true, endpointCapacity)
+        logOnce(known.name, error)
+        return known.cleared > 1 ? 'go-on' : 'stop'
+      }
       if (scope === 'platform') return failPlatform([{ subject, error }])
       unclear.push({ subject, error })
       if (unclear.length < maxUnclear) return 'go-on'
@@ -56,15 +84,33 @@ export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
     },
     answered: subject => {
       // Unclear failures during an outage of the whole platform are not logged for their subjects.
-      const own = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
+      const others = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
       unclear = []
-      for (const one of own) logOnce(one.subject, one.error)
+      for (const one of others) logOnce(one.subject, one.error)
       over(subject)
       over(platform)
-      endpoints.answered(subject)
+      for (const [key, endpoint] of endpoints) {
+        if (endpoint.failed.has(subject)) {
+          endpoints.delete(key)
+          over(endpoint.name)
+        } else {
+          if (endpoint.cleared > 0) remember(endpoint.answered, subject, true, endpointCapacity)
+          if (endpoint.hasFailed) endpoint.cleared += 1
+          endpoint.hasFailed = false
+        }
+      }
     },
     ofPlatform: () => logged.get(platform),
   }
+}
+
+function keyOf(subject: string, error: PlatformError): string {
+  return `${error.kind} ${nameOf(subject, error)}`
+}
+
+function nameOf(subject: string, { endpoint }: PlatformError): string {
+  if (endpoint === undefined) return subject
+  return endpoint.replace(/\/(projects|groups)\/[^/]+/, '/$1/:id').replace(/\/\d+(?=\/|$)/g, '/:id')
 }
 
 function scopeOf({ kind, code }: PlatformError): 'platform' | 'subject' | 'unclear' {

@@ -1,36 +1,16 @@
-// The platform's webhooks: how they are listed, how the daemon's own are recognised, and the bodies that create and edit them.
+// The platform's webhooks: how they are listed, created and edited, how the daemon's own are recognised, and their stored deliveries.
 import { z } from 'zod'
+import { allOf } from './pages.ts'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { knownOf } from '../../model/versioned.ts'
-import { maybe, wireFlag, wireId, wireList, wireText, wireTime } from './wire-field.ts'
-import { segmentOf } from './query.ts'
+import { maybe, wireFlag, wireId, wireList, wireSeconds, wireText, wireTime } from './wire-field.ts'
+import { readVariablesAlone } from '../wanted-facts.ts'
+import { segmentOf, type Api } from './api.ts'
 import type { Change } from './request.ts'
-import type { HookOwner, HookWish, PlatformHook } from '../port.ts'
+import type { HookDelivery, HookOwner, HookWish, PlatformClient, PlatformHook } from '../port.ts'
 
 const text = maybe(wireText)
 const flag = maybe(wireFlag)
-
-export function hooksPath(owner: HookOwner): string {
-  return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
-}
-
-/** The body of a request that creates or edits a hook. `defaults`: flags for a new hook only, such as turning off push events. */
-export function wireHook(
-  wish: HookWish,
-  defaults: Readonly<Record<string, boolean>> = {},
-): Pick<Change, 'body' | 'secrets'> {
-  const [token, signingToken] = [wish.token?.reveal(), wish.signingToken?.reveal()]
-  const body = {
-    url: wish.url,
-    pipeline_events: wish.pipelineEvents,
-    job_events: wish.jobEvents,
-    ...defaults,
-    ...Object.fromEntries((wish.events ?? []).map(flag => [flag, true])),
-    token,
-    signing_token: signingToken,
-  }
-  return { body, secrets: [token, signingToken].filter(secret => secret !== undefined) }
-}
 
 const eventFlags = Object.fromEntries(everyFlag.map(name => [name, flag]))
 
@@ -113,4 +93,68 @@ function matches(parts: readonly string[], text: string): boolean {
     at = found + part.length
   }
   return text.length - last.length > at
+}
+
+const oversize = z.object({ oversize: z.literal(true) })
+
+/** `names`: of the variables that are allowed in the body. */
+const restDelivery = (names?: ReadonlySet<string>) =>
+  z
+    .object({
+      id: wireId,
+      request_headers: z.record(z.string(), z.unknown()).catch({}),
+      request_data: z.unknown(),
+      response_status: maybe(z.union([wireText, z.number().transform(String)])),
+      execution_duration: maybe(wireSeconds),
+    })
+    .transform((delivery): HookDelivery => {
+      const isOversize = oversize.safeParse(delivery.request_data).success
+      const headers = Object.entries(delivery.request_headers).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+      )
+      const data = isOversize ? undefined : delivery.request_data
+      return {
+        id: delivery.id,
+        headers: Object.fromEntries(headers),
+        isOversize,
+        ...knownOf({
+          body: data === undefined ? undefined : () => Buffer.from(JSON.stringify(data, readVariablesAlone(names))),
+          responseStatus: delivery.response_status,
+          duration: delivery.execution_duration,
+        }),
+      }
+    })
+
+export type HookCalls = Pick<PlatformClient, 'hooks' | 'createHook' | 'editHook' | 'hookDeliveries'>
+
+/** `variables`: the names of those that are allowed in the body of a delivery. */
+export function hookCalls(api: Api, variables: ReadonlySet<string> | undefined): HookCalls {
+  const delivery = restDelivery(variables)
+  return {
+    hooks: async (owner, call) => allOf(api.pages(hooksPath(owner), restHook, call)),
+    createHook: (owner, wish, call) =>
+      api.change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook(wish, { push_events: false }) }),
+    editHook: (owner, hookId, wish, call) =>
+      api.change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
+    hookDeliveries: (owner, hookId, call) => api.pages(`${hooksPath(owner)}/${hookId}/events`, delivery, call),
+  }
+}
+
+function hooksPath(owner: HookOwner): string {
+  return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
+}
+
+/** The body of a request that creates or edits a hook. `defaults`: flags for a new hook only, such as turning off push events. */
+function wireHook(wish: HookWish, defaults: Readonly<Record<string, boolean>> = {}): Pick<Change, 'body' | 'secrets'> {
+  const [token, signingToken] = [wish.token?.reveal(), wish.signingToken?.reveal()]
+  const body = {
+    url: wish.url,
+    pipeline_events: wish.pipelineEvents,
+    job_events: wish.jobEvents,
+    ...defaults,
+    ...Object.fromEntries((wish.events ?? []).map(flag => [flag, true])),
+    token,
+    signing_token: signingToken,
+  }
+  return { body, secrets: [token, signingToken].filter(secret => secret !== undefined) }
 }

@@ -1,7 +1,7 @@
-// Applies the rules of all requests: budget, credentials, moves, retries, pauses.
+// Applies the rules of all requests: budget, credentials, redirects, retries, pauses.
 //
 //   call ─► queue of its priority ─► budget ─► send ─► head of the answer ─► JSON, or the stream of its body
-//                                    ▲                 │ moved, moved back, token renewed: at once
+//                                    ▲                 │ moved, token renewed: at once
 //                                    │                 │ stream at another host: at once, without credentials and budget
 //                                    │                 │ 429: the budget makes all requests of this token wait; if it is the limit
 //                                    │                 │      of one endpoint, only this request waits
@@ -14,23 +14,48 @@
 // A change is repeated after a 429 or a 401, because these show that it was not made. It is not repeated if its outcome is unknown; the caller must
 // then check.
 import PQueue from 'p-queue'
-import { backoff } from '../../lib/backoff.ts'
-import { budgetFactsOf, isOfEndpoint, servedAt } from './rate-limit.ts'
-import { createMoves, withPath } from './moved.ts'
-import { errorOfForeignHost, errorOfMovedChange, errorOfNoApi, errorOfStorage } from './error-messages.ts'
-import { headOf, streamPace, type Method, type Streamed } from './stream.ts'
+import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
+import { budgetFactsOf, isOfEndpoint, servedAt, type ClockOffset } from './answer.ts'
+import { errorOfForeignHost, errorOfMovedChange, errorOfNoApi, errorOfStorage } from './errors.ts'
+import { headOf, streamPace, type Head, type Method, type Streamed, type StreamPace } from './http.ts'
 import { maxPause } from './budget.ts'
 import { PlatformError, type CallOptions, type Priority } from '../port.ts'
-import { readJson } from './answer-json.ts'
-import { credentialHeaders, trimToken, type RequesterOptions, type StreamOptions } from './call.ts'
+import type { Budget } from '../port/budget.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Dispatcher } from 'undici'
+import type { Log } from '../../lib/log.ts'
 
-export interface RestAnswer {
-  readonly json: unknown
-  /** Names are in lower case. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The URL that answered, after redirects. */
-  readonly url: URL
-  readonly endpoint: string
+export interface RetryRules extends BackoffOptions {
+  /** Maximum number of attempts of one request that fail with a network error or a 5xx. */
+  readonly tries: number
+  /** Maximum number of attempts of one request that fail with a 429. */
+  readonly refusals: number
+}
+
+export interface RequesterOptions {
+  readonly dispatcher: Dispatcher
+  /** Called for every request, because the token's file may change. If it answers undefined, the request has no token. */
+  readonly token: () => string | undefined
+  readonly tokenType: keyof typeof credentials
+  readonly userAgent: string
+  readonly budget: Budget
+  /** Maximum number of concurrent requests of one priority. */
+  readonly concurrency: number
+  /** Timeout from the first byte sent to the last one received, ms. */
+  readonly answerMs: number
+  /** Minimum speed of a stream; default `streamPace`. */
+  readonly pace?: StreamPace | undefined
+  readonly retry: RetryRules
+  /** The path of the API's base, which error messages omit. */
+  readonly basePath: string
+  /** Called on every 401: the token is missing, expired or revoked. */
+  readonly onUnauthorized?: (() => void) | undefined
+  /** Called on every answer that is no error. */
+  readonly onAnswer?: (() => void) | undefined
+  /** Observes the `Date` of every answer that is no error. */
+  readonly clockOffset?: ClockOffset | undefined
+  readonly clock: Clock
+  readonly log: Log
 }
 
 /** A request that changes something on the platform. */
@@ -42,39 +67,46 @@ export interface Change {
   readonly secrets: readonly string[]
 }
 
+export interface StreamOptions extends CallOptions {
+  /** Headers in addition to those of all requests. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface Answer extends Streamed {
+  /** The URL that answered, after redirects. */
+  readonly url: URL
+  /** Texts that must not appear in errors. */
+  readonly secrets: readonly string[]
+}
+
+/** Every call rejects with a PlatformError or, if the signal is aborted, with its reason. */
 export interface Requester {
-  /** Rejects with a PlatformError or, if the signal is aborted, with its reason. */
-  get(url: URL, options: CallOptions): Promise<RestAnswer>
-  /** Rejects like `get`. After an error of kind `network`, `timeout` or `unavailable` it is unknown whether the change was made. */
-  change(url: URL, change: Change, options: CallOptions): Promise<RestAnswer>
   /**
-   * Passes the streamed answer to `read` and answers its result. A request without an answer is retried like others. If the answer breaks off,
-   * `read` rejects.
+   * Passes the answer to `read`. If that fails with a temporary error, the request is sent again. After an error of kind `network`, `timeout` or
+   * `unavailable` it is unknown whether a change was made.
    */
+  ask<T>(url: URL, options: CallOptions, read: (answer: Answer) => Promise<T>, change?: Change): Promise<T>
+  /** As `ask`, for a body that may be long: if it breaks off, `read` rejects, and nothing is sent again. */
   stream<T>(url: URL, options: StreamOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
 
 interface Sent {
-  readonly call: CallOptions
+  readonly call: StreamOptions
   readonly change?: Change | undefined
-  readonly headers: Readonly<Record<string, string>>
   /** True if another host may answer, and the body may take longer than other answers. */
   readonly isStream: boolean
 }
 
-type Answered = Streamed & Pick<RestAnswer, 'url'> & { readonly secrets: readonly string[] }
-
 /** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
-export type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
+type Attempt<T> = { readonly answer: T } | { readonly error: PlatformError; readonly pause?: number | undefined }
 
-/** Maximum number of sends in one attempt: for moves, one move back, one renewed token, one redirect to a storage. */
+/** Maximum number of sends in one attempt: for moves, one renewed token, one redirect to a storage. */
 const maxHops = 6
 
 export function createRequester(options: RequesterOptions): Requester {
-  const { dispatcher, budget, clock, log, retry } = options
-  const moves = createMoves()
+  const { dispatcher, budget, clock, log, retry, basePath } = options
   const closing = new AbortController()
   // One queue for each priority, so that a backfill that waits for the budget does not block enrichment.
   const queue = () => new PQueue({ concurrency: options.concurrency })
@@ -83,18 +115,18 @@ export function createRequester(options: RequesterOptions): Requester {
   }
   let pausedUntil = -Infinity
 
-  /** Passes the rate limit in an answer's headers to the budget. Answers how long this request alone must wait, ms. */
-  async function answered(
-    status: number,
-    headers: Streamed['headers'],
-    refusals: number,
-    keys: readonly string[],
-  ): Promise<number | undefined> {
-    if (status === 401) options.onUnauthorized?.()
-    if (status < 300) options.onAnswer?.()
+  /** Learns from an answer of the platform. Answers how long this request alone must wait, ms. */
+  async function learn(head: Head, sentAt: number, refusals: number): Promise<number | undefined> {
+    const { status, headers } = head
+    if (status === undefined) return undefined
     const now = clock.now()
+    if (status === 401) options.onUnauthorized?.()
+    if (status < 300) {
+      options.onAnswer?.()
+      options.clockOffset?.observe(servedAt(headers), sentAt, now)
+    }
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
-    if (isOfEndpoint(status, headers, keys)) return facts.pause
+    if (isOfEndpoint(status, headers, head.as === 'error' ? head.error.keys : [])) return facts.pause
     // Most answers have no rate limit headers, so the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
@@ -107,14 +139,19 @@ export function createRequester(options: RequesterOptions): Requester {
     return undefined
   }
 
-  /** Makes one attempt, which follows redirects. The answer's body is not read yet. */
-  async function attempt(asked: URL, sent: Sent, signal: AbortSignal, refusals: number): Promise<Attempt<Answered>> {
-    const { change, call, isStream } = sent
+  /** Makes one attempt, which follows redirects. */
+  async function attempt<T>(
+    asked: URL,
+    { change, call, isStream }: Sent,
+    read: (answer: Answer) => Promise<T>,
+    signal: AbortSignal,
+    refusals: number,
+  ): Promise<Attempt<T>> {
     const method = change?.method ?? 'GET'
-    const endpoint = endpointOf(method, asked)
-    let url = withPath(asked, moves.current(asked.pathname))
-    /** The path to which the project or group has moved. */
-    let home = url.pathname
+    const endpointOf = ({ pathname }: URL): string =>
+      `${method} ${pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname}`
+    const endpoint = endpointOf(asked)
+    let url = asked
     let isOwn = true
     for (let hop = 0; hop < maxHops; hop++) {
       if (isOwn) {
@@ -125,84 +162,43 @@ export function createRequester(options: RequesterOptions): Requester {
       const secrets = [...(token === undefined ? [] : [token]), ...(change?.secrets ?? [])]
       const sentAt = clock.now()
       const head = await headOf({
-        ...{ dispatcher, method, url, endpoint, secrets, signal, answerMs: options.limits.answerMs },
+        ...{ dispatcher, method, url, endpoint, secrets, signal, answerMs: options.answerMs },
         headers: {
-          'user-agent': options.userAgent,
-          ...sent.headers,
-          ...(isOwn && credentialHeaders(options.tokenType, token)),
+          ...{ 'user-agent': options.userAgent, accept: isStream ? '*/*' : 'application/json' },
+          ...(change && { 'content-type': 'application/json' }),
+          ...call.headers,
+          ...(token !== undefined && credentialHeaders(options.tokenType, token)),
         },
         body: change && JSON.stringify(change.body),
         pace: isStream ? (options.pace ?? streamPace) : undefined,
       })
-      const { status, headers } = head
-      const now = clock.now()
       if (!isStream) {
-        const outcome = head.as === 'error' ? (status ?? head.error.kind) : status
-        log.debug(
-          { endpoint: endpointOf(method, url), status: outcome, ms: now - sentAt, priority: call.priority },
-          'platform request',
-        )
+        const status = head.status ?? (head.as === 'error' ? head.error.kind : undefined)
+        const facts = { endpoint: endpointOf(url), status, ms: clock.now() - sentAt, priority: call.priority }
+        log.debug(facts, 'platform request')
       }
-      let pause: number | undefined
-      if (isOwn && status !== undefined) {
-        if (status < 300) options.clockOffset?.observe(servedAt(headers), sentAt, now)
-        pause = await answered(status, headers, refusals, head.as === 'error' ? head.error.keys : [])
+      const pause = isOwn ? await learn(head, sentAt, refusals) : undefined
+      if (head.as === 'answer') return readAs(read, { ...head, endpoint, url, secrets })
+      if (head.as === 'error') {
+        // An error of a storage is no error of the platform.
+        if (!isOwn && head.status !== undefined) return { error: errorOfStorage(head.status, endpoint) }
+        if (head.status === 401 && trimToken(options.token()) !== token) continue
+        return { error: head.error, pause }
       }
-      switch (head.as) {
-        case 'answer':
-          if (home !== asked.pathname) moves.remember(asked.pathname, home)
-          return { answer: { ...head, endpoint, url, secrets } }
-        case 'error':
-          // An error of a storage is no error of the platform.
-          if (!isOwn) return { error: status === undefined ? head.error : errorOfStorage(status, endpoint) }
-          if (status === 404 && moves.forget(asked.pathname)) {
-            url = asked
-            home = asked.pathname
-          } else if (status !== 401 || trimToken(options.token()) === token) return { error: head.error, pause }
-          break
-        case 'redirect': {
-          const { to } = head
-          const isMove = head.status === 301 || head.status === 308
-          if (to === undefined || !(isMove || isStream)) {
-            return {
-              error: isOwn ? errorOfNoApi(head.status, endpoint, undefined) : errorOfStorage(head.status, endpoint),
-            }
-          }
-          const isHere = to.origin === asked.origin
-          if (!isHere && !(isStream && isAsSafe(to, asked))) return { error: errorOfForeignHost(endpoint, to.origin) }
-          if (change !== undefined) return { error: errorOfMovedChange(head.status, endpoint, to) }
-          if (isMove && isHere) {
-            home = to.pathname
-            if (to.search === '') to.search = url.search
-          }
-          url = to
-          // After another host, a redirect back to the platform gets no token either.
-          isOwn &&= isHere
-        }
+      const { status, to } = head
+      const isMove = status === 301 || status === 308
+      if (to === undefined || !(isMove || isStream)) {
+        return { error: isOwn ? errorOfNoApi(status, endpoint, undefined) : errorOfStorage(status, endpoint) }
       }
+      const isHere = to.origin === asked.origin
+      if (!isHere && !(isStream && isAsSafe(to, asked))) return { error: errorOfForeignHost(endpoint, to.origin) }
+      if (change !== undefined) return { error: errorOfMovedChange(status, endpoint, to) }
+      if (isMove && isHere && to.search === '') to.search = url.search
+      url = to
+      // After another host, a redirect back to the platform gets no token either.
+      isOwn &&= isHere
     }
     return { error: errorOfNoApi(301, endpoint, 'redirects without end') }
-  }
-
-  /** Makes one attempt and reads the answer's JSON. */
-  async function attemptJson(
-    asked: URL,
-    sent: Pick<Sent, 'call' | 'change'>,
-    signal: AbortSignal,
-    refusals: number,
-  ): Promise<Attempt<RestAnswer>> {
-    const type = sent.change === undefined ? {} : { 'content-type': 'application/json' }
-    const headers = { accept: 'application/json', ...type }
-    const begun = await attempt(asked, { ...sent, headers, isStream: false }, signal, refusals)
-    if ('error' in begun) return begun
-    const { headers: received, url, endpoint, secrets } = begun.answer
-    try {
-      const json = await readJson(begun.answer, options.limits.maxBytes, secrets)
-      return { answer: { json, headers: received, url, endpoint } }
-    } catch (error) {
-      if (error instanceof PlatformError) return { error }
-      throw error
-    }
   }
 
   /** `tries`: maximum number of attempts that fail without a 429. */
@@ -229,11 +225,6 @@ export function createRequester(options: RequesterOptions): Requester {
     }
   }
 
-  function endpointOf(method: Method, url: URL): string {
-    const { basePath } = options
-    return `${method} ${url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : url.pathname}`
-  }
-
   async function queued<T>(call: CallOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = call.signal === undefined ? closing.signal : AbortSignal.any([call.signal, closing.signal])
     signal.throwIfAborted()
@@ -241,14 +232,15 @@ export function createRequester(options: RequesterOptions): Requester {
   }
 
   return {
-    get: (url, call) =>
-      queued(call, signal => withRetries(refusals => attemptJson(url, { call }, signal, refusals), signal)),
-    change: (url, change, call) =>
-      queued(call, signal => withRetries(refusals => attemptJson(url, { call, change }, signal, refusals), signal, 1)),
+    ask: (url, call, read, change) => {
+      const sent = { call, change, isStream: false }
+      const tries = change === undefined ? retry.tries : 1
+      return queued(call, signal => withRetries(refusals => attempt(url, sent, read, signal, refusals), signal, tries))
+    },
     stream: (url, call, read) => {
-      const sent = { call, headers: { accept: '*/*', ...call.headers }, isStream: true }
+      const begun = async (answer: Answer) => answer
       return queued(call, async signal =>
-        read(await withRetries(refusals => attempt(url, sent, signal, refusals), signal)),
+        read(await withRetries(refusals => attempt(url, { call, isStream: true }, begun, signal, refusals), signal)),
       )
     },
     close: async () => {
@@ -258,6 +250,38 @@ export function createRequester(options: RequesterOptions): Requester {
   }
 }
 
+async function readAs<T>(read: (answer: Answer) => Promise<T>, answer: Answer): Promise<Attempt<T>> {
+  try {
+    return { answer: await read(answer) }
+  } catch (error) {
+    if (error instanceof PlatformError) return { error }
+    throw error
+  }
+}
+
 function isAsSafe(to: URL, from: URL): boolean {
   return to.username === '' && (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:'))
+}
+
+/** `private`: a personal, project or group access token. `bearer`: an OAuth token. `job`: a CI/CD job token (REST document, "Authentication"). */
+const credentials = {
+  private: (token: string) => ({ 'private-token': token }),
+  bearer: (token: string) => ({ authorization: `Bearer ${token}` }),
+  job: (token: string) => ({ 'job-token': token }),
+}
+
+/** The header for a token. Throws a PlatformError if no header can carry it (RFC 9110, 5.5). */
+function credentialHeaders(type: keyof typeof credentials, token: string): Record<string, string> {
+  if (/^[\x21-\x7e]+$/.test(token)) return credentials[type](token)
+  throw new PlatformError({
+    kind: 'unauthorized',
+    what: 'The platform token contains blanks, line breaks or characters that no HTTP header can carry.',
+    remedy: 'Check PIPESPAN_PLATFORM_TOKEN or its file: it must contain only the token.',
+  })
+}
+
+/** The token without surrounding blanks and line breaks; undefined if nothing is left. */
+function trimToken(token: string | undefined): string | undefined {
+  const trimmed = token?.trim()
+  return trimmed === '' ? undefined : trimmed
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { leapingClock } from './platform-server.ts'
-import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 import {
   freshBudget,
   grant,

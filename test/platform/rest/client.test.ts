@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { listen } from '../../support/after-test.ts'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
+import { z } from 'zod'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { ConfigError } from '../../../src/lib/fault.ts'
-import { directDispatcher } from '../../../src/platform/rest/connection.ts'
+import { directDispatcher } from '../../../src/platform/rest/http.ts'
 
 const at = Date.UTC(2025, 2, 11, 7, 30)
 
@@ -62,6 +63,21 @@ describe('pipelines', () => {
       '/api/v4/projects/4711/pipelines/88120/jobs?per_page=100&include_retried=true',
       '/api/v4/projects/4711/pipelines/88120/bridges?per_page=100',
     ])
+  })
+
+  it('are read with a hundred large jobs on a page, which may begin with a byte order mark', async () => {
+    const jobs = Array.from({ length: 100 }, (_, n) => ({
+      ...{ id: n + 1, status: 'success', name: `é${n}`, artifacts: [{ file_type: 'junit', size: n }] },
+      ...{ tag_list: ['a', null], commit: { id: 'c0ffee', message: `"${'wörds\n'.repeat(2_000)}` } },
+    }))
+    await using platform = await startPlatform(
+      answer(200, `\ufeff${JSON.stringify(jobs)}`, { 'content-type': 'application/json' }),
+    )
+    await using test = clientOf(platform.url)
+    const { items: found } = await allOf(test.client.pipelineJobs(1, 2, poll))
+    expect(found).toHaveLength(100)
+    expect(found[7]).toMatchObject({ id: 8, name: 'é7', tag_list: ['a'], artifacts: [{ file_type: 'junit', size: 7 }] })
+    expect(found[7]?.commit?.message).toBe(jobs[7]?.commit.message)
   })
 
   it('yield their traceparent and the variables that are allowed by name, and no other', async () => {
@@ -175,6 +191,22 @@ describe('hooks', () => {
 })
 
 describe('the client', () => {
+  it('sends every value of a query unchanged, and omits those that are undefined', async () => {
+    await using platform = await startPlatform(json({}))
+    await using test = clientOf(platform.url)
+    const query = {
+      at: '2025-03-11T08:00:00+01:00',
+      text: 'a b&c=d/ü?#',
+      no: false,
+      count: 3,
+      empty: '',
+      gone: undefined,
+    }
+    await test.client.asking(poll).one('/things', z.object({}), query)
+    const { gone: _, ...sent } = query
+    expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({ ...sent, no: 'false', count: '3' })
+  })
+
   it('finds the API below a relative root', async () => {
     await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
     await using test = clientOf(`${platform.url}/git/`)

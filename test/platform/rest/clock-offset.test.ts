@@ -1,7 +1,7 @@
 // How far the platform's clock is ahead of ours, as the `Date` headers of its answers prove.
 import { expect, it } from 'vitest'
 import { answer, clientOf, json, poll, startPlatform } from './platform-server.ts'
-import { createClockOffset } from '../../../src/platform/rest/call.ts'
+import { createClockOffset } from '../../../src/platform/rest/answer.ts'
 
 const dateOf = (at: number): { date: string } => ({ date: new Date(at).toUTCString() })
 

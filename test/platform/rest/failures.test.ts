@@ -12,7 +12,7 @@ import {
   type Reply,
 } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
-import { parseErrorBody } from '../../../src/platform/rest/error-body.ts'
+import { parseErrorBody } from '../../../src/platform/rest/errors.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const html = { 'content-type': 'text/html; charset=utf-8' }
@@ -128,6 +128,17 @@ describe('a request', () => {
   })
 })
 
+it('reads only the beginning of an error', async () => {
+  await using platform = await startPlatform(
+    answer(403, `{"message":"no","more":"${'x'.repeat(40 * 1024 * 1024)}"}`, isJson),
+  )
+  await using test = clientOf(platform.url)
+  expect(await rejection(test.client.project(1, poll))).toMatchObject({
+    status: 403,
+    detail: expect.stringContaining('no') as string,
+  })
+})
+
 describe('an unusable answer', () => {
   it.each<[string, Reply, RegExp]>([
     [
@@ -193,20 +204,21 @@ describe("the platform's message of an error", () => {
     ['null', undefined],
     ['{}', undefined],
   ])('is extracted: %s', (body, detail) => {
-    expect(parseErrorBody(body, undefined, []).detail).toBe(detail)
+    expect(parseErrorBody({ text: body, type: undefined, secrets: [] }).detail).toBe(detail)
   })
 
   it('is shortened to one line', () => {
-    const { detail } = parseErrorBody(`a\n\nb ${'x'.repeat(10_000)}`, undefined, [])
+    const { detail } = parseErrorBody({ text: `a\n\nb ${'x'.repeat(10_000)}`, type: undefined, secrets: [] })
     expect(detail).toMatch(/^a b x+…$/)
     expect(detail!.length).toBeLessThan(210)
   })
 
   it('yields a code if it is a single word', () => {
-    expect(parseErrorBody('{"error":"insufficient_scope","error_description":"x"}', undefined, []).code).toBe(
-      'insufficient_scope',
-    )
-    expect(parseErrorBody('{"error":"404 Not Found"}', undefined, []).code).toBeUndefined()
+    expect(
+      parseErrorBody({ text: '{"error":"insufficient_scope","error_description":"x"}', type: undefined, secrets: [] })
+        .code,
+    ).toBe('insufficient_scope')
+    expect(parseErrorBody({ text: '{"error":"404 Not Found"}', type: undefined, secrets: [] }).code).toBeUndefined()
   })
 
   it('tells a missing scope from a missing role', async () => {

@@ -12,9 +12,9 @@ import {
   startPlatform,
 } from './platform-server.ts'
 import { grant, observe } from '../../../src/platform/rest/budget.ts'
-import { budgetFactsOf, isOfEndpoint } from '../../../src/platform/rest/rate-limit.ts'
+import { budgetFactsOf, isOfEndpoint } from '../../../src/platform/rest/answer.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
-import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fixture } from './platform-server.ts'
-import { normalizeRest, projectOfPipeline } from '../../../src/platform/rest/normalize.ts'
-import { restBridge, restJob, restPipeline } from '../../../src/platform/rest/schemas.ts'
+import { normalizeRest } from '../../../src/platform/rest/observation.ts'
+import { projectOfPipeline, restPipeline } from '../../../src/platform/rest/pipelines.ts'
+import { restBridge, restJob } from '../../../src/platform/rest/jobs.ts'
 
 const instance = 'https://git.example.com'
 const pipelineJson = fixture('pipeline-retried.json') as Record<string, unknown>

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../../../src/platform/rest/client.ts'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../src/lib/clock.ts'

@@ -1,7 +1,7 @@
 // Tests how long a job log or an artifact may take, with a platform that sends slowly over HTTP.
 import { expect, it, onTestFinished } from 'vitest'
-import { answer, clientOf, inTurn, startPlatform, type Reply } from './platform-server.ts'
-import { streamPace } from '../../../src/platform/rest/stream.ts'
+import { answer, clientOf, startPlatform, type Reply } from './platform-server.ts'
+import { streamPace } from '../../../src/platform/rest/http.ts'
 import { readFileSync } from 'node:fs'
 
 const inside = { priority: 'inside' } as const
@@ -55,33 +55,6 @@ it('does not count the time that its reader takes', async () => {
     },
   })
   expect(read).toEqual({ bytes: 1_000_000, isWhole: true })
-})
-
-it('finds a job whose project has moved back, with one more request', async () => {
-  const gone = answer(404, '{"message":"404 Project Not Found"}')
-  const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
-  await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), gone, answer(200, 'again'), gone))
-  await using test = clientOf(platform.url)
-  const read = () => test.client.jobLog(3, 1, { ...inside, maxBytes: 100, onWindow: () => undefined })
-  expect(await read()).toMatchObject({ bytes: 5 })
-  expect(await read()).toMatchObject({ bytes: 5 })
-  const [old, current] = ['/api/v4/projects/3/jobs/1/trace', '/api/v4/projects/81/jobs/1/trace']
-  expect(platform.asked.map(({ path }) => path)).toEqual([old, current, current, old])
-  await expect(read()).rejects.toMatchObject({ status: 404 })
-  // No move was remembered any more, so the request is not repeated after the 404.
-  expect(platform.asked).toHaveLength(5)
-})
-
-it('does not return to the old address after another error', async () => {
-  const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
-  const forbidden = answer(403, '{"message":"403 Forbidden"}')
-  await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), forbidden))
-  await using test = clientOf(platform.url)
-  const read = () => test.client.jobLog(3, 1, { ...inside, maxBytes: 100, onWindow: () => undefined })
-  await read()
-  await expect(read()).rejects.toMatchObject({ status: 403 })
-  await expect(read()).rejects.toMatchObject({ status: 403 })
-  expect(platform.asked.slice(2).map(({ path }) => path)).toEqual(Array(2).fill('/api/v4/projects/81/jobs/1/trace'))
 })
 
 it('the guide has the limits of slow logs', () => {

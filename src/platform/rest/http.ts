@@ -1,21 +1,62 @@
-// Sends one HTTP request, and streams the body of its answer.
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { request, type Dispatcher } from 'undici'
+// Sends one HTTP request over a kept connection, perhaps through a proxy, and streams the body of its answer.
+import { getCACertificates } from 'node:tls'
+import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
-import { errorOfConnection, errorOfSlow, errorOfStatus } from './error-messages.ts'
-import { maxErrorBytes, parseErrorBody } from './error-body.ts'
+import { errorOfConnection, errorOfSlow, errorOfStatus, maxErrorBytes } from './errors.ts'
 import { PlatformError } from '../port.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { redact } from '../../lib/secret.ts'
+
+/** Options of all connections, direct or through a proxy. */
+export interface ConnectRules {
+  /** Trusted certificate authorities, PEM; undefined: Node's own. */
+  readonly ca?: string[] | undefined
+  /** Timeout for a connection with its TLS handshake, ms. */
+  readonly timeout: number
+}
+
+/** Makes a dispatcher that the caller must close. */
+export type DispatcherFactory = (rules: ConnectRules) => Dispatcher
+
+/** `ca`: one or more certificate authorities (PEM) that are trusted in addition to the default ones. */
+export function connectRules(ca: string | undefined, timeout: number): ConnectRules {
+  return { ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }), timeout }
+}
+
+/** With few concurrent requests, HTTP/2 has no advantage. */
+const kept = { keepAliveTimeout: 30_000, allowH2: false }
+
+export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
+  new Agent({ connect: { ...(ca && { ca }), timeout }, ...kept })
+
+/** URLs of proxies, by the scheme of the request. `no`: comma-separated hosts that are reached without a proxy. */
+export interface PlatformProxies {
+  readonly http?: string | undefined
+  readonly https?: string | undefined
+  readonly no?: string | undefined
+}
+
+/**
+ * Connects through the proxy that is configured for `url`, or directly if there is none. The values come from the options, so undici does not
+ * read the environment.
+ */
+export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
+  const proxy = url.startsWith('https:') ? proxies.https : proxies.http
+  if (proxy === undefined || proxy === '') return directDispatcher
+  return ({ ca, timeout }) => {
+    const tls = { ...(ca && { ca }), timeout }
+    return new EnvHttpProxyAgent({
+      ...{ connect: tls, requestTls: tls, proxyTls: tls, ...kept },
+      ...{ httpProxy: proxy, httpsProxy: proxy, noProxy: proxies.no ?? '' },
+    })
+  }
+}
 
 export interface Streamed {
   readonly status: number
   /** Names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
-  /**
-   * Windows of at most 64 KiB, each in its own turn of the event loop. Leaving the loop early closes the connection. Throws a PlatformError if
-   * the connection breaks.
-   */
+  /** Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
@@ -53,50 +94,43 @@ export interface StreamPace {
 export const streamPace: StreamPace = { maxMs: 600_000, minBytes: 30 * 1024, periodMs: 30_000 }
 
 /** The head of an answer, or an error. `status`: undefined without an answer. `to`: the address of a redirect, undefined if it is not readable. */
-export type Head =
-  | ({ readonly as: 'answer' } & Omit<Streamed, 'endpoint'>)
-  | { readonly as: 'redirect'; readonly status: number; readonly headers: Streamed['headers']; readonly to?: URL }
-  | {
-      readonly as: 'error'
-      readonly status: number | undefined
-      readonly headers: Streamed['headers']
-      readonly error: PlatformError
-    }
-
-/** Maximum size of a window, bytes. */
-const windowBytes = 64 * 1024
+export type Head = { readonly headers: Streamed['headers'] } & (
+  | { readonly as: 'answer'; readonly status: number; readonly body: Streamed['body'] }
+  | { readonly as: 'redirect'; readonly status: number; readonly to: URL | undefined }
+  | { readonly as: 'error'; readonly status: number | undefined; readonly error: PlatformError }
+)
 
 /** Sends the request, follows no redirect, and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
 export async function headOf(sent: HttpRequest): Promise<Head> {
-  const { dispatcher, method, url, headers, body, endpoint, answerMs, pace, secrets, signal } = sent
+  const { dispatcher, method, url, body, endpoint, answerMs, pace, secrets, signal } = sent
   const timeout = pace === undefined ? AbortSignal.timeout(answerMs) : undefined
   try {
     const answer = await request(url, {
-      ...{ dispatcher, method, headers: { ...headers }, body: body ?? null },
+      ...{ dispatcher, method, headers: { ...sent.headers }, body: body ?? null },
       ...(timeout === undefined
         ? { headersTimeout: answerMs, bodyTimeout: answerMs, signal }
         : { signal: AbortSignal.any([signal, timeout]) }),
     })
     const { statusCode: status } = answer
-    const flat = flatHeaders(answer.headers)
+    const headers = Object.fromEntries(
+      Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    )
     const whole = answer.body as AsyncIterable<Buffer>
-    if (status >= 200 && status < 300)
-      return { as: 'answer', status, headers: flat, body: windowsOf(whole, sent, timeout) }
+    if (status >= 200 && status < 300) return { as: 'answer', status, headers, body: paced(whole, sent, timeout) }
     const text = await beginningOf(whole)
     if (status < 400) {
-      const { location = '' } = flat
-      const isReadable = location !== '' && URL.canParse(location, url.href)
-      return { as: 'redirect', status, headers: flat, ...(isReadable && { to: new URL(location, url) }) }
+      const to = headers.location ? (URL.parse(headers.location, url.href) ?? undefined) : undefined
+      return { as: 'redirect', status, headers, to }
     }
-    const error = errorOfStatus(status, endpoint, parseErrorBody(text, flat['content-type'], secrets))
-    return { as: 'error', status, headers: flat, error }
+    const error = errorOfStatus(status, endpoint, { text, type: headers['content-type'], secrets })
+    return { as: 'error', status, headers, error }
   } catch (error) {
     signal.throwIfAborted()
     return { as: 'error', status: undefined, headers: {}, error: connectionError(error, sent, timeout) }
   }
 }
 
-async function* windowsOf(
+async function* paced(
   body: AsyncIterable<Buffer>,
   sent: HttpRequest,
   timeout: AbortSignal | undefined,
@@ -115,10 +149,7 @@ async function* windowsOf(
         if (bytes < minBytes) throw errorOfSlow(sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)
         period = { until: waited + periodMs, bytes: 0 }
       }
-      for (let from = 0; from < chunk.length; from += windowBytes) {
-        if (from > 0) await nextTurn()
-        yield chunk.subarray(from, from + windowBytes)
-      }
+      yield chunk
       began = performance.now()
     }
   } catch (error) {
@@ -154,13 +185,4 @@ function connectionError(
   // These codes of OpenSSL mean an unknown issuer, a wrong name or an expired certificate.
   const certificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
   return errorOfConnection('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, certificate)
-}
-
-function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value.join(', ') : (value ?? ''),
-    ]),
-  )
 }

@@ -1,0 +1,259 @@
+// Asks the API: builds URLs, reads answers as JSON, and checks their shapes. An answer of the wrong shape is an error; a wrong item of a list is
+// omitted, and what it lacks is logged.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { z } from 'zod'
+import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
+import { errorOfAnswer, errorOfId } from './errors.ts'
+import { knownOf } from '../../model/versioned.ts'
+import { PlatformError, type CallOptions, type Listed, type ListOptions, type Page, type ResourceId } from '../port.ts'
+import { readObject } from '../wire-read.ts'
+import { redact } from '../../lib/secret.ts'
+import { remember } from '../../lib/bounded-map.ts'
+import { bounded, jsonOf, servedAt } from './answer.ts'
+import type { Answer, Change, Requester, StreamOptions } from './request.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Streamed } from './http.ts'
+
+/** Undefined values are omitted. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a slash. */
+export interface Api {
+  one<S extends z.ZodType>(path: string, schema: S, options: CallOptions, query?: Query): Promise<z.output<S>>
+  /** A JSON file. The platform may redirect to another host for it. */
+  file<S extends z.ZodType>(path: string, schema: S, options: CallOptions): Promise<z.output<S>>
+  /** Sends a change and reads its answer. */
+  change<S extends z.ZodType>(path: string, schema: S, options: CallOptions, change: Change): Promise<z.output<S>>
+  /**
+   * The pages of a list. Each is fetched when the caller has finished the one before. Invalid items are omitted, and the log names what they lack.
+   * `wanted`: optional fields whose absence the log names, too.
+   */
+  pages<S extends z.ZodType>(
+    path: string,
+    schema: S,
+    options: ListOptions,
+    query?: Query,
+    wanted?: readonly string[],
+  ): AsyncGenerator<Page<z.output<S>>, void>
+  /** Streams any file to `read`. */
+  stream<T>(path: string, options: StreamOptions, read: (answer: Streamed) => Promise<T>, query?: Query): Promise<T>
+}
+
+/** Called for items of a list that were omitted. `list`: the last segment of the list's path, such as `jobs`. */
+export type OnLeftOut = (list: string, count: number) => void
+
+export interface ApiOptions {
+  /** The API's base without a slash at its end. */
+  readonly base: string
+  readonly requester: Requester
+  /** Maximum size of an answer, bytes. */
+  readonly maxBytes: number
+  readonly log: Log
+  readonly onLeftOut?: OnLeftOut | undefined
+}
+
+/** The maximum size of a page that the platform serves (REST document, "Limits"). */
+const perPage = 100
+/** Number of items that are checked in one turn of the event loop. */
+const itemsPerTurn = 20
+/** Maximum number of warnings that are remembered, so that each is logged once. The oldest is forgotten first. */
+const maxWarnings = 10_000
+
+export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOptions): Api {
+  const warned = new Map<string, true>()
+
+  /** Once, because the same list fails again in every round. */
+  function warnOnce(about: string, facts: object, message: string): void {
+    if (!warned.has(about)) log.warn(facts, message)
+    remember(warned, about, true, maxWarnings)
+  }
+
+  function addressOf(path: string, query: Query = {}): URL {
+    const url = new URL(base + path)
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    return url
+  }
+
+  /** The URL of a stored `next`, which cannot lead to another host. */
+  function continued(next: string): URL {
+    const url = new URL(new URL(base).origin)
+    const [pathname = '', ...search] = next.split('?')
+    url.pathname = pathname
+    url.search = search.join('?')
+    return url
+  }
+
+  async function itemsOf<S extends z.ZodType>(
+    all: readonly unknown[],
+    schema: S,
+    endpoint: string,
+  ): Promise<z.output<S>[]> {
+    const items: z.output<S>[] = []
+    const lacking = new Set<string>()
+    for (const [index, item] of all.entries()) {
+      if (index % itemsPerTurn === itemsPerTurn - 1) await nextTurn()
+      const parsed = schema.safeParse(item)
+      if (parsed.success) items.push(parsed.data)
+      else for (const field of fieldsOf(parsed.error, 'item')) lacking.add(field)
+    }
+    const count = all.length - items.length
+    if (count === 0) return items
+    onLeftOut?.(nameOf(endpoint), count)
+    const fields = [...lacking].sort().join(', ')
+    warnOnce(
+      `${nameOf(endpoint)} lacks ${fields}`,
+      { endpoint, count, fields },
+      `items of the platform cannot be read and are omitted: no usable ${fields} (${endpoint}); further ones are not reported`,
+    )
+    return items
+  }
+
+  /** `fields`: what is read without them lacks something, although each item is read. */
+  function reportAbsent(endpoint: string, items: readonly unknown[], fields: readonly string[]): void {
+    for (const field of fields) {
+      if (!items.some(item => readObject(item) !== undefined && readObject(item)?.[field] == null)) continue
+      warnOnce(
+        `${nameOf(endpoint)} without ${field}`,
+        { endpoint, fields: field },
+        `items of the platform have no ${field} (${endpoint}): what depends on it is left out`,
+      )
+    }
+  }
+
+  /** Warns once for each list of a project or a group, even if many of its pipelines have such a list. */
+  function reportCut(by: CutBy, left: number, endpoint: string, detail?: string): void {
+    onLeftOut?.(nameOf(endpoint), left)
+    const list = endpoint.replace(/(?<=\/(?:pipelines|hooks)\/)\d+/, ':id')
+    warnOnce(`${list} is cut`, { endpoint, left, detail }, cutMessage(by, list))
+  }
+
+  /** Once for each host: every further page of every list leads there. */
+  function reportForeign(host: string, endpoint: string): void {
+    warnOnce(
+      `lists continue at ${host}`,
+      { endpoint },
+      `The platform's lists continue at another host, ${redact(host)}: they are read on at the configured address. ` +
+        "If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.",
+    )
+  }
+
+  const read = async (answer: Answer) => ({ ...answer, json: await jsonOf(answer, maxBytes, answer.secrets) })
+
+  return {
+    one: async (path, schema, options, query) =>
+      parsed(await requester.ask(addressOf(path, query), options, read), schema),
+    change: async (path, schema, options, change) =>
+      parsed(await requester.ask(addressOf(path), options, read, change), schema),
+    file: async (path, schema, options) =>
+      requester.stream(addressOf(path), options, async answer => {
+        const { endpoint } = answer
+        const whole = await bounded(answer, maxBytes)
+        try {
+          return parsed({ endpoint, json: JSON.parse(new TextDecoder().decode(whole)) as unknown }, schema)
+        } catch (error) {
+          if (error instanceof PlatformError) throw error
+          throw errorOfAnswer('broken-answer', endpoint, `no complete JSON in ${whole.length} bytes`)
+        }
+      }),
+    stream: async (path, options, read, query) => requester.stream(addressOf(path, query), options, read),
+    pages: async function* (path, schema, { from, max, ...options }, query = {}, wanted = []) {
+      let url = from === undefined ? addressOf(path, { per_page: perPage, ...query }) : continued(from)
+      const endOf = createListEnd(max)
+      for (let page = 1; ; page++) {
+        const answer = await requester.ask(url, options, read).catch((error: unknown) => {
+          // The platform limits the offset of pages. The pages before the refused one remain valid.
+          if (page === 1 || !(error instanceof PlatformError && error.kind === 'refused')) throw error
+          const by = url.searchParams.has('page') ? 'offset' : 'refusal'
+          reportCut(by, 1, error.endpoint ?? path, error.detail)
+        })
+        if (answer === undefined) {
+          yield { items: [], left: 1 }
+          return
+        }
+        const { json, headers, endpoint, url: at } = answer
+        if (!Array.isArray(json)) throw errorOfAnswer('unexpected-answer', endpoint, 'a list was expected')
+        const { foreign, ...following } = nextPage(headers.link, json, at)
+        if (foreign !== undefined) reportForeign(foreign, endpoint)
+        const { items, next, cut } = endOf({
+          ...{ address: url.pathname + url.search, items: json, ...following },
+          total: Number(headers['x-total']) || 0,
+        })
+        if (cut !== undefined) reportCut(cut.by, cut.left, endpoint)
+        reportAbsent(endpoint, items, wanted)
+        yield {
+          ...knownOf({ next, servedAt: servedAt(headers), left: cut?.left }),
+          items: await itemsOf(items, schema, endpoint),
+        }
+        if (next === undefined) return
+        url = continued(next)
+      }
+    },
+  }
+}
+
+/** Requests with the same options to any path of the API: for one object, a whole list or a change. */
+export interface Asking {
+  one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
+  file<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>
+  /** The items of a list, at most `max` (default `maxListed`). */
+  all<S extends z.ZodType>(
+    path: string,
+    schema: S,
+    query?: Query,
+    max?: number,
+    wanted?: readonly string[],
+  ): Promise<Listed<z.output<S>>>
+  /** Sends a change. It is not repeated if its outcome is unknown; the caller must then check whether the change was made. */
+  post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
+}
+
+/** Maximum number of items that the inventory reads of one list. */
+export const maxListed = 1_000
+
+export function createAsking(api: Api, call: CallOptions): Asking {
+  return {
+    one: async (path, schema, query) => api.one(path, schema, call, query),
+    file: async (path, schema) => api.file(path, schema, call),
+    all: async (path, schema, query, max = maxListed, wanted) =>
+      allOf(api.pages(path, schema, { ...call, max }, query, wanted)),
+    post: async (path, body, schema) => api.change(path, schema, call, { method: 'POST', body, secrets: [] }),
+  }
+}
+
+/** A time as the platform's queries have it. */
+export function iso(at: Millis | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}
+
+/** The ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else. */
+export function segmentOf(id: ResourceId): string {
+  if (typeof id === 'number') {
+    if (!Number.isSafeInteger(id) || id < 0) throw errorOfId(`${id} is not the number of a project or a group.`)
+    return String(id)
+  }
+  const path = id.replace(/^\/+|\/+$/g, '')
+  if (path === '' || path === '.' || path === '..') throw errorOfId(`"${id}" is not the path of a project or a group.`)
+  return encodeURIComponent(path)
+}
+
+function parsed<S extends z.ZodType>(
+  { json, endpoint }: { readonly json: unknown; readonly endpoint: string },
+  schema: S,
+): z.output<S> {
+  const result = schema.safeParse(json)
+  if (result.success) return result.data
+  const fields = fieldsOf(result.error, 'the whole answer').join(', ')
+  throw errorOfAnswer('unexpected-answer', endpoint, `not as documented: ${fields}`)
+}
+
+/** The last segment of the endpoint's path. */
+function nameOf(endpoint: string): string {
+  return endpoint.slice(endpoint.lastIndexOf('/') + 1)
+}
+
+/** The fields that the schema misses, without the numbers of list items. */
+function fieldsOf(error: z.ZodError, whole: string): string[] {
+  return [...new Set(error.issues.map(({ path }) => path.filter(part => typeof part !== 'number').join('.') || whole))]
+}

@@ -1,0 +1,235 @@
+// The errors of all requests: what is wrong, in whose words, and what to do about it. Secrets are redacted.
+//
+// The body of an error may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page of a proxy.
+import { briefly } from '../../lib/text-redaction.ts'
+import { redact } from '../../lib/secret.ts'
+import { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from '../port.ts'
+
+/** Maximum number of bytes that are read of an error's body. */
+export const maxErrorBytes = 16 * 1024
+/** Maximum length of the platform's message. Longer messages are cut. */
+const maxMessageLength = 200
+
+/** `detail`: in one line; undefined for an empty body. `affectsAllRequests`: the message was in `error`, and not in `message`. */
+interface ErrorBody extends Pick<PlatformErrorFacts, 'detail' | 'code' | 'affectsAllRequests' | 'keys'> {
+  /** True if the body is a web page: it comes from a proxy or a wrong address. */
+  readonly isPage: boolean
+}
+
+/** The body of an error as it came. `secrets`: beside those that this process knows. */
+export interface RawBody {
+  readonly text: string
+  readonly type: string | undefined
+  readonly secrets: readonly string[]
+}
+
+export function parseErrorBody({ text, type, secrets }: RawBody): ErrorBody {
+  const shorten = (message: string): string | undefined => briefly(message, maxMessageLength, secrets)
+  if (/^text\/html\b/i.test(type ?? '') || /^\s*<[!?a-z]/i.test(text)) {
+    return { detail: shorten(/<title[^>]*>([^<]*)</i.exec(text)?.[1]?.trim() ?? 'a web page'), isPage: true }
+  }
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return { detail: shorten(text), isPage: false }
+  }
+  if (typeof json !== 'object' || json === null) return { detail: shorten(flat(json)), isPage: false }
+  const { message, error, error_description: description } = json as Record<string, unknown>
+  const words = message ?? (typeof description === 'string' ? `${flat(error)}: ${description}` : error)
+  return {
+    detail: shorten(flat(words ?? json)),
+    code: typeof error === 'string' && /^\w+$/.test(error) ? error : undefined,
+    affectsAllRequests: message === undefined && error !== undefined,
+    keys: Object.keys(json),
+    isPage: false,
+  }
+}
+
+/** Turns `{name: ['is too short', 'is taken'], sha: ['is missing']}` into `name is too short, is taken; sha is missing`. */
+function flat(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.map(flat).join(', ')
+  if (typeof value === 'object') {
+    return Object.entries(value)
+      .map(([key, inner]) => `${key} ${flat(inner)}`)
+      .join('; ')
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+interface Refusal {
+  readonly kind: PlatformErrorKind
+  readonly what: string
+  readonly remedy: string
+}
+
+const wrongAddress =
+  'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may answer in its place.'
+
+const noApi: Refusal = {
+  kind: 'not-the-api',
+  what: "A web page answered instead of the platform's API",
+  remedy: wrongAddress,
+}
+
+const refusals: Readonly<Record<number, Refusal>> = {
+  401: {
+    kind: 'unauthorized',
+    what: 'The platform does not accept the token',
+    remedy:
+      'Check PIPESPAN_PLATFORM_TOKEN and PIPESPAN_PLATFORM_TOKEN_TYPE: the token may have expired or been revoked.',
+  },
+  404: {
+    kind: 'not-found',
+    what: 'The platform does not have this, or does not show it to this token',
+    remedy: 'Check the ID or path. Something that was deleted or hidden is omitted until the token can see it again.',
+  },
+  429: {
+    kind: 'limited',
+    what: 'The platform keeps answering that there are too many requests',
+    remedy: "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user.",
+  },
+}
+
+const unavailable: Refusal = {
+  kind: 'unavailable',
+  what: 'The platform cannot answer at the moment',
+  remedy: "Pipespan asks again automatically. If this lasts, check the platform's health.",
+}
+
+const refused: Refusal = {
+  kind: 'refused',
+  what: 'The platform refused the request',
+  remedy: "The platform's message says why. The platform may also be too old for this request.",
+}
+
+function forbidden(action: 'read' | 'change', isScope: boolean): Refusal {
+  return {
+    kind: 'forbidden',
+    what: isScope ? "The token's scope does not suffice" : `The token may not ${action} this`,
+    remedy: isScope
+      ? `Make a token that may ${action === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
+      : `Give the token's user a role that may ${action} it, or a token of a wider scope.`,
+  }
+}
+
+/** The error for an answer with an error status. */
+export function errorOfStatus(status: number, endpoint: string, raw: RawBody): PlatformError {
+  const { isPage, ...body } = parseErrorBody(raw)
+  const action = endpoint.startsWith('GET ') ? 'read' : 'change'
+  const { kind, what, remedy } =
+    isPage && status < 500 && status !== 429
+      ? noApi
+      : status === 403
+        ? forbidden(action, body.code === 'insufficient_scope')
+        : (refusals[status] ?? (status >= 500 ? unavailable : refused))
+  return new PlatformError({
+    ...{ ...body, kind, remedy, status, endpoint },
+    what: `${what} (${status} at ${endpoint}${quoted(body.detail)}).`,
+  })
+}
+
+function quoted(detail: string | undefined): string {
+  return detail === undefined ? '' : `: "${detail}"`
+}
+
+/** The error of a token that may read a project's pipelines but not their jobs or bridges: 403, or 404 although the pipeline exists. */
+export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError): PlatformError {
+  const { kind, status, endpoint, detail } = refusal
+  return new PlatformError({
+    ...{ kind, status, endpoint, detail },
+    what: `The token may not read the ${what} of this project's pipelines, which are exported without them (${status} at ${endpoint}${quoted(detail)}).`,
+    remedy: `Give the token's user a role that may read ${what}, or the token a wider scope. Pipespan asks for them again once a day.`,
+  })
+}
+
+/** The error of a request without an answer. `reason` is the connection's error code, such as `ECONNREFUSED`. */
+export function errorOfConnection(
+  kind: 'network' | 'timeout',
+  endpoint: string,
+  reason: string,
+  certificate: boolean,
+): PlatformError {
+  const what = kind === 'timeout' ? 'The platform did not answer in time' : 'The platform cannot be reached'
+  const remedy = certificate
+    ? "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
+    : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.'
+  return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, detail: reason })
+}
+
+/** The error of a stream that was aborted because it was too slow. */
+export function errorOfSlow(endpoint: string, detail: string): PlatformError {
+  return new PlatformError({
+    ...{ kind: 'slow', endpoint, detail },
+    what: `The platform sends too slowly (${endpoint}: ${detail}).`,
+    remedy:
+      "Pipespan asks again automatically. If this lasts, check the platform's storage of logs and artifacts, and the network.",
+  })
+}
+
+/** The error of a change that was redirected. Such a redirect is not followed, because the method might get lost. */
+export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
+  return new PlatformError({
+    ...{ kind: 'not-found', status, endpoint },
+    what: `The requested path has moved to ${to.pathname} (${status} at ${endpoint}); nothing was changed.`,
+    remedy: 'Use the new path of the project or group, or its number.',
+  })
+}
+
+/** The error of a redirect that leads to another host. The message shows only the origin, because the rest may contain secrets. */
+export function errorOfForeignHost(endpoint: string, origin: string): PlatformError {
+  return new PlatformError({
+    ...{ kind: 'foreign-host', endpoint },
+    what: `The platform's redirect leads to another host, ${redact(origin)} (${endpoint}); the token was not sent there.`,
+    remedy: `If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.`,
+  })
+}
+
+/** The error of a 2xx or a redirect that cannot come from the API. */
+export function errorOfNoApi(status: number, endpoint: string, detail: string | undefined): PlatformError {
+  return new PlatformError({
+    ...{ kind: 'not-the-api', status, endpoint, detail },
+    what: `The answer does not come from the platform's API (${status} at ${endpoint}${quoted(detail)}).`,
+    remedy: wrongAddress,
+  })
+}
+
+/** The error of an object storage to which the platform redirected. */
+export function errorOfStorage(status: number, endpoint: string): PlatformError {
+  return new PlatformError({
+    ...{ kind: 'unavailable', endpoint },
+    what: `The platform's object storage refused the request (${status} after a redirect from ${endpoint}).`,
+    remedy: "Pipespan asks again automatically. If this lasts, check the platform's object storage and its clock.",
+  })
+}
+
+const unreadable = {
+  'broken-answer': {
+    what: "The platform's answer is incomplete",
+    remedy: 'Pipespan asks again automatically. If this lasts, a proxy may be cutting answers off.',
+  },
+  'unexpected-answer': {
+    what: "The platform's answer does not have the documented shape",
+    remedy: "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
+  },
+  'too-large': {
+    what: "The platform's answer is too large",
+    remedy: 'No documented answer of the platform is that large: check what this address serves.',
+  },
+} as const
+
+/** The error of an answer that cannot be read. */
+export function errorOfAnswer(kind: keyof typeof unreadable, endpoint: string, detail: string): PlatformError {
+  const { what, remedy } = unreadable[kind]
+  return new PlatformError({ kind, what: `${what} (${endpoint}: ${detail}).`, remedy, endpoint, detail })
+}
+
+/** The error of an ID that would address something else, such as `..`: it concerns this ID alone, as an answer of the platform would. */
+export function errorOfId(what: string): PlatformError {
+  return new PlatformError({
+    kind: 'refused',
+    what,
+    remedy: 'Use its full path, such as group/project, or its number.',
+  })
+}
