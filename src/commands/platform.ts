@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { askQuery } from '../platform/inventory/query.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
-import { connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
+import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
 import { createInMemoryBudget } from '../platform/rest/budget.ts'
 import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../platform/rest/client.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
@@ -39,7 +39,7 @@ export function commandClient(perMinute: number, connection: Connection): Comman
 }
 
 /** For one request, ms: a person waits for the answer. */
-export const timeouts = { connect: 5_000, answer: 10_000 }
+const timeouts = { connect: 5_000, answer: 10_000 }
 
 /** A project or group as people name it: by its number or by its full path. */
 export function resourceIdOf(named: string): ResourceId {
@@ -62,10 +62,17 @@ function caOf({ platform: { caFile } }: Config): string | undefined {
   return caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
 }
 
-/** How the platform at this address is reached. */
-export function dispatcherOf(config: Config, url: string) {
-  return proxiedDispatcher(url, proxiesOf(config))(connectRules(caOf(config), timeouts.connect))
+/** How far the platform's clock is ahead of this machine's, ms; undefined if the platform does not report its time. Rejects without an answer. */
+export async function askClockOffset(config: Config, url: string): Promise<number | undefined> {
+  const dispatcher = proxiedDispatcher(url, proxiesOf(config))(connectRules(caOf(config), timeouts.connect))
+  try {
+    return await clockOffsetOf(url.replace(/\/+$/, ''), dispatcher, timeouts.answer)
+  } finally {
+    await dispatcher.close()
+  }
 }
+
+export { harmlessDelivery } from '../platform/webhook/event-kind.ts'
 
 /** `words`: of PIPESPAN_EVENTS. */
 export function hookEventsOf(words: readonly string[]): HookEvents {

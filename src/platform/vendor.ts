@@ -1,4 +1,4 @@
-// The table of vendors' names. No other code knows them. The file imports only types, because the ingress thread loads it.
+// The table of vendors' names. No other code knows them.
 import type { Headers } from './port/webhook.ts'
 
 export interface Vendor {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
+import { harmlessDelivery } from '../platform.ts'
 import { localAddress } from '../local-address.ts'
 import { profiles, type ProfileName } from '../../daemon/profile.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -11,8 +12,6 @@ import type { Config } from '../../daemon/configuration/options.ts'
 
 /** ms. */
 const timeoutMs = 5_000
-/** A push event: the daemon answers it with 200 and stores nothing. */
-const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
 const seeLog = 'See its log for the reason.'
 
@@ -39,7 +38,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding>
       ...timeouts,
       method: 'POST',
       headers: { 'content-type': 'application/json', ...credentials(config) },
-      body: harmless.body,
+      body: harmlessDelivery.body,
     })
     await body.dump()
     if (statusCode === 200)
@@ -73,7 +72,7 @@ function credentials({ webhook, platform }: Config<ProfileName>): Record<string,
   const { headerPrefix } = profiles[platform.profile]
   const [token] = webhook.token.current() ?? []
   const [signing] = webhook.signingToken.current() ?? []
-  const event = { [`${headerPrefix}Event`]: harmless.event }
+  const event = { [`${headerPrefix}Event`]: harmlessDelivery.event }
   const shown = token === undefined ? event : { ...event, [`${headerPrefix}Token`]: token.reveal() }
   if (signing === undefined) return shown
   const id = randomUUID()
@@ -82,6 +81,6 @@ function credentials({ webhook, platform }: Config<ProfileName>): Record<string,
     ...shown,
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': new Webhook(signing.reveal()).sign(id, at, harmless.body),
+    'webhook-signature': new Webhook(signing.reveal()).sign(id, at, harmlessDelivery.body),
   }
 }

@@ -1,8 +1,7 @@
 // Checks of the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
-import { request } from 'undici'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createStoredBudget } from '../../daemon/stored-budget.ts'
-import { dispatcherOf, resourceIdOf, timeouts } from '../platform.ts'
+import { askClockOffset, resourceIdOf } from '../platform.ts'
 import { PlatformError, type CallOptions, type HookOwner, type PlatformClient } from '../../platform/port.ts'
 import { ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../core/find/poll-scope.ts'
@@ -85,24 +84,14 @@ function polledLists(
   return [...ofAll, ...named]
 }
 
-/** Compares the platform's `Date` header, which has whole seconds, with the middle of the round trip. */
 export async function checkClock(config: Config): Promise<Finding> {
   const report = reportOf('clock')
   const { url } = config.platform
   if (url === undefined) return report('skipped', 'No platform is configured to compare the clock with.')
-  const dispatcher = dispatcherOf(config, url)
   try {
-    const sent = Date.now()
-    const { headers, body } = await request(`${url.replace(/\/+$/, '')}/api/v4/version`, {
-      dispatcher,
-      headersTimeout: timeouts.answer,
-      bodyTimeout: timeouts.answer,
-    })
-    const received = Date.now()
-    await body.dump()
-    const theirs = typeof headers.date === 'string' ? Date.parse(headers.date) : NaN
-    if (Number.isNaN(theirs)) return report('skipped', 'The platform does not report its time.')
-    const off = Math.round((theirs - (sent + received) / 2) / 1_000)
+    const offset = await askClockOffset(config, url)
+    if (offset === undefined) return report('skipped', 'The platform does not report its time.')
+    const off = Math.round(offset / 1_000)
     if (Math.abs(off) * 1_000 <= clockMayDiffer) return report('fine', 'The clocks agree.')
     return report(
       'warning',
@@ -111,8 +100,6 @@ export async function checkClock(config: Config): Promise<Finding> {
     )
   } catch (error) {
     return report('skipped', `The platform's time cannot be read: ${reasonOf(error)}.`)
-  } finally {
-    await dispatcher.close()
   }
 }
 

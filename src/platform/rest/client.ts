@@ -1,7 +1,7 @@
 // Offers the platform's REST API as typed calls. The rules of all requests are in `request.ts`; the calls, and the schemas of their answers, in a file
 // for each resource.
 import { auditCalls, type AuditWords } from './audit.ts'
-import { connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
+import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
 import { ConfigError } from '../../lib/fault.ts'
 import { createApi, createAsking, type Asking, type OnLeftOut } from './api.ts'
 import { createRequester, type RequesterOptions, type RetryRules } from './request.ts'
@@ -59,7 +59,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
   }
   const { timeouts = defaults.timeouts, retry = defaults.retry, maxBytes = defaults.maxBytes } = options
   const { log, onLeftOut, wanted } = options
-  const base = `${instance}/api/v4`
+  const base = instance + apiPath
   const requester = createRequester({
     ...{ ...options, retry, answerMs: timeouts.answer, basePath: new URL(base).pathname },
     dispatcher: (options.dispatcher ?? directDispatcher)(connectRules(options.ca, timeouts.connect)),

@@ -2,10 +2,14 @@
 import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
+import { httpDate } from '../../lib/retry-after.ts'
 import { errorOfConnection, errorOfSlow, errorOfStatus, maxErrorBytes } from './errors.ts'
 import { PlatformError } from '../port.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { redact } from '../../lib/secret.ts'
+
+/** The API's base, below the platform's. */
+export const apiPath = '/api/v4'
 
 /** Options of all connections, direct or through a proxy. */
 export interface ConnectRules {
@@ -50,6 +54,24 @@ export function proxiedDispatcher(url: string, proxies: PlatformProxies): Dispat
       ...{ httpProxy: proxy, httpsProxy: proxy, noProxy: proxies.no ?? '' },
     })
   }
+}
+
+/**
+ * How far the platform's clock is ahead of ours, ms, by the `Date` of an answer, which has whole seconds, and the middle of the round trip. No token
+ * is needed. Undefined if the answer has no date; rejects without an answer.
+ */
+export async function clockOffsetOf(
+  instance: string,
+  dispatcher: Dispatcher,
+  timeout: number,
+): Promise<number | undefined> {
+  const sent = Date.now()
+  const timeouts = { headersTimeout: timeout, bodyTimeout: timeout }
+  const { headers, body } = await request(`${instance}${apiPath}/version`, { dispatcher, ...timeouts })
+  const received = Date.now()
+  await body.dump()
+  const at = httpDate(typeof headers.date === 'string' ? headers.date : undefined)
+  return at === undefined ? undefined : at - (sent + received) / 2
 }
 
 export interface Streamed {

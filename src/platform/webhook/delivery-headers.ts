@@ -1,4 +1,4 @@
-// Reads the headers of a delivery, for one profile and one selection of events. The ingress thread loads it.
+// Reads the headers of a delivery, for one profile and one selection of events.
 import { createHash } from 'node:crypto'
 import { allEventKinds, eventKindOfHeader, quickEventKind } from './event-kind.ts'
 import { headerOf, type Vendor } from '../vendor.ts'

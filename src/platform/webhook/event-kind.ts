@@ -37,6 +37,9 @@ export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unkno
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
+/** The daemon accepts this delivery, and stores nothing of it. */
+export const harmlessDelivery = { event: 'Push Hook', body: '{"object_kind":"push"}' }
+
 /** True for the kinds that always go to the inbox. */
 export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
