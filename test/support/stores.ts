@@ -4,7 +4,9 @@ import * as sqlite from '../../src/core/store/sqlite/open-sqlite.ts'
 import type { EncodeMessages } from '../../src/core/store/ports/outbox.ts'
 import type { SharedStore, Store, StoreOptions } from '../../src/core/store/ports/store.ts'
 
-type Encoder = { readonly encode?: EncodeMessages | undefined }
+interface Encoder {
+  readonly encode?: EncodeMessages | undefined
+}
 export type TestStoreOptions = Omit<StoreOptions, 'encode'> & Encoder
 type PostgresOptions = Omit<Parameters<typeof postgres.openPostgres>[1], 'encode'> & Encoder
 
