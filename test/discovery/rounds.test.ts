@@ -35,6 +35,33 @@ it('rounds are run as often as configured, even if that is more often than the l
   expect(ran.slice(0, 4)).toEqual([0, 10_000, 20_000, 30_000])
 })
 
+it('a round that is hurried begins at once, and the next one after the usual pause', async () => {
+  let now = Date.UTC(2026, 0, 1)
+  const begun = now
+  const ran: number[] = []
+  const clock: Clock = {
+    now: () => now,
+    sleep: async () => {
+      now += second
+      if (now === begun + 5 * second) loop.hurry()
+      if (ran.length === 3) stop()
+    },
+  }
+  const { leases } = openSqlite(':memory:', { now: () => now, maxSize: 1e9 })
+  const shared = { leases, errors: createErrorThrottle(silentLog()), clock, log: silentLog() }
+  const loop = createRounds({ name: 'poller', ...shared }).loop({ every: 20 * second, retry: second }, async () => {
+    ran.push(now - begun)
+  })
+  let stop = (): void => undefined
+  const stopped = new Promise<void>(resolve => {
+    stop = resolve
+  })
+  loop.start()
+  await stopped
+  await loop.stop()
+  expect(ran).toEqual([0, 5 * second, 25 * second])
+})
+
 it('rounds are run by one of two replicas, and by the other as soon as the first has stopped', async () => {
   let now = Date.UTC(2026, 0, 1)
   const asleep = new Set<{ readonly until: number; readonly wake: () => void }>()

@@ -9,12 +9,11 @@
 //
 // One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
 import { clientWithin } from './client-within.ts'
-import { createLoop, type Loop } from '../../lib/loop.ts'
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
 import { createPollTurns } from './poll-turns.ts'
 import { createDue, few, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
 import { createFairTurns, fairGroupOf } from './fair-turns.ts'
-import { createSingleton } from './singleton.ts'
+import { createRounds, type RoundsOptions } from './rounds.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
 import { lookAtMine, ownPipelines } from './poll-own-pipelines.ts'
@@ -22,9 +21,8 @@ import { newEntry, openBook, type PollBook } from './poll-book.ts'
 import { pollShare, type PollScope } from './poll-scope.ts'
 import { PlatformError } from '../../platform/port.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
-import { elapsed } from '../../lib/clock.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { RoundsOptions } from './rounds.ts'
+import type { Loop } from '../../lib/loop.ts'
 
 export interface PollerOptions
   extends
@@ -76,18 +74,17 @@ const listShare = 0.5
 const atOnce = 4
 
 export function createPoller(options: PollerOptions): Poller {
-  const { repositories, leases, errors, clock, log, territory } = options
+  const { repositories, errors, log, territory } = options
   const client = territory === undefined ? options.client : clientWithin(options.client, territory)
   const scope = options.scope ?? client.instance
   const interval = Math.max(1_000, options.interval)
   const allowance = Math.max(10, Math.floor((options.perMinute * interval * pollShare) / 60_000))
-  const closing = new AbortController()
+  const rounds = createRounds({ ...options, name: options.lease ?? 'poller' })
   const context: PollContext = createPollContext({
-    ...{ ...options, client, source: 'poller', signal: closing.signal },
+    ...{ ...options, client, source: 'poller', signal: rounds.signal },
     rules: { ...options.rules, fetchActive: options.running },
   })
   const counters = { rounds: 0, discovered: 0 }
-  const lease = createSingleton(options.lease ?? 'poller', leases, clock)
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
   const fairGroup = fairGroupOf(options.groups)
@@ -97,7 +94,7 @@ export function createPoller(options: PollerOptions): Poller {
   let book: PollBook | undefined
   /** Whether the current round must end. */
   const end: { now: boolean } = { now: false }
-  const isEnding = (): boolean => end.now || closing.signal.aborted
+  const isEnding = (): boolean => end.now || rounds.signal.aborted
 
   const lists = projectListsOf(client, options.groups, options.memberProjects)
   const sweeps = lists.map(list =>
@@ -130,7 +127,7 @@ export function createPoller(options: PollerOptions): Poller {
 
   /** `refused`: the token, or its scope, was refused. If no request would be answered, the round ends. */
   async function outcomeOf(subject: string, work: () => Promise<void>): Promise<'answered' | 'failed' | 'refused'> {
-    if (isEnding() || !(await lease.isMine())) {
+    if (isEnding() || !(await rounds.isMine())) {
       end.now = true
       return 'failed'
     }
@@ -139,7 +136,7 @@ export function createPoller(options: PollerOptions): Poller {
       errors.answered(subject)
       return 'answered'
     } catch (error) {
-      if (closing.signal.aborted) return 'failed'
+      if (rounds.signal.aborted) return 'failed'
       if (!(error instanceof PlatformError)) throw error
       if (errors.failed(subject, error) === 'go-on') return 'failed'
       if (error.kind === 'unauthorized' || error.kind === 'forbidden') return 'refused'
@@ -220,21 +217,11 @@ export function createPoller(options: PollerOptions): Poller {
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
   }
 
-  const loop = createLoop({
-    name: 'poller',
-    clock,
-    log,
-    turn: async () => {
-      const begun = elapsed(clock)
-      if (!(await lease.isMine())) {
-        // Another replica polls, and what it stores is read again when this one takes over.
-        book = undefined
-        return Math.min(interval, 10_000)
-      }
-      await round()
-      return Math.max(1_000, interval - (elapsed(clock) - begun))
-    },
-  })
+  // Another replica polls, and what it stores is read again when this one takes over.
+  const onOthers = (): void => {
+    book = undefined
+  }
+  const loop = rounds.loop({ every: interval, retry: Math.min(interval, 10_000), onOthers }, round)
   return {
     ...loop,
     get counters() {
@@ -247,12 +234,7 @@ export function createPoller(options: PollerOptions): Poller {
     },
     hurry: project => {
       turns.forget(one => project === undefined || String(one) === project)
-      loop.wake()
-    },
-    stop: async () => {
-      closing.abort(new Error('the daemon stops'))
-      await loop.stop()
-      await lease.release()
+      loop.hurry()
     },
   }
 }

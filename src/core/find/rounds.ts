@@ -36,9 +36,18 @@ export interface Rounds {
    * always fails holds up no others.
    */
   each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
-  /** `every`: between two rounds; `retry`: until a replica without the lease asks for it again, ms. */
-  loop(pauses: { readonly every: number; readonly retry: number }, round: () => Promise<void>): Loop
+  /**
+   * `every`: from the beginning of a round to that of the next one; `retry`: until a replica without the lease asks for it again, ms;
+   * `onOthers`: called while another replica has it. `hurry`: a round begins now, if this replica has the lease.
+   */
+  loop(
+    pauses: { readonly every: number; readonly retry: number; readonly onOthers?: () => void },
+    round: () => Promise<void>,
+  ): Loop & { hurry(): void }
 }
+
+/** Between two rounds, however long they take, ms. */
+const minPause = 1_000
 
 export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {
   const lease = createSingleton(name, leases, clock)
@@ -73,19 +82,29 @@ export function createRounds({ name, leases, errors, clock, log }: RoundsOptions
       }
       first = 0
     },
-    loop: ({ every, retry }, round) => {
+    loop: ({ every, retry, onOthers }, round) => {
       let nextAt = -Infinity
+      let isHurried = false
       const turn = async (): Promise<number> => {
-        if (!(await lease.isMine())) return retry
-        if (elapsed(clock) >= nextAt) {
+        if (!(await lease.isMine())) {
+          onOthers?.()
+          return retry
+        }
+        const begun = elapsed(clock)
+        if (isHurried || begun >= nextAt) {
+          isHurried = false
           await round()
-          nextAt = elapsed(clock) + every
+          nextAt = Math.max(begun + every, elapsed(clock) + minPause)
         }
         return Math.min(renewEvery, nextAt - elapsed(clock))
       }
       const loop = createLoop({ name, clock, log, turn })
       return {
         ...loop,
+        hurry: () => {
+          isHurried = true
+          loop.wake()
+        },
         stop: async () => {
           closing.abort(new Error('the daemon stops'))
           await loop.stop()
