@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
-import { errorOfAnswer, errorOfId } from './errors.ts'
+import { errorOfAnswer } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { PlatformError, type CallOptions, type Listed, type ListOptions, type Page, type ResourceId } from '../port.ts'
 import { readObject } from '../wire-read.ts'
@@ -227,15 +227,22 @@ export function iso(at: Millis | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
-/** The ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else. */
+/**
+ * The ID of a project or group as a path segment (`/` becomes `%2F`). Throws a PlatformError for an ID that would address something else, such as
+ * `..`: it concerns this ID alone, as an answer of the platform would.
+ */
 export function segmentOf(id: ResourceId): string {
-  if (typeof id === 'number') {
-    if (!Number.isSafeInteger(id) || id < 0) throw errorOfId(`${id} is not the number of a project or a group.`)
-    return String(id)
-  }
-  const path = id.replace(/^\/+|\/+$/g, '')
-  if (path === '' || path === '.' || path === '..') throw errorOfId(`"${id}" is not the path of a project or a group.`)
-  return encodeURIComponent(path)
+  const path = String(id).replace(/^\/+|\/+$/g, '')
+  if (typeof id === 'number' ? Number.isSafeInteger(id) && id >= 0 : !['', '.', '..'].includes(path))
+    return encodeURIComponent(path)
+  throw new PlatformError({
+    kind: 'refused',
+    what:
+      typeof id === 'number'
+        ? `${id} is not the number of a project or a group.`
+        : `"${id}" is not the path of a project or a group.`,
+    remedy: 'Use its full path, such as group/project, or its number.',
+  })
 }
 
 function parsed<S extends z.ZodType>(

@@ -144,27 +144,51 @@ export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError)
   })
 }
 
-/** The error of a request without an answer. `reason` is the connection's error code, such as `ECONNREFUSED`. */
-export function errorOfConnection(
-  kind: 'network' | 'timeout',
-  endpoint: string,
-  reason: string,
-  certificate: boolean,
-): PlatformError {
-  const what = kind === 'timeout' ? 'The platform did not answer in time' : 'The platform cannot be reached'
-  const remedy = certificate
-    ? "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
-    : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.'
-  return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, detail: reason })
-}
-
-/** The error of a stream that was aborted because it was too slow. */
-export function errorOfSlow(endpoint: string, detail: string): PlatformError {
-  return new PlatformError({
-    ...{ kind: 'slow', endpoint, detail },
-    what: `The platform sends too slowly (${endpoint}: ${detail}).`,
+/** The kinds of errors that are about an endpoint and a short reason. `what` and `remedy` never vary. */
+const failures = {
+  network: {
+    what: 'The platform cannot be reached',
+    remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.',
+  },
+  timeout: {
+    what: 'The platform did not answer in time',
+    remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.',
+  },
+  // A stream that was aborted because it was too slow.
+  slow: {
+    what: 'The platform sends too slowly',
     remedy:
       "Pipespan asks again automatically. If this lasts, check the platform's storage of logs and artifacts, and the network.",
+  },
+  'broken-answer': {
+    what: "The platform's answer is incomplete",
+    remedy: 'Pipespan asks again automatically. If this lasts, a proxy may be cutting answers off.',
+  },
+  'unexpected-answer': {
+    what: "The platform's answer does not have the documented shape",
+    remedy: "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
+  },
+  'too-large': {
+    what: "The platform's answer is too large",
+    remedy: 'No documented answer of the platform is that large: check what this address serves.',
+  },
+} as const
+
+const certificateRemedy =
+  "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
+
+/** The error of a request without an answer, or without one that can be read. `isOfCertificate`: the platform's certificate is not trusted. */
+export function errorOfAnswer(
+  kind: keyof typeof failures,
+  endpoint: string,
+  detail: string,
+  isOfCertificate = false,
+): PlatformError {
+  const { what, remedy } = failures[kind]
+  return new PlatformError({
+    ...{ kind, endpoint, detail },
+    what: `${what} (${endpoint}: ${detail}).`,
+    remedy: isOfCertificate ? certificateRemedy : remedy,
   })
 }
 
@@ -201,35 +225,5 @@ export function errorOfStorage(status: number, endpoint: string): PlatformError 
     ...{ kind: 'unavailable', endpoint },
     what: `The platform's object storage refused the request (${status} after a redirect from ${endpoint}).`,
     remedy: "Pipespan asks again automatically. If this lasts, check the platform's object storage and its clock.",
-  })
-}
-
-const unreadable = {
-  'broken-answer': {
-    what: "The platform's answer is incomplete",
-    remedy: 'Pipespan asks again automatically. If this lasts, a proxy may be cutting answers off.',
-  },
-  'unexpected-answer': {
-    what: "The platform's answer does not have the documented shape",
-    remedy: "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
-  },
-  'too-large': {
-    what: "The platform's answer is too large",
-    remedy: 'No documented answer of the platform is that large: check what this address serves.',
-  },
-} as const
-
-/** The error of an answer that cannot be read. */
-export function errorOfAnswer(kind: keyof typeof unreadable, endpoint: string, detail: string): PlatformError {
-  const { what, remedy } = unreadable[kind]
-  return new PlatformError({ kind, what: `${what} (${endpoint}: ${detail}).`, remedy, endpoint, detail })
-}
-
-/** The error of an ID that would address something else, such as `..`: it concerns this ID alone, as an answer of the platform would. */
-export function errorOfId(what: string): PlatformError {
-  return new PlatformError({
-    kind: 'refused',
-    what,
-    remedy: 'Use its full path, such as group/project, or its number.',
   })
 }

@@ -3,7 +3,7 @@ import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
 import { httpDate } from '../../lib/retry-after.ts'
-import { errorOfConnection, errorOfSlow, errorOfStatus, maxErrorBytes } from './errors.ts'
+import { errorOfAnswer, errorOfStatus, maxErrorBytes } from './errors.ts'
 import { PlatformError } from '../port.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { redact } from '../../lib/secret.ts'
@@ -165,10 +165,10 @@ async function* paced(
     for await (const chunk of body) {
       waited += performance.now() - began
       period.bytes += chunk.length
-      if (waited > maxMs) throw errorOfSlow(sent.endpoint, `incomplete after ${maxMs / 1_000} s`)
+      if (waited > maxMs) throw errorOfAnswer('slow', sent.endpoint, `incomplete after ${maxMs / 1_000} s`)
       if (waited > period.until) {
         const { bytes } = period
-        if (bytes < minBytes) throw errorOfSlow(sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)
+        if (bytes < minBytes) throw errorOfAnswer('slow', sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)
         period = { until: waited + periodMs, bytes: 0 }
       }
       yield chunk
@@ -199,12 +199,12 @@ function connectionError(
   timeout: AbortSignal | undefined,
 ): PlatformError {
   if (error instanceof PlatformError) return error
-  if (timeout?.aborted === true) return errorOfConnection('timeout', endpoint, `no answer within ${answerMs} ms`, false)
+  if (timeout?.aborted === true) return errorOfAnswer('timeout', endpoint, `no answer within ${answerMs} ms`)
   const code = codeOf(error)
   const stranger = strangerBy(error)
   const reason = redact(stranger === undefined ? code : `${stranger}: ${code}`, secrets)
-  if (/TIMEOUT|ETIMEDOUT/.test(code)) return errorOfConnection('timeout', endpoint, reason, false)
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return errorOfAnswer('timeout', endpoint, reason)
   // These codes of OpenSSL mean an unknown issuer, a wrong name or an expired certificate.
-  const certificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
-  return errorOfConnection('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, certificate)
+  const isOfCertificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
+  return errorOfAnswer('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, isOfCertificate)
 }
