@@ -64,7 +64,7 @@ const slowest = [
   'config/reload-options',
   'enrichment/report-reader',
   'cli/doctor',
-  'discovery/audit',
+  'features/audit/audit',
   'platform/reports/junit',
   'pages/people-doors',
   'store/scope',
@@ -90,7 +90,7 @@ const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/tokens|features\/audit\/(backfill|daemon|page)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

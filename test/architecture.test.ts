@@ -44,7 +44,9 @@ function roomOf(file: string): string {
 
 /** What a feature is made with: its shape, what its parts are given, and the rows of the table of options. */
 function isShape(file: string): boolean {
-  return /^daemon\/(feature|context|configuration\/(option|[\w-]+-kinds))\.ts$/.test(file.replaceAll(path.sep, '/'))
+  return /^daemon\/(feature|context|configuration\/(option|kind|[\w-]+-kinds))\.ts$/.test(
+    file.replaceAll(path.sep, '/'),
+  )
 }
 
 /** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet. */

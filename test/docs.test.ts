@@ -15,6 +15,7 @@ import { features } from '../src/features.ts'
 import { inventoryReference } from '../scripts/docs/inventory.ts'
 import { jsonSchema } from '../scripts/docs/json-schema.ts'
 import { metricsReference } from '../scripts/docs/metrics.ts'
+import { countedMetrics } from '../src/daemon/own-telemetry/counts.ts'
 import { ownMetrics } from '../src/daemon/own-telemetry/table.ts'
 import { openApi } from '../src/console/api/openapi.ts'
 import { profiles } from '../src/daemon/profile.ts'
@@ -45,7 +46,7 @@ const generated: readonly [file: string, content: () => string][] = [
   ],
   ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
   ['docs/INVENTORY.md', () => inventoryReference()],
-  ['docs/METRICS.md', () => metricsReference(ownMetrics, gauges)],
+  ['docs/METRICS.md', () => metricsReference([...ownMetrics, ...countedMetrics(features)], gauges)],
   ['deploy/helm/pipespan/files/secrets.yaml', () => chartSecrets(profiles)],
   ['deploy/helm/pipespan/values.schema.json', () => chartSchema(ofChart('values.schema.json'), profiles)],
   ['deploy/helm/pipespan/README.md', () => chartReadme(ofChart('values.yaml'))],

@@ -1,10 +1,10 @@
-// What the backfills of pipelines and of audit events share: the command's options, its result, and the platform.
+// What the backfills of pipelines and those of features share: the command's options, its result, and the platform.
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../lib/fault.ts'
 import { exitCode } from '../lib/terminal.ts'
 import { connectPlatform, type Platform } from '../daemon/platform.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { BackfillRange } from '../features/backfill/backfill.ts'
+import type { EndedBackfill } from '../daemon/feature.ts'
 import type { PlatformView } from '../daemon/configuration/platforms.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../daemon/profile.ts'
@@ -20,8 +20,8 @@ export interface BackfillCommand {
   readonly group: readonly string[]
   /** Also the pipelines that the token's user started, in all projects. */
   readonly mine: boolean
-  /** Audit events instead of pipelines. */
-  readonly audit: boolean
+  /** The flag of what a feature reads instead of pipelines. */
+  readonly instead?: string | undefined
   /** The name of the platform, if several are configured. */
   readonly platform?: string | undefined
   readonly dryRun: boolean
@@ -40,9 +40,9 @@ export interface BackfillResult {
 
 /** The result of one that came to its end. `lines` and `facts`: what only this kind reports, in sentences and as JSON. */
 export function endedResult(
-  { range, resumed }: { readonly range: BackfillRange; readonly resumed: boolean },
+  { range, resumed }: Pick<EndedBackfill, 'range' | 'resumed'>,
   { dryRun }: BackfillCommand,
-  { isWhole, lines, facts }: { readonly isWhole: boolean; readonly lines: readonly string[]; readonly facts: object },
+  { isWhole, lines, facts }: Pick<EndedBackfill, 'isWhole' | 'lines' | 'facts'>,
 ): BackfillResult {
   const [since, until] = [range.since, range.until].map(at => new Date(at).toISOString())
   return {

@@ -1,7 +1,6 @@
 // `pipespan backfill`: finds the pipelines of the past, for the daemon to export, or exports them itself.
 import { platformNames } from '../daemon/connections.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../features/backfill/backfill.ts'
 import { chosenPlatform, commandLog, requireConfig } from './configuration.ts'
 import { complain, print, type Terminal, printJson } from '../lib/terminal.ts'
@@ -20,14 +19,17 @@ import { ownPipelines } from '../core/find/poll-own-pipelines.ts'
 import { pollScopeOf } from '../core/find/poll-scope.ts'
 import { createPollContext } from '../core/find/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
-import { encodeFor, telemetryOf } from '../daemon/export.ts'
+import { createEvents } from '../daemon/events.ts'
+import { encodeFor, exportDestinations, telemetryOf } from '../daemon/export.ts'
 import { notificationDestinations } from '../daemon/notifications.ts'
 import { openStore } from '../core/store/open-store.ts'
+import { takingOf } from '../daemon/processing.ts'
 import { startDaemon } from '../daemon/daemon.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { Log } from '../lib/log.ts'
 import { features } from '../features.ts'
+import type { AskedBackfill, Backfill, Feature } from '../daemon/feature.ts'
 import type { Platform } from '../daemon/platform.ts'
 import type { ProfileName } from '../daemon/profile.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
@@ -42,7 +44,8 @@ export async function backfillCommand(
   const { config } = requireConfig(terminal, file)
   const view = chosenPlatform(config, command.platform)
   const log = commandLog(terminal, config)
-  const run = command.audit ? backfillAudit : backfillPipelines
+  const instead = features.find(one => one.backfill?.flag === command.instead)?.backfill
+  const run = instead === undefined ? backfillPipelines : backfillOf(instead)
   const stopping = new AbortController()
   const stop = (): void => stopping.abort(new Error('stopped'))
   for (const name of signals) process.once(name, stop)
@@ -59,7 +62,7 @@ export async function backfillCommand(
         await store.close()
       }
     }
-    const daemon = await startDaemon({ config: withoutListeners(config), features, log })
+    const daemon = await startDaemon({ config: withoutListeners(config), features: features.map(withoutReaders), log })
     try {
       const { code, text, json } = await run(terminal, command, view, daemon.store, log, stopping.signal)
       if (!command.json) print(terminal, text)
@@ -71,6 +74,45 @@ export async function backfillCommand(
     }
   } finally {
     for (const name of signals) process.off(name, stop)
+  }
+}
+
+/** Of what a feature reads. When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
+function backfillOf({ flag, sources: sourcesOf, run }: Backfill<never>): typeof backfillPipelines {
+  return async (terminal, command, view, store, log, signal) => {
+    const { config } = view
+    const { since, until, words, dryRun, deliver } = command
+    const options = config as never
+    const sources = sourcesOf(options)
+    const { client } = platformOf(view, store, log)
+    const line = createProgressLine(terminal, () => systemClock.now())
+    let last: Parameters<AskedBackfill['onProgress']> | undefined
+    try {
+      const asked: AskedBackfill = {
+        ...{ name: nameOfCommand(flag, words, sources), dryRun, deliver, signal },
+        range: { since, until: until ?? systemClock.now() },
+        onProgress: (...progress) => {
+          last = progress
+          const [share, seen, { requests = 0 }] = progress
+          line.show(share, `${seen}, ${requests} requests`)
+        },
+      }
+      // Nothing in this process listens to events: a running daemon polls the store.
+      const taking = takingOf({
+        ...{ config, store, events: createEvents(), clock: systemClock },
+        selection: createSelection(config, platformNames(config)),
+        queues: exportDestinations(config, features).queues,
+      })
+      const ended = await run(options, asked, { client, store, taking })
+      return endedResult(ended, command, ended)
+    } catch (error) {
+      if (!signal.aborted || last === undefined) throw error
+      const [, seen, facts] = last
+      return stoppedResult(`${seen} seen.`, facts)
+    } finally {
+      line.end()
+      await client.close()
+    }
   }
 }
 
@@ -194,6 +236,11 @@ function minutes(seconds: number): string {
   return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
 }
 
+/** For the same: what features read of platforms is none of its business. */
+function withoutReaders({ perToken: _, ...feature }: Feature): Feature {
+  return feature
+}
+
 /** For a daemon that only processes and exports: listeners on ports that nobody knows, no discovery. */
 function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   const closed = { host: '127.0.0.1', port: 0 }
@@ -203,10 +250,9 @@ function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
     listen: closed,
     admin: { ...config.admin, listen: closed },
     poll: { ...config.poll, ...nothing },
-    platforms: config.platforms.map(one => ({ ...one, audit: [], poll: { ...one.poll, ...nothing } })),
+    platforms: config.platforms.map(one => ({ ...one, poll: { ...one.poll, ...nothing } })),
     redelivery: false,
     watchHooks: false,
-    audit: [],
   }
 }
 

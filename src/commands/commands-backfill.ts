@@ -1,6 +1,7 @@
 // The command line of `pipespan backfill`.
 import { InvalidArgumentError } from 'commander'
 import { durationMs, example, misuse, type CommandLine } from '../lib/command-line.ts'
+import { features } from '../features.ts'
 import type { BackfillCommand } from './backfill-command.ts'
 
 export function addBackfillCommand({ program, terminal, file, answer }: CommandLine): void {
@@ -10,9 +11,10 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
     return instantOf(text, Date.now())
   }
   const several = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')]
+  const command = program.command('backfill')
+  const ofFeatures = features.flatMap(one => one.backfill ?? [])
   example(
-    program
-      .command('backfill')
+    command
       .description('export past pipelines; run it again to resume')
       .requiredOption(
         '--since <when>',
@@ -28,26 +30,26 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
       )
       .option('--group <group>', 'a group, with its subgroups', several, [])
       .option('--mine', "the pipelines that the token's user started, in all projects", false)
-      .option('--audit', 'the audit events of PIPESPAN_AUDIT instead of pipelines', false)
       .option('--platform <name>', 'the platform, if several are configured')
       .option('--dry-run', 'only count; change nothing', false)
       .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
       .option('--json', 'print the result as one JSON object, for scripts', false)
       .action(
-        answer(async (given: Omit<BackfillCommand, 'words'>) => {
+        answer(async (given: Omit<BackfillCommand, 'words' | 'instead'> & Readonly<Record<string, unknown>>) => {
           if (given.until !== undefined && given.until <= given.since)
             throw misuse('--until must be later than --since.')
-          if (given.audit && (given.mine || given.project.length + given.group.length > 0)) {
-            throw misuse('--audit reads the sources in PIPESPAN_AUDIT: omit --project, --group and --mine.')
-          }
+          const instead = ofFeatures.find(({ flag }) => given[flag] === true)
+          if (instead !== undefined && (given.mine || given.project.length + given.group.length > 0))
+            throw misuse(`--${instead.flag} reads ${instead.what}: omit --project, --group and --mine.`)
           const { backfillCommand } = await import('./backfill.ts')
-          return backfillCommand(terminal, file(), { ...given, words: words.join(' ') })
+          return backfillCommand(terminal, file(), { ...given, instead: instead?.flag, words: words.join(' ') })
         }),
       ),
     'pipespan backfill --since 7d --group team --dry-run',
     'pipespan backfill --since 2026-05-01 --until 2026-05-08 --project team/shop',
-    'pipespan backfill --since 40d --audit',
+    ...ofFeatures.map(({ flag }) => `pipespan backfill --since 40d --${flag}`),
   )
+  for (const { flag, what } of ofFeatures) command.option(`--${flag}`, `${what} instead of pipelines`, false)
 }
 
 function instantOf(text: string, now: number): number {

@@ -24,10 +24,10 @@ function costsOfOne(config: Config): string[] {
     ...insideCosts(config),
     ...deploymentCosts(config),
     ...incidentCosts(config),
-    ...auditCosts(config),
     ...hookCosts(config),
     ...inventoryCosts(config),
     ...attributeCosts(config),
+    ...features.flatMap(one => one.perToken?.costs?.(config as never, config) ?? []),
   ]
 }
 
@@ -57,14 +57,6 @@ function incidentCosts(config: Config): string[] {
   const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, config.poll.interval)))
   return [
     `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
-  ]
-}
-
-function auditCosts({ audit = [], poll }: Config): string[] {
-  if (audit.length === 0) return []
-  const rounds = Math.max(1, Math.round((audit.length * 60_000) / Math.max(1_000, poll.interval)))
-  return [
-    `Audit events (PIPESPAN_AUDIT): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 events.`,
   ]
 }
 

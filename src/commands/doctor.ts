@@ -4,7 +4,6 @@ import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
 import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
 import { configuredClient } from './platform.ts'
-import { checkAudit } from './doctor/audit.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations, checkRoutes } from './doctor/destinations.ts'
 import { checkEvents } from './doctor/events.ts'
@@ -126,7 +125,8 @@ async function examinePlatform(
     await run('budget', async () => checkBudget(config, store))
     await run('jobs', async () => checkInsideJobs(config, client, store))
     await run('inventory', async () => checkInventory(config, store, client))
-    await run('audit', async () => checkAudit(config, client, store))
+    for (const { name, run: check } of features.flatMap(one => one.perToken?.checks ?? []))
+      await run(name, async () => check(config as never, { config, client, store }))
   } finally {
     await client?.close()
   }

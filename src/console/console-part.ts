@@ -4,13 +4,22 @@ import type { Ids } from './layout/address.ts'
 import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import type { PagesParts } from './ports.ts'
+import type { ShownKind } from '../model/shown-event.ts'
 
 export interface ConsolePart {
   /** Below those of the core in their group. */
   readonly links: readonly NavigationLink[]
+  /** What is shown only where an admin token is set; called at each request. */
+  readonly secret?: () => Secret | undefined
   /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
   readonly pages: (parts: PagesParts) => readonly Address[]
   readonly routes: (parts: PagesParts) => readonly ApiRoute[]
+}
+
+/** `timeline`: kinds of events on the timeline. */
+interface Secret {
+  readonly links: readonly NavigationLink[]
+  readonly timeline: readonly ShownKind[]
 }
 
 export interface Address {

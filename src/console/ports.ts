@@ -16,6 +16,7 @@ import type { Millis } from '../model/instant.ts'
 import type { Reads } from '../core/store/ports/reads.ts'
 import type { Scope } from '../core/store/ports/scope.ts'
 import type { RunKey } from '../model/observation.ts'
+import type { ShownKind } from '../model/shown-event.ts'
 import type { Signal } from '../core/store/ports/signal.ts'
 import type { Section } from '../model/inside.ts'
 import type { Regression } from '../core/store/ports/regression-documents.ts'
@@ -189,8 +190,8 @@ export interface PagesSettings {
   readonly readsTests?: boolean | undefined
   /** Whether regressions are flagged, and by which rule. */
   readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
-  /** Whether audit events are read. */
-  readonly readsAudit?: boolean | undefined
+  /** Kinds of the timeline that features add, where an admin token is set. */
+  readonly secretKinds?: (() => readonly ShownKind[]) | undefined
   /** Whether programs may ask by MCP. */
   readonly servesMcp?: boolean | undefined
   /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */

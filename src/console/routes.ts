@@ -21,7 +21,6 @@ import { createViews, type View } from './access/views.ts'
 import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
 import type { ConsolePart } from './console-part.ts'
-import type { NavigationLink } from './layout/navigation.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { Repositories } from '../core/store/ports/repository.ts'
 
@@ -48,11 +47,13 @@ export function createPages({
   sourcesOf,
   sessions,
   formKeys,
-  settings,
+  settings: own,
   features,
   guarded = [],
   turns = createTurns(),
 }: PagesOptions): FastifyPluginAsync {
+  const secretKinds = () => features.flatMap(one => one.secret?.()?.timeline ?? [])
+  const settings = { ...own, secretKinds }
   const all = sourcesOf(undefined)
   const hour = createHourWatch(all)
   const views = createViews(choice => sourcesInTurns(sourcesOf(choice), turns), settings, hour, features)
@@ -101,8 +102,7 @@ export function createPages({
         limitRoutes(people, createBusyLimit(turns, pageLimits), reply =>
           show(reply, bareDocument(busyPage(), base), 429),
         )
-        const links = features.flatMap(one => one.links)
-        registerSite(people, { views, access, live, base, links, readsAudit: settings.readsAudit === true })
+        registerSite(people, { views, access, live, base, features })
         registerExit(people, access, base)
       })
       await inner.register(async programs => {
@@ -203,19 +203,19 @@ interface SiteParts {
   readonly access: Access
   readonly live: Live
   readonly base: string
-  readonly links: readonly NavigationLink[]
-  readonly readsAudit: boolean
+  readonly features: readonly ConsolePart[]
 }
 
-function registerSite(app: FastifyInstance, { views, access, live, base, links, readsAudit }: SiteParts): void {
+function registerSite(app: FastifyInstance, { views, access, live, base, features }: SiteParts): void {
   const readerOf = (request: FastifyRequest, address: string): RequestContext => {
     const admission = admissionOf(request)
     const [, query = ''] = address.split(/\?(.*)/s)
     const session = admission.by === 'session'
-    const audit = readsAudit && access.secured()
+    const secret = access.secured() ? features.flatMap(one => one.secret?.()?.links ?? []) : []
+    const links = [...secret, ...features.flatMap(one => one.links)]
     const { now } = views.whole.parts
     return {
-      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, audit, links },
+      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, links },
       may: mayChange(admission),
       seesDestinations: views.of(admission).isWhole,
       person: admission.by === 'proxy' ? admission.person : undefined,

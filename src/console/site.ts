@@ -1,7 +1,6 @@
 // The table of pages by their paths, for requests and for live updates.
 import { isGroup } from '../core/store/ports/project-scope.ts'
 import { maxProjects } from './layout/scope-heading.ts'
-import { auditPage, auditView } from './sources/audit.ts'
 import { behindPage } from './environments/behind.ts'
 import { changesPage } from './changes/changes.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
@@ -16,8 +15,7 @@ import { jobLogPage } from './jobs/job-log.ts'
 import { jobPage } from './jobs/job.ts'
 import { logTail } from './jobs/log-tail.ts'
 import { overviewOf, overviewPage } from './overview/overview.ts'
-import { NotShown } from './layout/not-shown.ts'
-import { notAllowedPage, notShownPage } from './access/entrance.ts'
+import { notAllowedPage } from './access/entrance.ts'
 import { pipelineDetail } from './pipelines/pipeline-detail.ts'
 import { pipelinePage } from './pipelines/pipeline.ts'
 import { pipelinesPage } from './pipelines/pipelines.ts'
@@ -130,10 +128,6 @@ export function siteOf(
       return action && (await confirmPage(parts, action, context))
     }),
     at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
-    at('/audit', async context => {
-      const view = await auditView(parts, settings, context.query.get('after') ?? undefined)
-      return view instanceof NotShown ? notShownPage(view) : auditPage(view, settings.readsAudit === true, context)
-    }),
     ...features.flatMap(({ pages }) => pages(parts)),
   ]
 }

@@ -5,14 +5,18 @@ import type { CommandLine } from '../lib/command-line.ts'
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigOf, Intersection, Sections } from './configuration/option.ts'
+import type { CountOf } from './own-telemetry/counts.ts'
 import type { ConsolePart } from '../console/console-part.ts'
 import type { Context } from './context.ts'
 import type { Destination, Proxies } from '../core/send/destination.ts'
+import type { EventTaking } from '../core/take-in/take-events.ts'
 import type { Finding } from '../lib/finding.ts'
 import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
 import type { Loop } from '../lib/loop.ts'
+import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Secret } from '../lib/secret.ts'
+import { platformViews } from './configuration/platforms.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 import type { Thing } from '../platform/port/inventory.ts'
 
@@ -24,8 +28,14 @@ export interface FeatureOf<Slice> {
   readonly needs?: readonly string[]
   /** Its options, by the headings of the reference; those of a group that the core has, too, are added to it. */
   readonly options?: Sections
+  /** Lists of projects and groups among its options that are of no use without a token of a platform, by their paths: a sentence that says so. */
+  readonly needToken?: Readonly<Record<string, string>>
   /** What runs in the daemon. */
   readonly parts?: readonly Part<Slice>[]
+  /** What it does with each token of each platform. */
+  readonly perToken?: PerToken<Slice>
+  /** Counters of its parts that are metrics of the daemon itself. */
+  readonly counts?: readonly CountOf[]
   /** The gauges that it exports. */
   readonly gauges?: Gauges
   /** What is to be asked from time to time, whose answers are points of its gauges. */
@@ -39,6 +49,8 @@ export interface FeatureOf<Slice> {
   readonly checks?: readonly Check<Slice>[]
   /** How many requests it costs, in sentences for `config check`. */
   readonly costs?: (options: Slice, surroundings: Surroundings) => readonly string[]
+  /** What `pipespan backfill` reads instead of pipelines, where a flag asks for it. */
+  readonly backfill?: Backfill<Slice>
   /** How `pipespan setup` makes an ingest token at an observability instance. */
   readonly ingestTokens?: (instance: { readonly url: string; readonly apiKey: Secret }) => TokenMaker
 }
@@ -63,7 +75,22 @@ export interface Part<Slice> {
   /** Started before anything is sent, and stopped after the last request. */
   readonly aroundSending?: true
   /** Undefined: there is nothing to run. */
-  readonly create: (options: Slice, context: PartContext) => Loop | undefined
+  readonly create: (options: Slice, context: PartContext) => Running | undefined
+}
+
+/** What a part runs, with what it has counted. */
+export interface Running extends Loop {
+  readonly counters?: object
+}
+
+/** The options and the configuration of each function are those of one token, as if it were the only one. */
+export interface PerToken<Slice> {
+  readonly part?: Omit<Part<Slice>, 'create' | 'aroundSending'> & {
+    readonly create: (options: Slice, context: TokenContext) => Running | undefined
+  }
+  readonly checks?: readonly TokenCheck<Slice>[]
+  /** As `costs` of a feature. */
+  readonly costs?: (options: Slice, config: Config) => readonly string[]
 }
 
 /** The core's configuration, and what follows from it. */
@@ -76,6 +103,20 @@ export interface Surroundings {
 export interface PartContext extends Context {
   readonly destinations: readonly Destination[]
   readonly proxies: Proxies
+}
+
+export interface TokenContext extends PartContext {
+  readonly client: PlatformClient
+  readonly errors: ErrorThrottle
+  /** The name of the lease of this token's work. */
+  readonly leaseOf: (work: string) => string
+  /** With `takeEvents`: events that no delivery reported. */
+  readonly taking: EventTaking
+}
+
+/** The options of a feature for each token. */
+export function perToken<Slice>({ config }: Pick<Context, 'config'>): readonly Slice[] {
+  return platformViews(config).map(view => view.config as Slice)
 }
 
 /** `switch`: the option that turns them on, for the page of metrics. */
@@ -94,6 +135,57 @@ export interface Standing {
 export interface Check<Slice> {
   readonly name: string
   readonly run: (options: Slice, surroundings: Surroundings) => Promise<Finding | readonly Finding[]>
+}
+
+/** A check for one token. `client`: undefined without a token; `store`: undefined if it cannot be opened. */
+export interface TokenCheck<Slice> {
+  readonly name: string
+  readonly run: (
+    options: Slice,
+    known: {
+      readonly config: Config
+      readonly client: PlatformClient | undefined
+      readonly store: SharedStore | undefined
+    },
+  ) => Promise<Finding | readonly Finding[]>
+}
+
+export interface Backfill<Slice> {
+  /** `audit` of `--audit`. */
+  readonly flag: string
+  /** What it reads: a noun. */
+  readonly what: string
+  /** Throws a ConfigError without the options that it needs. */
+  readonly sources: (options: Slice) => readonly string[]
+  /** Rejects when `signal` aborts it. */
+  readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
+}
+
+export interface AskedBackfill {
+  /** The key of its progress: the same command has the same one, and resumes. */
+  readonly name: string
+  readonly range: { readonly since: Millis; readonly until: Millis }
+  readonly dryRun: boolean
+  /** Whether this process also exports what is found. */
+  readonly deliver: boolean
+  readonly signal: AbortSignal
+  /** `seen`: how many, in words. */
+  readonly onProgress: (share: number, seen: string, facts: Readonly<Record<string, number>>) => void
+}
+
+export interface BackfillContext {
+  readonly client: PlatformClient
+  readonly store: SharedStore
+  readonly taking: EventTaking
+}
+
+/** `lines` and `facts`: what it has to report, in sentences and as JSON. */
+export interface EndedBackfill {
+  readonly range: AskedBackfill['range']
+  readonly resumed: boolean
+  readonly isWhole: boolean
+  readonly lines: readonly string[]
+  readonly facts: object
 }
 
 /** The command line, for commands that need the configuration. */

@@ -98,7 +98,6 @@ export function pagesOf(
       groupBy: groupingOf(config),
       hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
-      readsAudit: platformViews(config).some(view => (view.config.audit ?? []).length > 0),
       readsTests: config.tests,
       servesMcp: config.mcp,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },

@@ -12,10 +12,10 @@ import {
   startStandingWatch,
 } from './notifications.ts'
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
+import { countedBy } from './own-telemetry/counts.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
 import { lineStepsOf, mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
 import { startAdmin } from './admin.ts'
-import { startAudit } from './audit.ts'
 import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
 import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
@@ -24,10 +24,11 @@ import { startSelfTelemetry } from './self-telemetry.ts'
 import type { Context } from './context.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { Store } from '../core/store/ports/store.ts'
+import { tokenContextOf } from './token-context.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop } from './steps.ts'
 import { proxiesOf } from './configuration/destinations.ts'
-import type { Feature, PartContext } from './feature.ts'
+import type { Feature, PartContext, Running } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
@@ -56,15 +57,22 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
   const { config, features, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)
   try {
-    const own = steps.addLast(await startSelfTelemetry(config, clock))
+    const own = steps.addLast(await startSelfTelemetry(config, features, clock))
     const store = own.watch.store(options.store)
     const context: Context = { config, store, events, clock, log }
 
     const outlets = exportDestinations(config, features)
     const ofFeatures: PartContext = { ...context, destinations: wholeDestinations(outlets), proxies: proxiesOf(config) }
+    /** What was started of each feature. */
+    const running = new Map(features.map(one => [one, [] as Running[]]))
+    const start = (one: Feature, part: Running | undefined, why: string): void => {
+      steps.add(startLoop(part, why))
+      if (part !== undefined) running.get(one)?.push(part)
+    }
     const startOf = (isFirst: boolean): void => {
-      for (const { create, why, aroundSending } of features.flatMap(one => one.parts ?? []))
-        if (isFirst === (aroundSending === true)) steps.add(startLoop(create(config as never, ofFeatures), why))
+      for (const one of features)
+        for (const { create, why, aroundSending } of one.parts ?? [])
+          if (isFirst === (aroundSending === true)) start(one, create(config as never, ofFeatures), why)
     }
     startOf(true)
     const messages = notificationDestinations(config)
@@ -93,7 +101,13 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     // The rest may take its time: webhooks are taken in from now on.
     await receiving.open()
     const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
-    const audits = connections.map(one => steps.add(startAudit(wiring, one)))
+    for (const connection of connections) {
+      const context = tokenContextOf(wiring, ofFeatures, connection)
+      for (const one of features) {
+        const { part } = one.perToken ?? {}
+        if (part !== undefined) start(one, part.create(context.config as never, context), part.why)
+      }
+    }
     const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
     const deployments = steps.add(startDeploymentCounter(wiring))
     const changes = steps.add(startChangeCounter(wiring))
@@ -130,10 +144,14 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       enricher: parts?.enricher,
       poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
       redelivery: summedIfAny(parts?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
-      audit: summedIfAny(present(audits)),
       scrapes: { leftOut: 0 },
     }
-    own.observe(async () => observeParts({ ...counted, ...inside, reloads: configStatus?.().reloads }))
+    own.observe(async () =>
+      observeParts({
+        ...{ ...counted, ...inside, reloads: configStatus?.().reloads },
+        counted: new Map([...running].flatMap(([one, parts]) => countedBy(one, summedIfAny(parts.filter(counts))))),
+      }),
+    )
     const shown = {
       ...{ ...counted, ...outlets },
       ...{ platform: parts, connections, inside, configStatus },
@@ -144,6 +162,10 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     await steps.stop(0)
     throw error
   }
+}
+
+function counts(part: Running): part is Running & Required<Pick<Running, 'counters'>> {
+  return part.counters !== undefined
 }
 
 function present<T>(all: readonly (T | undefined)[]): T[] {

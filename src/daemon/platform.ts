@@ -68,10 +68,9 @@ export function connectPlatform(
     onAnswer: () => (hasAnswered = true),
     clockOffset,
     onLeftOut: watch?.leftOut,
-    auditWords: {
+    eventWords: {
       profile: profiles[config.platform.profile],
       redactText: createTextRedaction(config.redact ?? []),
-      address: config.auditAddress,
     },
     wanted: wantedFactsOf(config),
     userAgent: `Pipespan/${version}`,

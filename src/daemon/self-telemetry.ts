@@ -5,9 +5,11 @@ import {
   type ConfiguredDestination,
   type ConfiguredTarget,
 } from './configuration/destinations.ts'
+import { countedMetrics } from './own-telemetry/counts.ts'
 import { startOwnTelemetry, type OwnTelemetry, type OwnTelemetryOptions } from './own-telemetry/own-telemetry.ts'
 import { sdkOptions } from './configuration/self-options.ts'
 import type { Signal } from './configuration/otlp-options.ts'
+import type { Feature } from './feature.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
 import type { SelfTarget } from './own-telemetry/sdk.ts'
@@ -16,7 +18,11 @@ import type { Started } from './steps.ts'
 /** How long sending the rest may take when the daemon stops, ms. */
 const deadline = 5_000
 
-export async function startSelfTelemetry(config: Config, clock: Clock): Promise<Started<OwnTelemetry>> {
+export async function startSelfTelemetry(
+  config: Config,
+  features: readonly Feature[],
+  clock: Clock,
+): Promise<Started<OwnTelemetry>> {
   const { telemetry, sdk } = config.self
   const targets = telemetry && !sdk.disabled ? selfTargets(config) : undefined
   const settings = {
@@ -24,7 +30,10 @@ export async function startSelfTelemetry(config: Config, clock: Clock): Promise<
     timeout: sdk.metricExportTimeout,
     variables: variablesOf(config),
   }
-  const own = await startOwnTelemetry({ targets, settings, now: () => clock.now() })
+  const own = await startOwnTelemetry({
+    ...{ targets, settings, metrics: countedMetrics(features) },
+    now: () => clock.now(),
+  })
   return { part: own, why: 'nothing more is measured', stop: async () => own.stop(deadline) }
 }
 

@@ -65,11 +65,7 @@ export interface PlatformClient {
   /** Deliveries of the past seven days, newest first. */
   hookDeliveries(owner: HookOwner, hookId: number, options: ListOptions): Pages<HookDelivery>
   /** Audit events of a period of at most 30 days, both ends included, highest ID first (keyset). */
-  auditEvents(
-    source: AuditSource,
-    query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },
-    options: ListOptions,
-  ): Pages<AuditEvent>
+  auditEvents(source: AuditSource, query: AuditQuery, options: ListOptions): Pages<AuditEvent>
   /** Incidents that changed at or after `updatedAfter`, in all projects that the token can see, oldest change first. */
   incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<Incident>
   /** The commits that are reachable from `to` and not from `from`, newest first. `firstParent`: follows first parents only. */
@@ -241,6 +237,13 @@ export interface HookDelivery {
 
 /** Where audit events are read: the whole instance, one group with its projects, or one project. */
 export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
+
+export interface AuditQuery {
+  readonly createdAfter: Millis
+  readonly createdBefore?: Millis | undefined
+  /** Whether the addresses of users are read, too. Default: no. */
+  readonly withAddress?: boolean | undefined
+}
 
 export interface AuditEvent {
   readonly id: number

@@ -20,11 +20,9 @@ describe('pipespan backfill', () => {
   let receiver: OtlpReceiver
   let state: PlatformState
   const token = 'pat-73d1-secret'
-  let audit: string | undefined
   let crossProject: string | undefined
 
   beforeEach(async () => {
-    audit = undefined
     crossProject = undefined
     folder = temporaryFolder()
     state = new PlatformState()
@@ -48,7 +46,6 @@ describe('pipespan backfill', () => {
       PIPESPAN_WEBHOOK_TOKEN: 'hook-token',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
-      PIPESPAN_AUDIT: audit,
       PIPESPAN_POLL_CROSS_PROJECT: crossProject,
     }
     const { code, stdout: out, stderr: err } = await runCommand(['backfill', ...args], env)
@@ -79,22 +76,6 @@ describe('pipespan backfill', () => {
     expect(JSON.parse(scripted.out)).toMatchObject({ dryRun: true, stopped: false, projects: 1, pipelines: 1, new: 1 })
   })
 
-  it('exports audit events, and says if it may not read those of a group', async () => {
-    audit = 'brightwater,nobody'
-    const random = new Random(4)
-    for (let n = 0; n < 130; n += 1) state.audit.happen(random, Date.now() - (n + 1) * hour)
-    const ids = new Set<unknown>()
-    receiver.on('received', ({ logs }) => logs.forEach(({ attributes }) => ids.add(attributes['platform.audit.id'])))
-    const dry = await run('--since', '9d', '--audit', '--dry-run')
-    expect(dry.out).toContain('130 audit events seen, 3 requests.\n')
-    const first = await run('--since', '9d', '--audit', '--deliver')
-    expect(first.out).toContain('The audit events of group nobody were skipped: ')
-    expect(first.out).toContain('Everything is exported.')
-    expect(first.code).toBe(1)
-    expect(ids.size).toBe(130)
-    expect(JSON.stringify([dry, first])).not.toContain(token)
-  })
-
   it("reads everything that the token may see by default, and only its user's pipelines with --mine", async () => {
     const all = await run('--since', '2d', '--dry-run')
     expect(all.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
@@ -112,11 +93,8 @@ describe('pipespan backfill', () => {
   })
 
   it.each([
-    [['--since', '1d', '--audit'], 1, 'No audit events are configured.'],
-    [['--since', '1d', '--audit', '--group', 'brightwater'], 2, 'PIPESPAN_AUDIT'],
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
-    [['--since', '1d', '--audit', '--mine'], 2, 'omit --project, --group and --mine'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
   ])('%j exits with %i', async (args, code, words) => {
     const result = await run(...args)

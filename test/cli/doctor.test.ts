@@ -596,41 +596,7 @@ it('20a: tries the cross-project lists if no projects are configured', async () 
   expect((await run()).text).toContain('- platform: Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off')
 })
 
-it('21: finds audit events that the token may not read, or that the platform lacks', async () => {
-  env.PIPESPAN_AUDIT = 'brightwater,brightwater/mobile'
-  platformState.audit.isOwner = false
-  answering(/^\/groups\/brightwater\/mobile\//, () => restFaults.notFound('Group'))
-  await finds(
-    {
-      check: 'audit',
-      level: 'warning',
-      what: "The token is not an owner's of group brightwater: the platform only returns what the token's user did.",
-      remedy: "Use a token that is an owner's, with the scope read_api.",
-    },
-    {
-      check: 'audit',
-      level: 'failure',
-      what: expect.stringContaining('404 Group Not Found') as string,
-      remedy: expect.any(String) as string,
-    },
-  )
-  platformState.audit.isOwner = true
-  env.PIPESPAN_AUDIT = 'brightwater,project:brightwater/shop/storefront'
-  const { text } = await run()
-  expect(text).toContain('✓ audit: The token can read the audit events of group brightwater.')
-  expect(text).toContain('✓ audit: The token can read the audit events of project brightwater/shop/storefront.')
-  answering(/\/storefront\/hooks$/, restFaults.missingRole)
-  expect((await examined()).reported).toEqual([
-    {
-      check: 'audit',
-      level: 'warning',
-      what: "The token is not a maintainer's of project brightwater/shop/storefront: the platform only returns what the token's user did.",
-      remedy: "Use a token that is a maintainer's, with the scope read_api.",
-    },
-  ])
-})
-
-it('22: finds selected deployments, changes and incidents that no webhook reports', async () => {
+it('21: finds selected deployments, changes and incidents that no webhook reports', async () => {
   afterwardsAnew()
   const { runs, repositories, views } = daemon.store
   const at = await daemon.store.now()

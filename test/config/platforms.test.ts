@@ -61,25 +61,24 @@ describe('the views of platforms', () => {
 
   it('divide what is polled and asked between the tokens, by the longest group', () => {
     const views = viewsOf(`${tokens}    poll: {projects: [org/two/app, '4711'], groups: [org, org/team/sub/x]}
-    audit: [other, 'project:org/team/app']
     inventory: {runners: [org, org/team]}
 queries:
   - {metric: open, query: a, platform: cloud, project: org/two/app}
   - {metric: all, query: a, platform: cloud}
 `)
-    const parts = views.map(({ config: { poll, audit, inventory, queries } }) => ({
-      ...{ projects: poll.projects, groups: poll.groups, all: poll.crossProject, audit },
+    const parts = views.map(({ config: { poll, inventory, queries } }) => ({
+      ...{ projects: poll.projects, groups: poll.groups, all: poll.crossProject },
       ...{ runners: inventory.runners, queries: queries.map(({ metric }) => metric) },
     }))
     expect(parts).toEqual([
-      ...[{ projects: ['4711'], groups: ['org'], all: false, audit: ['other'], runners: ['org'], queries: ['all'] }],
+      ...[{ projects: ['4711'], groups: ['org'], all: false, runners: ['org'], queries: ['all'] }],
       {
         ...{ projects: ['org/two/app'], groups: ['org/team', 'org/two'], all: false },
-        ...{ audit: ['project:org/team/app'], runners: ['org/team'], queries: ['open'] },
+        ...{ runners: ['org/team'], queries: ['open'] },
       },
       {
         ...{ projects: [], groups: ['org/team/sub/x', 'org/team/sub'], all: false },
-        ...{ audit: [], runners: [], queries: [] },
+        ...{ runners: [], queries: [] },
       },
     ])
   })

@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createIncidentPoller } from '../../src/features/deployments/incidents.ts'
 import { hour, minute, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
-import { openAuditWorld } from './audit-world.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { sqliteBench } from '../store/benches.ts'
 import type { RestReply } from '../../src/simulator/platform/web-page.ts'
 import type { RestRequest } from '../../src/simulator/platform/rest-api.ts'
 
@@ -139,30 +137,5 @@ describe('the poller', () => {
     expect((await world.store.repositories.incidentCursors.get({ instance: world.api.url }))?.at).toBeGreaterThan(
       cursor!.at,
     )
-  })
-})
-
-describe('an endless list of audit events', () => {
-  it('does not delay other sources, is continued in the next round, and ends a backfill with a message', async () => {
-    await using world = await openAuditWorld(await sqliteBench())
-    const id = world.happen(world.bench.now() - minute)
-    const pages: number[] = []
-    world.api.misbehave = asked => {
-      if (asked.path !== '/groups/brightwater/data/audit_events') return undefined
-      pages.push(Number(asked.query.get('page') ?? 1))
-      return page(asked, world.api.url, () => [])
-    }
-    const poller = world.poller({ sources: ['brightwater/data', 'instance'] })
-    await poller.round()
-    expect(pages).toHaveLength(500)
-    expect(await world.exported()).toEqual([id])
-    await poller.round()
-    expect(pages.at(-1)).toBe(1_000)
-    const range = { since: world.bench.now() - 2 * 24 * hour, until: world.bench.now() - 24 * hour }
-    const { failed } = await world.backfill({ sources: ['brightwater/data'], range, maxPages: 1_000 })
-    expect(pages).toHaveLength(2_000)
-    expect(failed).toEqual([
-      { source: 'group brightwater/data', reason: expect.stringContaining('more than 1000 pages') as string },
-    ])
   })
 })

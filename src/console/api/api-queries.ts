@@ -1,6 +1,5 @@
 // The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
 import { z } from 'zod'
-import { auditPlacePattern } from '../sources/audit.ts'
 import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/pipeline.ts'
 import { runSorts } from '../pipelines/longest.ts'
@@ -41,9 +40,9 @@ const instant = z
   .string()
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
-const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
+export const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
 /** `pattern`: that of `next`. */
-const nextPage = (pattern: RegExp) =>
+export const nextPage = (pattern: RegExp) =>
   z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
 const text = (description: string) => z.string().optional().describe(description)
 const own = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
@@ -144,10 +143,6 @@ export const timelineQuery = z.object({
   limit: atMost(200).default(100),
   pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
   sort: sortBy(timelineKeys),
-})
-export const auditQuery = z.object({
-  after: nextPage(auditPlacePattern),
-  limit: atMost(200).default(50),
 })
 export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
 export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })

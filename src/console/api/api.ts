@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { get, post, type ApiRoute } from './api-route.ts'
 import { answerOf } from '../access/own-values.ts'
-import { auditView, auditShape } from '../sources/audit.ts'
 import { fixFirstShape } from '../overview/fix-first-shape.ts'
 import { environmentsOf, environmentsShape } from '../environments/environment-figures.ts'
 import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter.ts'
@@ -33,7 +32,6 @@ import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
 import { runnersViewShape } from '../runners/runner-figures.ts'
 import {
-  auditQuery,
   behindQuery,
   changesQuery,
   chosen,
@@ -62,7 +60,7 @@ export function apiRoutes(
   parts: PagesParts,
   settings: Pick<
     PagesSettings,
-    'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
+    'adminToken' | 'secretKinds' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
   >,
   features: readonly Pick<ConsolePart, 'routes'>[],
 ): readonly ApiRoute[] {
@@ -196,12 +194,6 @@ export function apiRoutes(
       'Webhooks, poller and redelivery: what each reported, what was refused, and how far each has read.',
       { answer: sourcesShape },
       async () => sourcesView(parts),
-    ),
-    get(
-      '/audit',
-      'Exported audit events, newest first, paginated, and how far they have been read. Requires an admin token to be configured.',
-      { query: auditQuery, answer: auditShape },
-      async ({ after, limit }) => auditView(parts, settings, after, limit),
     ),
     get(
       '/exports',

@@ -75,7 +75,7 @@ export const timelineKeys = {
 } satisfies Keys<TimelineItem>
 
 type Sources = Pick<PagesSources, 'deployments' | 'isProduction' | 'views'>
-export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'readsAudit'>
+export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'secretKinds'>
 
 export async function timelineOf(
   { deployments, isProduction, views }: Sources,
@@ -111,10 +111,10 @@ export async function timelineOf(
   }
 }
 
-/** The kinds that may be shown: audit events only if they are read and an admin token is set. */
-export function offered({ adminToken, readsAudit }: TimelineSettings): readonly TimelineKind[] {
-  const isAudited = adminToken() !== undefined && readsAudit === true
-  return isAudited ? timelineKinds : timelineKinds.filter(kind => kind !== 'audit')
+/** The kinds that may be shown: some only where an admin token is set. */
+export function offered({ adminToken, secretKinds }: TimelineSettings): readonly TimelineKind[] {
+  const secret: readonly TimelineKind[] = adminToken() === undefined ? [] : (secretKinds?.() ?? [])
+  return timelineKinds.filter(kind => kind !== 'audit' || secret.includes(kind))
 }
 
 /** The period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */

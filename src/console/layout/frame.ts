@@ -19,8 +19,6 @@ export interface RequestContext {
   readonly form: string
   /** The filter by the operator's attribute, on the pages that have it; undefined without an attribute. */
   readonly own?: OwnFilter | undefined
-  /** Whether the page of audit events is in the navigation. */
-  readonly audit?: boolean | undefined
   /** Those of features in the navigation. */
   readonly links?: readonly NavigationLink[] | undefined
   /** What the reader may change: everything, only what is about their projects, or nothing. */

@@ -43,7 +43,6 @@ const groups: readonly Group[] = [
     pages: [
       ['/sources', 'Sources'],
       ['/exports', 'Exports'],
-      ['/audit', 'Audit'],
     ],
   },
 ]
@@ -53,12 +52,10 @@ export interface NavigationOptions {
   readonly base: string
   /** Path and query of the page that is shown, below the base. */
   readonly address: string
-  /** Whether the page of audit events is among them. */
-  readonly audit?: boolean | undefined
   readonly links?: readonly NavigationLink[] | undefined
 }
 
-export function navigation({ base, address, audit, links = [] }: NavigationOptions): Html {
+export function navigation({ base, address, links = [] }: NavigationOptions): Html {
   const [path = '/', query = ''] = address.split('?', 2)
   const asked = new URLSearchParams(query)
   const scope = given(asked, 'project')
@@ -68,7 +65,7 @@ export function navigation({ base, address, audit, links = [] }: NavigationOptio
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {
       const added = links.flatMap(({ group, link }) => (group === name ? [link] : []))
-      const shown = [...pages.filter(([to]) => to !== '/audit' || audit === true), ...added]
+      const shown = [...pages, ...added]
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">

@@ -12,7 +12,7 @@ import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts
 import { exceeding, noSecret, nothingExported, unusedToken } from './warnings.ts'
 import { wrongPlatforms } from './platform-checks.ts'
 import { wrongQueries } from './query-checks.ts'
-import type { Config } from './options.ts'
+import type { Config, HasOptions } from './options.ts'
 import type { ProfileVariables } from './option.ts'
 import type { Setting } from './reader.ts'
 
@@ -26,6 +26,7 @@ export interface Checked {
   /** Whether this process will listen: most commands do not, and then nothing is open to strangers. */
   readonly listens: boolean
   readonly profile: ProfileVariables
+  readonly features: readonly HasOptions[]
 }
 
 interface Check {
@@ -117,12 +118,6 @@ const checks: readonly Check[] = [
     setToken,
   ),
   wrongIf(
-    ['audit', 'platform.token'],
-    config => (config.audit ?? []).length > 0 && !hasToken(config),
-    'Audit events need a token that can read them.',
-    setToken,
-  ),
-  wrongIf(
     ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
     config => readsHooks(config) && config.publicUrl === undefined,
     "Redelivery needs the daemon's public URL to recognize its own webhooks.",
@@ -192,9 +187,19 @@ const checks: readonly Check[] = [
   })),
 ]
 
+/** Settings of features that need a token: its path, and the sentence that says so. */
+function tokenChecks(features: readonly HasOptions[], settings: readonly Setting[]): Check[] {
+  const all = features.flatMap(({ needToken = {} }) => Object.entries(needToken))
+  return all.map(([path, what]) => {
+    const value = settings.find(one => one.path === path)?.value
+    const isSet = Array.isArray(value) && value.length > 0
+    return wrongIf([path, 'platform.token'], config => isSet && !hasToken(config), what, setToken)
+  })
+}
+
 /** Faults, and warnings about what is allowed but probably not intended. */
 export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings: string[] } {
-  const { config, settings, faulty, whole, listens } = checked
+  const { config, settings, faulty, whole, listens, features } = checked
   if (!whole) return { faults: [], warnings: [] }
   const sources = new Map(settings.map(({ path, source }) => [path, source]))
   const sourceOf = (setting: string): Source => sources.get(setting) ?? { from: 'default' }
@@ -208,7 +213,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
       return []
     }
   }
-  const faults = checks.flatMap(({ of, find, ofListeners }) => {
+  const faults = [...checks, ...tokenChecks(features, settings)].flatMap(({ of, find, ofListeners }) => {
     const applies = (listens || ofListeners !== true) && !of.some(path => faulty.has(path))
     const [wrong] = applies ? found(() => [find(config)]) : []
     if (wrong === undefined) return []

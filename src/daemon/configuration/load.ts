@@ -70,7 +70,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   const { settings, faulty } = reader
   const checked = crossChecks({
     ...{ config, settings, faulty, whole: file.whole, listens: options.listens ?? true },
-    profile: profiles[profile],
+    ...{ profile: profiles[profile], features },
   })
   const faults = [...file.faults, ...reader.faults, ...checked.faults].toSorted(byPlace)
   const known = knownVariables(table, profiles)

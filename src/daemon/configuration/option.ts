@@ -63,6 +63,8 @@ interface OptionSpec {
    * it shorter, as each of its entries hides or excludes something.
    */
   readonly protects?: true | 'each'
+  /** A list of projects and groups. Each platform of several has it, too, and each token the entries that it is for. */
+  readonly ofPlatform?: true
   /** It has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
 }

@@ -28,7 +28,7 @@ import {
   Each,
 } from './option.ts'
 import { selectionOptions } from './selection-options.ts'
-import { severalPlatforms } from './several-platforms-options.ts'
+import { ofEachPlatform, severalPlatforms } from './several-platforms-options.ts'
 import { selfOptions } from './self-options.ts'
 
 /** What a minute of a job costs, by the runner that it ran on. */
@@ -110,7 +110,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
     default: 'generic',
     description: 'Vendor profile: header prefix, attribute namespace and variable names.',
   })
-  const { url: _, ...ofEachPlatform } = platformOptions
+  const { url: _, ...otherPlatformOptions } = platformOptions
   const { poll } = pollingOptions
   const events = eventOptions(profiles)
   const inventory = inventoryOptions(profiles)
@@ -175,10 +175,9 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       platform: { profile, ...platformOptions },
       enrichDeadline,
       platforms: severalPlatforms({
-        platform: { profile, ...ofEachPlatform },
+        platform: { profile, ...otherPlatformOptions },
         webhook: webhookOptions,
         poll: { projects: poll.projects, groups: poll.groups, mine: poll.mine, crossProject: poll.crossProject },
-        audit: events.audit,
         inventory,
       }),
     },
@@ -306,6 +305,8 @@ export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[k
 /** What is known of a feature here: its options, by the same headings. */
 export interface HasOptions {
   readonly options?: Sections
+  /** As of a feature. */
+  readonly needToken?: Readonly<Record<string, string>>
 }
 
 /** The table with the options of features. */
@@ -314,7 +315,11 @@ export function optionSections(profiles: Profiles, features: readonly HasOptions
   for (const { options = {} } of features)
     for (const [heading, group] of Object.entries(options))
       sections[heading] = joinedGroups(sections[heading] ?? {}, group)
-  return sections
+  const { platforms } = sections.Platform ?? {}
+  if (!(platforms instanceof Each)) throw new TypeError('There is no list of platforms.')
+  const added = features.flatMap(({ options = {} }) => Object.values(options).map(group => ofEachPlatform(group)))
+  const item = added.reduce(joinedGroups, platforms.item)
+  return { ...sections, Platform: { ...sections.Platform, platforms: new Each(item, platforms.description) } }
 }
 
 /** All options in one group, without the headings. */

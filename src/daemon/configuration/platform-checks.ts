@@ -1,12 +1,12 @@
 // Checks across the settings of several platforms.
-import { defaultPlatform, hasDefaultPlatform, platformViews } from './platforms.ts'
+import { defaultPlatform, hasDefaultPlatform, pathsIn, platformViews } from './platforms.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
 import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
 
 /** Settings outside of `platforms` that belong to the platform `default`. */
 const ofDefault =
-  /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$|audit$|inventory\.|queries\[\d+\]\.metric$)/
+  /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$|inventory\.|queries\[\d+\]\.metric$)/
 
 export function* wrongPlatforms(
   config: Config,
@@ -52,8 +52,9 @@ function plain(url: string): string {
 /** Settings of the platform `default`, if it does not exist. */
 function* withoutPlatform(config: Config, settings: readonly Setting[], fault: FaultOf): Generator<ConfigFault> {
   if (hasDefaultPlatform(config)) return
-  for (const { path, source } of settings) {
-    if (source.from === 'default' || !ofDefault.test(path) || isNamedQuery(config, path)) continue
+  for (const { path, source, option } of settings) {
+    const isOfPlatform = option.spec.ofPlatform === true || ofDefault.test(path)
+    if (source.from === 'default' || !isOfPlatform || isNamedQuery(config, path)) continue
     yield path.startsWith('queries')
       ? fault(path, 'The query names no platform.', 'Set `platform` to the name of one of `platforms`.')
       : fault(
@@ -78,11 +79,8 @@ function* wrongQueryPlatforms(config: Config, fault: FaultOf): Generator<ConfigF
   }
 }
 
-function* wrongTokens(
-  { token, tokens, poll, audit = [], inventory }: Config['platforms'][number],
-  path: string,
-  fault: FaultOf,
-): Generator<ConfigFault> {
+function* wrongTokens(platform: Config['platforms'][number], path: string, fault: FaultOf): Generator<ConfigFault> {
+  const { token, tokens, poll } = platform
   for (const [index, { groups }] of tokens.entries()) {
     if (groups.length > 0 && !groups.some(group => /^\d+$/.test(group))) continue
     const remedy = 'Write full paths, such as team/sub.'
@@ -95,10 +93,8 @@ function* wrongTokens(
     yield fault(`${path}.tokens[${index}].groups`, `Another token is for the group ${group}.`, 'Name each group once.')
   }
   if (token.current() !== undefined) return
-  const inventories = Object.values(inventory).flatMap(of => of ?? [])
-  const isOfGroup = (name: string): boolean =>
-    all.some(group => `${name.replace(/^project:/, '')}/`.toLowerCase().startsWith(`${group}/`))
-  const named = [...(poll.projects ?? []), ...(poll.groups ?? []), ...audit, ...inventories]
+  const isOfGroup = (name: string): boolean => all.some(group => `${name}/`.toLowerCase().startsWith(`${group}/`))
+  const named = [...(poll.projects ?? []), ...(poll.groups ?? []), ...pathsIn(platform)]
   const orphan = named.find(name => !isOfGroup(name))
   if (orphan === undefined) return
   const remedy = 'Set `token`, name it by its full path, or add a token for its group.'

@@ -47,6 +47,7 @@ function named(platform: string): Omit<PlatformView, 'config'> {
 
 function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): PlatformView<P>[] {
   const { name: platform, url, profile, caFile, token, tokenType, budget, tokens, webhook } = listed
+  const lists = listsOf(listed)
   const { projects = [], groups: polled = [], mine, crossProject } = listed.poll
   const all = [{ groups: [], token, tokenType, budget }, ...tokens]
   const queries = config.queries.filter(one => one.platform === platform)
@@ -61,18 +62,49 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
       ...{ ...config.poll, mine, projects: chosen(projects), groups: [...(chosen(polled) ?? []), ...parts] },
       crossProject: crossProject && projects.length + polled.length === 0,
     }
-    const inventory = Object.entries(listed.inventory).map(([kind, paths]) => [kind, chosen(paths)])
     return {
       ...{ platform, groups, name: index === 0 ? platform : `${platform}/${groups[0] ?? index}` },
       config: {
         ...{ ...config, platforms: [], webhook, poll, [viewed]: platform },
         platform: { ...{ url, profile, caFile }, ...own },
-        audit: listed.audit?.filter(source => isOwn(source.replace(/^project:/, ''))),
-        inventory: Object.fromEntries(inventory) as typeof listed.inventory,
+        ...chosenOf(lists, isOwn),
         queries: queries.filter(({ project, group }) => isOwn(project ?? group ?? '')),
       },
     }
   })
+}
+
+interface Lists {
+  readonly [name: string]: readonly string[] | undefined | Lists
+}
+
+/** The other lists of projects and groups of a platform: those of the inventory and of features, by the names of their settings. */
+function listsOf<P extends string>(listed: Listed<P>): Lists {
+  const { name, url, profile, caFile, token, tokenType, budget, tokens, webhook, poll, ...lists } = listed
+  return lists
+}
+
+function chosenOf(lists: Lists, isOwn: (path: string) => boolean): Lists {
+  const chosen = Object.entries(lists).map(([name, list]): [string, Lists[string]] => {
+    if (list === undefined) return [name, list]
+    return [name, isList(list) ? list.filter(path => isOwn(pathOf(path))) : chosenOf(list, isOwn)]
+  })
+  return Object.fromEntries(chosen)
+}
+
+/** The projects and groups in them. */
+export function pathsIn<P extends string>(listed: Listed<P>): readonly string[] {
+  const flat = (lists: Lists): string[] =>
+    Object.values(lists).flatMap(list => (list === undefined ? [] : isList(list) ? list.map(pathOf) : flat(list)))
+  return flat(listsOf(listed))
+}
+
+function isList(list: readonly string[] | Lists): list is readonly string[] {
+  return Array.isArray(list)
+}
+
+function pathOf(entry: string): string {
+  return entry.replace(/^project:/, '')
 }
 
 /** The number of the token that is for a project or group: 0 for the one without groups. IDs, and the whole instance, are of that one. */

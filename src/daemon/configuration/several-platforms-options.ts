@@ -25,12 +25,23 @@ function inFileOnly<V>({ kind, spec }: Option<V>, path: string): Option<V> {
   })
 }
 
+/** What each item has, too, of the settings of features: those that belong to a platform. */
+export function ofEachPlatform(group: Group, path = ''): Group {
+  const own = Object.entries(group).flatMap(([key, entry]): [string, Group[string]][] => {
+    const place = path + yamlKey(key)
+    if (entry instanceof Each) return []
+    if (entry instanceof Option) return entry.spec.ofPlatform === true ? [[key, inFileOnly(entry, place)]] : []
+    const inner = ofEachPlatform(entry, `${place}.`)
+    return Object.keys(inner).length === 0 ? [] : [[key, inner]]
+  })
+  return Object.fromEntries(own)
+}
+
 /** `single`: the settings of the single form that each item has, too. */
-export function severalPlatforms<P extends Group, W extends Group, L extends Group, I extends Group, A>(single: {
+export function severalPlatforms<P extends Group, W extends Group, L extends Group, I extends Group>(single: {
   readonly platform: P
   readonly webhook: W
   readonly poll: L
-  readonly audit: Option<A>
   readonly inventory: I
 }) {
   return new Each(
@@ -55,9 +66,8 @@ export function severalPlatforms<P extends Group, W extends Group, L extends Gro
       ),
       webhook: inFile(single.webhook, 'webhook'),
       poll: inFile(single.poll, 'poll'),
-      audit: inFileOnly(single.audit, 'audit'),
       inventory: inFile(single.inventory, 'inventory'),
     },
-    'Several platforms, each with a webhook secret, tokens and budgets of its own: see docs/several-platforms.md. If platforms are listed, the settings `platform`, `webhook`, `poll`, `audit`, `inventory` and `queries` outside of the list belong to one more platform, `default`, which exists if `platform.url` is set.',
+    'Several platforms, each with a webhook secret, tokens and budgets of its own: see docs/several-platforms.md. If platforms are listed, the same settings outside of the list, and queries without a platform, belong to one more platform, `default`, which exists if `platform.url` is set.',
   )
 }

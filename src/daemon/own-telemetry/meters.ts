@@ -1,7 +1,7 @@
 // Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed ones are read
 // at collection, from counters that the rooms keep anyway.
 import type { Attributes, Meter } from '@opentelemetry/api'
-import { observedMetrics, recordedMetrics, type Point, type RecordedMetric } from './table.ts'
+import { observedMetrics, recordedMetrics, type ObservedMetric, type Point, type RecordedMetric } from './table.ts'
 import type { Observed } from './observe-parts.ts'
 
 type Recorded = keyof typeof recordedMetrics
@@ -11,8 +11,13 @@ export interface OwnMeters {
   record(metric: Recorded, value: number, attributes?: Attributes): void
 }
 
-/** `observe` is called once for each collection. If it fails, the observed metrics are left out. */
-export function createMeters(meter: Meter, observe: () => Promise<Observed>): OwnMeters {
+/** `observe` is called once for each collection. If it fails, the observed metrics are left out. `added`: those of features. */
+export function createMeters(
+  meter: Meter,
+  observe: () => Promise<Observed>,
+  added: readonly ObservedMetric[],
+): OwnMeters {
+  const all: readonly ObservedMetric[] = [...observedMetrics, ...added]
   const write = Object.fromEntries(
     Object.entries<RecordedMetric>(recordedMetrics).map(([key, { name, type, unit, description, bounds }]) => {
       if (type === 'counter') {
@@ -25,14 +30,14 @@ export function createMeters(meter: Meter, observe: () => Promise<Observed>): Ow
     }),
   ) as Record<Recorded, (value: number, attributes?: Attributes) => void>
 
-  const instruments = observedMetrics.map(({ name, type, unit, description }) =>
+  const instruments = all.map(({ name, type, unit, description }) =>
     type === 'counter'
       ? meter.createObservableCounter(name, { unit, description })
       : meter.createObservableGauge(name, { unit, description }),
   )
   meter.addBatchObservableCallback(async result => {
     const observed = await observe()
-    observedMetrics.forEach((metric, index) => {
+    all.forEach((metric, index) => {
       const instrument = instruments[index]
       if (instrument === undefined) return
       const points: readonly Point[] = metric.points(observed)

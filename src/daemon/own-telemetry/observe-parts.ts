@@ -1,5 +1,4 @@
 // Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
-import type { AuditCounters } from '../../features/audit/audit.ts'
 import type { Budget, BudgetSnapshot } from '../../platform/port/budget.ts'
 import type { DeploymentCounters } from '../../features/deployments/deployment-counter.ts'
 import type { EnricherCounters } from '../../core/complete/enricher.ts'
@@ -36,7 +35,8 @@ export interface ObservedParts {
   readonly enricher: Counting<EnricherCounters> | undefined
   readonly poller: Counting<PollerCounters> | undefined
   readonly redelivery: Counting<RedeliveryCounters> | undefined
-  readonly audit: Counting<AuditCounters> | undefined
+  /** The counters of features, by the names of their metrics. */
+  readonly counted: ReadonlyMap<string, number>
   readonly jobReader?: Counting<JobReaderCounters> | undefined
   readonly jobLogs?: Counting<LogCounters> | undefined
   readonly jobTests?: Counting<TestCounters> | undefined

@@ -6,6 +6,7 @@ import { createWatch, type Watch } from './watch.ts'
 import { startSelfSdk, type SelfSettings, type SelfTarget } from './sdk.ts'
 import { version } from '../../lib/version.ts'
 import type { Observed } from './observe-parts.ts'
+import type { ObservedMetric } from './table.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
@@ -20,19 +21,27 @@ export interface OwnTelemetryOptions {
   readonly targets: { readonly traces: SelfTarget; readonly metrics: SelfTarget } | undefined
   /** For that SDK. */
   readonly settings: SelfSettings
+  /** Those of features. */
+  readonly metrics: readonly ObservedMetric[]
   /** Unix time in milliseconds. */
   readonly now: () => number
 }
 
-export async function startOwnTelemetry({ targets, settings, now }: OwnTelemetryOptions): Promise<OwnTelemetry> {
+export async function startOwnTelemetry({
+  targets,
+  settings,
+  metrics,
+  now,
+}: OwnTelemetryOptions): Promise<OwnTelemetry> {
   const scrape = createScrape()
   const sdk = targets === undefined ? undefined : await startSelfSdk({ ...targets, settings, scrape })
   const provider = sdk?.meters ?? localProvider(scrape)
   let read: (() => Promise<Observed>) | undefined
-  const meters = createMeters(provider.getMeter('pipespan', version), async () => {
+  const observe = async (): Promise<Observed> => {
     if (read === undefined) throw new Error('the daemon has not started yet')
     return read()
-  })
+  }
+  const meters = createMeters(provider.getMeter('pipespan', version), observe, metrics)
   return {
     watch: createWatch({ meters, tracer: sdk?.tracer, now }),
     observe: reading => {

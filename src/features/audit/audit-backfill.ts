@@ -5,14 +5,17 @@ import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { errorOfEndless, maxBackfillPages, maxPages } from '../../core/find/list-limits.ts'
 import { isRefusal, maxRefusals, mayConcernAll } from '../../core/find/unless-refused.ts'
 import { PlatformError, type CallOptions } from '../../platform/port.ts'
-import type { AuditBackfill, AuditCursor, AuditWindow } from '../../core/store/ports/audit-documents.ts'
-import type { BackfillOptions, BackfillProgress } from '../backfill/backfill.ts'
+import { auditBackfills, auditCursors, type AuditBackfill, type AuditCursor, type AuditWindow } from './documents.ts'
+import type { AskedBackfill } from '../../daemon/feature.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 
-export interface AuditBackfillOptions extends Pick<BackfillOptions, 'name' | 'range' | 'dryRun' | 'now' | 'maxPages'> {
+export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
+  readonly now: () => number
+  /** Pages of one source. */
+  readonly maxPages?: number | undefined
   readonly client: AuditReading['client']
   readonly call: CallOptions
-  readonly repositories: Pick<Repositories, 'auditCursors' | 'auditBackfills'>
+  readonly repositories: Pick<Repositories, 'of'>
   /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
@@ -21,7 +24,8 @@ export interface AuditBackfillOptions extends Pick<BackfillOptions, 'name' | 'ra
   readonly onProgress: (progress: AuditBackfillProgress) => void
 }
 
-export interface AuditBackfillProgress extends Pick<BackfillProgress, 'range' | 'resumed'> {
+export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
+  readonly resumed: boolean
   readonly sources: { readonly done: number; readonly all: number }
   /** How much of the range is read, of all sources: 1 at the end. */
   readonly share: number
@@ -40,7 +44,7 @@ type State = Omit<AuditBackfill, 'instance' | 'name'>
 /** Rejects with a PlatformError that would meet every source, or with the reason of the call's aborted signal. */
 export async function auditBackfill(options: AuditBackfillOptions): Promise<AuditBackfillProgress> {
   const { client, repositories, range, sources, dryRun, now, maxPages: limit = maxBackfillPages } = options
-  const { auditBackfills: backfills, auditCursors: cursors } = repositories
+  const [backfills, cursors] = [repositories.of(auditBackfills), repositories.of(auditCursors)]
   const key = { instance: client.instance, name: options.name }
   const known = await backfills.get(key)
   const resumed = !dryRun && known !== undefined && now() - known.startedAt < week

@@ -1,5 +1,7 @@
 // What the poller and the backfill of audit events share.
 import type { AuditEvent, AuditSource, CallOptions, PlatformClient, ResourceId } from '../../platform/port.ts'
+import type { AuditOptions } from './options.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
 import { takeEvents, type EventTaking } from '../../core/take-in/take-events.ts'
 
 /** How to read the audit events of one source. */
@@ -35,4 +37,17 @@ export function auditTaking(taking: EventTaking): AuditReading['take'] {
       items.map(({ event }) => event),
       taking,
     )
+}
+
+/** The client, reading with the addresses of users if they are exported. */
+export function auditClient(client: PlatformClient, { auditAddress }: AuditOptions): AuditReading['client'] {
+  return {
+    instance: client.instance,
+    auditEvents: (source, query, call) => client.auditEvents(source, { ...query, withAddress: auditAddress }, call),
+  }
+}
+
+/** True while the store has reached its limit. */
+export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Promise<boolean> {
+  return async () => (await pruning.fullness()) >= 1
 }

@@ -3,7 +3,7 @@
 import { maxPages } from '../../core/find/list-limits.ts'
 import { PlatformError, type AuditEvent } from '../../platform/port.ts'
 import { sourceOf, type AuditReading } from './audit-reading.ts'
-import type { AuditMark, AuditWindow } from '../../core/store/ports/audit-documents.ts'
+import type { AuditMark, AuditWindow } from './documents.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** The maximum window of one request, ms: the platform's limit is 30 days, less a margin for rounding to whole seconds. */

@@ -6,7 +6,7 @@ import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { auditEvents, isInForce } from '../../core/store/ports/capability-documents.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { lastMinutes, maxWindow, newestOf, overlap, readWindow } from './audit-window.ts'
-import type { AuditCursor, AuditWindow } from '../../core/store/ports/audit-documents.ts'
+import { auditCursors, type AuditCursor, type AuditWindow } from './documents.ts'
 import type { CallOptions, PlatformClient, PlatformError } from '../../platform/port.ts'
 import type { Loop } from '../../lib/loop.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -14,7 +14,7 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 
 export interface AuditOptions extends RoundsOptions {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
-  readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
+  readonly repositories: Pick<Repositories, 'of' | 'refusedEndpoints'>
   /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
@@ -44,7 +44,8 @@ const idle = 3_600_000
 
 export function createAuditPoller(options: AuditOptions): AuditPoller {
   const { client, sources, clock } = options
-  const { auditCursors: cursors, refusedEndpoints: refusals } = options.repositories
+  const { refusedEndpoints: refusals } = options.repositories
+  const cursors = options.repositories.of(auditCursors)
   const { instance } = client
   const interval = Math.max(1_000, options.interval)
   const counters: AuditCounters = { rounds: 0, requests: 0, read: 0 }

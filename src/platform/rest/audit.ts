@@ -8,7 +8,7 @@ import { readId, readLongText, readObject, readText, readTime, type Read, type W
 import { segmentOf, type Api, type Query } from './api.ts'
 import { vendors } from '../vendor.ts'
 import { wholeSeconds } from './pages.ts'
-import type { AuditEvent, AuditSource, PlatformClient } from '../port.ts'
+import type { AuditEvent, AuditQuery, AuditSource, PlatformClient } from '../port.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
@@ -137,9 +137,17 @@ function groupOf(json: WireObject): string | undefined {
   return json.entity_type === 'Group' ? first(json, entityPath, readText) : undefined
 }
 
-export function auditCalls(api: Api, instance: string, words = defaultAuditWords): Pick<PlatformClient, 'auditEvents'> {
-  const event = restAuditEvent(instance, words)
-  return { auditEvents: (source, period, call) => api.pages(auditPath(source), event, call, auditQuery(period)) }
+export function auditCalls(
+  api: Api,
+  instance: string,
+  words: EventWords = defaultAuditWords,
+): Pick<PlatformClient, 'auditEvents'> {
+  return {
+    auditEvents: (source, query, call) => {
+      const event = restAuditEvent(instance, { ...words, address: query.withAddress === true })
+      return api.pages(auditPath(source), event, call, auditQuery(query))
+    },
+  }
 }
 
 function auditPath(source: AuditSource): string {
@@ -149,8 +157,7 @@ function auditPath(source: AuditSource): string {
 }
 
 /** The query of a list of audit events, newest first, with keyset pagination. The bounds are rounded outwards to whole seconds. */
-function auditQuery(period: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined }): Query {
-  const { createdAfter, createdBefore } = period
+function auditQuery({ createdAfter, createdBefore }: AuditQuery): Query {
   return {
     created_after: wholeSeconds(Math.floor(createdAfter / 1_000)),
     created_before: createdBefore === undefined ? undefined : wholeSeconds(Math.ceil(createdBefore / 1_000)),

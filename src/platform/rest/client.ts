@@ -1,7 +1,8 @@
 // Offers the platform's REST API as typed calls. The rules of all requests are in `request.ts`; the calls, and the schemas of their answers, in a file
 // for each resource.
-import { auditCalls, type AuditWords } from './audit.ts'
+import { auditCalls } from './audit.ts'
 import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
+import type { EventWords } from '../webhook/read-event.ts'
 import { ConfigError } from '../../lib/fault.ts'
 import { createApi, createAsking, type Asking, type OnLeftOut } from './api.ts'
 import { createRequester, type RequesterOptions, type RetryRules } from './request.ts'
@@ -30,8 +31,8 @@ export interface PlatformClientOptions extends Omit<
   /** Maximum size of an answer, bytes. */
   readonly maxBytes?: number | undefined
   readonly onLeftOut?: OnLeftOut | undefined
-  /** How audit events are read. By default known secrets are redacted and addresses of clients omitted. */
-  readonly auditWords?: AuditWords | undefined
+  /** How audit events are read. By default known secrets are redacted. */
+  readonly eventWords?: EventWords | undefined
   /** What the operator's rules for attributes want; nothing by default. */
   readonly wanted?: WantedFacts | undefined
 }
@@ -72,7 +73,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     about: pipeline => answersAbout(calls, instance, pipeline),
     ...projectCalls(api, instance),
     ...hookCalls(api, wanted?.variables),
-    ...auditCalls(api, instance, options.auditWords),
+    ...auditCalls(api, instance, options.eventWords),
     asking: call => createAsking(api, call),
     close: () => requester.close(),
   }

@@ -1,13 +1,13 @@
 // Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository; one owner writes it,
 // everybody else reads through it.
 import { z } from 'zod'
-import { auditBackfill, auditCursor } from './audit-documents.ts'
 import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
 import { gaugeReading } from './gauge-documents.ts'
 import { inventoryState } from './inventory-documents.ts'
 import { regression } from './regression-documents.ts'
 import { refusedEndpoint } from './capability-documents.ts'
 import { recentRuns } from './recent-runs.ts'
+import type { Scope } from './scope.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { KnownCondition } from '../../../model/condition.ts'
 
@@ -94,20 +94,36 @@ export interface Change<Document, T> {
 /** The interface for rooms other than the owner. */
 export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 
-/** A kind of documents that a feature declares. They are about no project: people who may see some projects only see none of them. */
+/** What a document is about: ids or paths of projects and groups. */
+export interface Subject {
+  readonly projectId?: number | undefined
+  /** Full paths, or ids as texts, as they may be configured; empty: the whole instance. */
+  readonly paths?: readonly (string | undefined)[] | undefined
+}
+
+/** A kind of documents that a feature declares. */
 export interface DocumentKind<Document extends object, Key extends keyof Document> {
   /** The beginning of the documents' names in the key-value table. */
   readonly kind: string
   readonly shape: z.ZodType<Document>
   readonly key: readonly Key[]
+  readonly shown?: ShownTo<Document> | undefined
+}
+
+/** Who sees a document. Without it people who may see only some projects see none of the kind. */
+export interface ShownTo<Document> {
+  readonly about: (document: Document) => Subject & { readonly instance: string }
+  /** What somebody sees of it who may see what it is about; undefined: nothing. Default: all. */
+  readonly within?: (document: Document, scope: Scope) => Document | undefined
 }
 
 export function documentKind<Document extends object, const Key extends keyof Document>(
   kind: string,
   shape: z.ZodType<Document>,
   key: readonly Key[],
+  shown?: ShownTo<Document>,
 ): DocumentKind<Document, Key> {
-  return { kind, shape, key }
+  return { kind, shape, key, shown }
 }
 
 type MakeRepository = <Document extends object, Key extends keyof Document>(
@@ -126,9 +142,6 @@ export function repositoriesOf(make: MakeRepository) {
     /** Written by redelivery. */
     hooks: make('hook', watchedHook, ['instance', 'kind', 'id']),
     backfills: make('backfill', backfill, ['instance', 'name']),
-    /** Written by the reader of audit events. */
-    auditCursors: make('audit/cursor', auditCursor, ['instance', 'source']),
-    auditBackfills: make('audit/backfill', auditBackfill, ['instance', 'name']),
     /** Written by the reader of incidents. `at`: the `updated_at` of the last incident that was read, the platform's time. */
     incidentCursors: make('incidents/cursor', z.object({ instance: z.string(), at: z.number() }), ['instance']),
     /** Written by the API client, one for each token. */

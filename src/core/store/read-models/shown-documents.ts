@@ -5,15 +5,7 @@ import { pointsWithin } from '../ports/gauge-documents.ts'
 import type { InventoryState } from '../ports/inventory-documents.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { Reads } from '../ports/reads.ts'
-import type { Repositories } from '../ports/repository.ts'
-
-/** What a document is about: ids or paths of projects and groups. */
-interface Subject {
-  readonly instance: string
-  readonly projectId?: number | undefined
-  /** Full paths, or ids as texts, as they may be configured. */
-  readonly paths?: readonly (string | undefined)[] | undefined
-}
+import type { Repositories, ShownTo, Subject } from '../ports/repository.ts'
 
 export function shownDocumentsOf(
   { scope, pathOf }: Pick<Reading, 'scope' | 'pathOf'>,
@@ -21,7 +13,11 @@ export function shownDocumentsOf(
 ): Reads['repositories'] {
   if (scope.bounds === 'none') return all
 
-  async function isShown({ instance, projectId, paths = [] }: Subject): Promise<boolean> {
+  async function isShown({
+    instance,
+    projectId,
+    paths = [],
+  }: Subject & { readonly instance: string }): Promise<boolean> {
     const named = await Promise.all(
       paths.map(async path => (path !== undefined && /^\d+$/.test(path) ? pathOf(instance, Number(path)) : path)),
     )
@@ -33,7 +29,7 @@ export function shownDocumentsOf(
   /** Those whose subject is shown. */
   const about = <T extends { readonly instance: string }>(
     documents: { all(): Promise<readonly T[]> },
-    subjectOf: (one: T) => Omit<Subject, 'instance'>,
+    subjectOf: (one: T) => Subject,
   ): { all(): Promise<readonly T[]> } => ({
     all: async () => {
       const found = await documents.all()
@@ -45,6 +41,20 @@ export function shownDocumentsOf(
   /** Of no project: the state of the daemon, of tokens and of destinations. */
   const ofNone = <T>(documents: { all(): Promise<readonly T[]> }): { all(): Promise<readonly T[]> } => ({
     all: async () => (scope.bounds === 'hidden' ? documents.all() : []),
+  })
+
+  const shownBy = <T>(
+    { about: subjectOf, within }: ShownTo<T>,
+    documents: { all(): Promise<readonly T[]> },
+  ): { all(): Promise<readonly T[]> } => ({
+    all: async () => {
+      const found = await documents.all()
+      const shown = await Promise.all(found.map(async one => isShown(subjectOf(one))))
+      return found.flatMap((one, at) => {
+        const seen = shown[at] === true ? (within === undefined ? one : within(one, scope)) : undefined
+        return seen === undefined ? [] : [seen]
+      })
+    },
   })
 
   return {
@@ -64,7 +74,6 @@ export function shownDocumentsOf(
           .map(one => (one.project > 0 ? one : { ...one, message: textWithin(scope, one.message) }))
       },
     },
-    auditCursors: about(all.auditCursors, ({ source }) => ({ paths: [source === 'instance' ? '' : source] })),
     inventoryStates: {
       all: async () =>
         (await about(all.inventoryStates, subjectOfState).all()).map(one =>
@@ -86,13 +95,12 @@ export function shownDocumentsOf(
     ownPipelines: ofNone(all.ownPipelines),
     backfills: ofNone(all.backfills),
     budgets: ofNone(all.budgets),
-    auditBackfills: ofNone(all.auditBackfills),
-    of: kind => ofNone(all.of(kind)),
+    of: kind => (kind.shown === undefined ? ofNone(all.of(kind)) : shownBy(kind.shown, all.of(kind))),
   }
 }
 
 /** A group that is configured by its id may be any. */
-function ofGroup(owner: string): Omit<Subject, 'instance'> {
+function ofGroup(owner: string): Subject {
   return { paths: /^\d+$/.test(owner) ? [] : [owner] }
 }
 
@@ -105,7 +113,7 @@ function isOfProject({ owner }: InventoryState): boolean {
   return (owner as OwnerOfState | undefined)?.project !== undefined
 }
 
-function subjectOfState({ of, owner }: InventoryState): Omit<Subject, 'instance'> {
+function subjectOfState({ of, owner }: InventoryState): Subject {
   const { project, group } = (owner ?? {}) as OwnerOfState
   if (project !== undefined) return { projectId: project.id, paths: [of, project.path] }
   return { paths: [of, group?.path] }

@@ -1,10 +1,11 @@
 // Audit events on both databases: each is exported once, whatever pages repeat, however late an event shows, whoever dies, and whenever.
 import { describe, expect, it } from 'vitest'
-import { day, hour, minute, second, t0 } from '../flow/world.ts'
-import { keyMemory } from '../../src/core/store/ports/delivery-keys.ts'
+import { day, hour, minute, second, t0 } from '../../flow/world.ts'
+import { keyMemory } from '../../../src/core/store/ports/delivery-keys.ts'
+import { auditBackfills, auditCursors } from '../../../src/features/audit/documents.ts'
 import { openAuditWorld } from './audit-world.ts'
-import { bothDatabases, sqliteBench } from '../store/benches.ts'
-import { restFaults, restJson } from '../support/rest-faults.ts'
+import { bothDatabases, sqliteBench } from '../../store/benches.ts'
+import { restFaults, restJson } from '../../support/rest-faults.ts'
 
 const longest = 30 * day
 
@@ -48,7 +49,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
       await poller.round()
       await poller.stop()
       got.push(...(await world.exported()))
-      const [cursor] = await world.store.repositories.auditCursors.all()
+      const [cursor] = await world.store.repositories.of(auditCursors).all()
       expect(cursor?.reading?.next !== undefined).toBe(pages < Infinity)
     }
     expect(got).toEqual(expect.arrayContaining(many))
@@ -65,7 +66,7 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     const dry = await world.backfill({ range, dryRun: true })
     expect(dry).toMatchObject({ share: 1, failed: [], full: false })
     expect(dry.seen).toBeGreaterThan(250)
-    expect(await world.store.repositories.auditBackfills.all()).toEqual([])
+    expect(await world.store.repositories.of(auditBackfills).all()).toEqual([])
     world.stretches()
     for (const after of [1, 2, 2]) {
       const stopping = new AbortController()
@@ -345,5 +346,31 @@ describe('an audit event', () => {
       'platform.audit.author.class': 'DeployToken',
     })
     expect(user?.event.attributes).not.toHaveProperty('platform.audit.from')
+  })
+})
+
+describe('an endless list of audit events', () => {
+  it('does not delay other sources, is continued in the next round, and ends a backfill with a message', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const id = world.happen(world.bench.now() - minute)
+    const pages: number[] = []
+    world.api.misbehave = asked => {
+      if (asked.path !== '/groups/brightwater/data/audit_events') return undefined
+      pages.push(Number(asked.query.get('page') ?? 1))
+      const next = `<${world.api.url}/api/v4${asked.path}?page=${Number(asked.query.get('page') ?? 1) + 1}>; rel="next"`
+      return { status: 200, headers: { 'content-type': 'application/json', link: next }, body: '[]' }
+    }
+    const poller = world.poller({ sources: ['brightwater/data', 'instance'] })
+    await poller.round()
+    expect(pages).toHaveLength(500)
+    expect(await world.exported()).toEqual([id])
+    await poller.round()
+    expect(pages.at(-1)).toBe(1_000)
+    const range = { since: world.bench.now() - 2 * day, until: world.bench.now() - day }
+    const { failed } = await world.backfill({ sources: ['brightwater/data'], range, maxPages: 1_000 })
+    expect(pages).toHaveLength(2_000)
+    expect(failed).toEqual([
+      { source: 'group brightwater/data', reason: expect.stringContaining('more than 1000 pages') as string },
+    ])
   })
 })

@@ -1,13 +1,14 @@
 // The page of audit events and its JSON: shown where an admin token is set, and nowhere else; without what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
-import { auditShape as audit } from '../../src/console/sources/audit.ts'
-import { openHouse, until, type House } from './house.ts'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { Random } from '../../src/simulator/platform/random.ts'
-import { RestApi } from '../../src/simulator/platform/rest-api.ts'
-import type { AuditView } from '../../src/console/sources/audit.ts'
+import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
+import { auditShape as audit } from '../../../src/features/audit/page.ts'
+import { openHouse, until, type House } from '../../pages/house.ts'
+import { auditCursors } from '../../../src/features/audit/documents.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
+import type { AuditView } from '../../../src/features/audit/page.ts'
 
 const token = 'an-admin-token-of-32-characters-x'
 const bearer = { headers: { authorization: `Bearer ${token}` } }
@@ -38,7 +39,7 @@ beforeAll(async () => {
     SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
   })
   await until(async () =>
-    (await house.daemon.store.repositories.auditCursors.all()).some(({ readAt }) => readAt !== undefined),
+    (await house.daemon.store.repositories.of(auditCursors).all()).some(({ readAt }) => readAt !== undefined),
   )
 })
 afterAll(async () => {

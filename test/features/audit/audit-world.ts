@@ -1,27 +1,29 @@
 // The simulated platform's audit events over its real REST API, and the daemon's readers of them on a real store, under one clock that the test
 // moves.
-import { chunkOf } from '../support/of-run.ts'
+import { chunkOf } from '../../support/of-run.ts'
 import { pino } from 'pino'
-import { auditBackfill, type AuditBackfillOptions } from '../../src/features/audit/audit-backfill.ts'
-import { auditTaking } from '../../src/features/audit/audit-reading.ts'
-import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../src/features/audit/audit.ts'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/budget.ts'
-import { createPlatformClient } from '../../src/platform/rest/client.ts'
-import { day, everything, minute } from '../flow/world.ts'
-import { isEvent, type EventChunk } from '../../src/model/event.ts'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { RestApi } from '../../src/simulator/platform/rest-api.ts'
-import { users } from '../../src/simulator/platform/world.ts'
-import type { Bench } from '../store/benches.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-import type { SimAuditEvent } from '../../src/simulator/platform/audit-records.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import { auditBackfill, type AuditBackfillOptions } from '../../../src/features/audit/audit-backfill.ts'
+import { auditTaking } from '../../../src/features/audit/audit-reading.ts'
+import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../../src/features/audit/audit.ts'
+import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
+import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
+import { day, everything, minute } from '../../flow/world.ts'
+import { isEvent, type EventChunk } from '../../../src/model/event.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
+import { users } from '../../../src/simulator/platform/world.ts'
+import type { Bench } from '../../store/benches.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
+import type { SimAuditEvent } from '../../../src/simulator/platform/audit-records.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const
 
 export interface AuditWorld extends AsyncDisposable {
   readonly api: RestApi
+  readonly state: PlatformState
+  readonly client: RestClient
   readonly store: Store
   readonly bench: Bench
   readonly logged: { readonly level: number; readonly msg: string }[]
@@ -71,7 +73,7 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
   }
   const shared = { client, take, repositories: store.repositories, sources: ['instance'], isFull: async () => false }
   return {
-    ...{ api, store, bench, logged, chunks },
+    ...{ api, state, client, store, bench, logged, chunks },
     happen: (at, more) =>
       state.audit.record({
         ...{ at, author: users[0], entity: { type: 'Project', id: 301, path: 'brightwater/shop/storefront' } },

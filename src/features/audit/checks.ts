@@ -1,18 +1,18 @@
 // Checks of audit events: whether the token may read each source, and whether it sees the actions of everybody or only of its own user.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
-import { call } from './platform.ts'
-import { nameOfSource, sourceOf } from '../../features/audit/audit-reading.ts'
-import { PlatformError, type AuditSource, type PlatformClient } from '../../platform/port.ts'
-import type { Config } from '../../daemon/configuration/options.ts'
+import { auditCursors } from './documents.ts'
+import { nameOfSource, sourceOf } from './audit-reading.ts'
+import { PlatformError, type AuditSource, type CallOptions, type PlatformClient } from '../../platform/port.ts'
+import type { AuditOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('audit')
 const hour = 3_600_000
+const call: CallOptions = { priority: 'enrich' }
 
 export async function checkAudit(
-  { audit = [] }: Config,
-  client: PlatformClient | undefined,
-  store: SharedStore | undefined,
+  { audit = [] }: AuditOptions,
+  { client, store }: { readonly client: PlatformClient | undefined; readonly store: SharedStore | undefined },
 ): Promise<Finding[]> {
   if (audit.length === 0) return [report('skipped', 'Audit events are off (PIPESPAN_AUDIT).')]
   if (client === undefined) {
@@ -62,7 +62,7 @@ async function missingRole(client: PlatformClient, source: AuditSource): Promise
 
 /** How far the daemon is behind; nothing if it has not read this source yet. */
 async function lagOf(store: SharedStore | undefined, instance: string, source: string): Promise<Finding[]> {
-  const cursor = await store?.repositories.auditCursors.get({ instance, source })
+  const cursor = await store?.repositories.of(auditCursors).get({ instance, source })
   if (store === undefined || cursor?.readAt === undefined) return []
   const age = (await store.now()) - cursor.readAt
   if (age < hour) return []

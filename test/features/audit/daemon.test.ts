@@ -3,13 +3,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { Daemon, ProgramProcess } from './daemon.ts'
-import { isFull, report } from './load.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { Random } from '../../src/simulator/platform/random.ts'
-import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { Daemon, ProgramProcess } from '../../e2e/daemon.ts'
+import { isFull, report } from '../../e2e/load.ts'
+import { OtlpReceiver } from '../../support/otlp-receiver.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 
 const size = isFull ? { past: 10_000, live: 400, kills: [20, 50, 80] } : { past: 600, live: 30, kills: [3, 6] }
 const timeoutMs = 900_000

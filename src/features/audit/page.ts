@@ -1,18 +1,20 @@
 // The page of audit events: what was exported, and up to when each source was read. It needs an admin token: without one, every user of
 // this machine could read it.
+import { auditBackfills, auditCursors } from './documents.ts'
 import { z } from 'zod'
-import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, since, time, second } from '../layout/format.ts'
-import { needed, NotShown } from '../layout/not-shown.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
+import { card, empty, facts, region, table, type Page, type RequestContext } from '../../console/layout/frame.ts'
+import { counted, since, time, second } from '../../console/layout/format.ts'
+import { needed, NotShown } from '../../console/layout/not-shown.ts'
+import { html, type Content, type Html } from '../../console/layout/html.ts'
 import type { AuditCursorPlace } from '../../core/store/ports/views.ts'
-import { millis, type Shaped } from '../layout/shape.ts'
+import { millis, type Shaped } from '../../console/layout/shape.ts'
 import { auditEvents, type RefusedEndpoint } from '../../core/store/ports/capability-documents.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSettings, PagesSources } from '../ports.ts'
-import type { Flow } from '../overview/flow.ts'
-import type { Setup } from './setup-shape.ts'
+import type { Secret } from '../../lib/secret.ts'
+import type { PagesSources } from '../../console/ports.ts'
+import type { Flow } from '../../console/overview/flow.ts'
+import type { Setup } from '../../console/sources/setup-shape.ts'
 
 const itemShape = z.object({
   at: millis,
@@ -41,15 +43,15 @@ export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 /** Not shown without an admin token. */
 export async function auditView(
   { views, repositories, flow, setup, bounds }: PagesSources,
-  { adminToken, readsAudit }: Pick<PagesSettings, 'adminToken' | 'readsAudit'>,
+  { adminToken, isRead }: { readonly adminToken: Secret | undefined; readonly isRead: boolean },
   after: string | undefined,
   limit = pageSize,
 ): Promise<AuditView | NotShown> {
-  if (adminToken() === undefined) return new NotShown('Audit events are not shown', [needed.adminToken])
+  if (adminToken === undefined) return new NotShown('Audit events are not shown', [needed.adminToken])
   const [{ events, next }, cursors, backfills, refused] = await Promise.all([
     views.audit(limit, placeOf(after)),
-    repositories.auditCursors.all(),
-    repositories.auditBackfills.all(),
+    repositories.of(auditCursors).all(),
+    repositories.of(auditBackfills).all(),
     repositories.refusedEndpoints.all(),
   ])
   return {
@@ -61,7 +63,7 @@ export async function auditView(
       until,
       upTo: reading?.since ?? from,
     })),
-    problems: readsAudit === true && bounds !== 'own' ? problemsOf(refused, flow().platformError, setup()) : [],
+    problems: isRead && bounds !== 'own' ? problemsOf(refused, flow().platformError, setup()) : [],
   }
 }
 
@@ -94,14 +96,14 @@ function placeOf(text: string | undefined): AuditCursorPlace | undefined {
   return at === undefined || id === undefined ? undefined : { at: Number(at), id: Number(id) }
 }
 
-export function auditPage(view: AuditView, readsAudit: boolean, { base, now, query }: RequestContext): Page {
+export function auditPage(view: AuditView, isRead: boolean, { base, now, query }: RequestContext): Page {
   const after = query.get('after')
   return {
     title: 'Audit',
     live: after === null,
     content: html`
       <h1>Audit</h1>
-      ${region('progress', [problemList(view), progress(view, readsAudit, now)])}
+      ${region('progress', [problemList(view), progress(view, isRead, now)])}
       <section id="list" data-region>
         ${card(after === null ? 'Newest first' : 'Older', eventTable(view.events, now), { aside: counted(view.events.length, 'event') })}
         <nav class="pager" aria-label="Pages of the list">
@@ -125,7 +127,7 @@ function problemList({ problems }: AuditView): Content {
   </ul>`
 }
 
-function progress({ sources, backfills }: AuditView, readsAudit: boolean, now: Millis): Content {
+function progress({ sources, backfills }: AuditView, isRead: boolean, now: Millis): Content {
   const read = sources.map(
     ({ source, since: from, upTo, readAt }) =>
       [
@@ -136,7 +138,7 @@ function progress({ sources, backfills }: AuditView, readsAudit: boolean, now: M
   const past = backfills.map(
     one => ['Backfill', html`${second(one.since)} to ${second(one.until)}, read up to ${second(one.upTo)}`] as const,
   )
-  if (read.length + past.length === 0 && readsAudit) return card('Read', empty('No source has been read yet.'))
+  if (read.length + past.length === 0 && isRead) return card('Read', empty('No source has been read yet.'))
   if (read.length + past.length === 0) {
     return card(
       'Read',

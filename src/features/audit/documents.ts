@@ -1,4 +1,5 @@
 // How far audit events have been read. Times are the platform's.
+import { documentKind } from '../../core/store/ports/repository.ts'
 import { z } from 'zod'
 
 /** An event's id and time. */
@@ -22,7 +23,7 @@ const auditWindow = z.object({
 export type AuditWindow = z.infer<typeof auditWindow>
 
 /** Of one source: the instance, a group, or a project. */
-export const auditCursor = z.object({
+const auditCursor = z.object({
   instance: z.string(),
   /** `instance`, or the group or project as configured. */
   source: z.string(),
@@ -40,7 +41,7 @@ export const auditCursor = z.object({
 export type AuditCursor = z.infer<typeof auditCursor>
 
 /** A backfill under way. */
-export const auditBackfill = z.object({
+const auditBackfill = z.object({
   instance: z.string(),
   /** Derived from the command's options, so that the same command continues it. */
   name: z.string(),
@@ -53,3 +54,9 @@ export const auditBackfill = z.object({
   reading: auditWindow.optional(),
 })
 export type AuditBackfill = z.infer<typeof auditBackfill>
+
+/** Written by the reader, and by backfills. */
+export const auditCursors = documentKind('audit/cursor', auditCursor, ['instance', 'source'], {
+  about: ({ instance, source }) => ({ instance, paths: [source === 'instance' ? '' : source] }),
+})
+export const auditBackfills = documentKind('audit/backfill', auditBackfill, ['instance', 'name'])

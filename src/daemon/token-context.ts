@@ -1,0 +1,19 @@
+// What features are given for their work with one token of a platform.
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import { leaseOf, type Connection } from './connections.ts'
+import { takingOf } from './processing.ts'
+import type { PartContext, TokenContext } from './feature.ts'
+import type { Wiring } from './wiring.ts'
+
+export function tokenContextOf(
+  wiring: Wiring,
+  shared: PartContext,
+  { name, config, client }: Connection,
+): TokenContext {
+  return {
+    ...{ ...shared, config, client },
+    errors: createErrorThrottle(wiring.log, name),
+    leaseOf: work => leaseOf(work, name),
+    taking: takingOf(wiring),
+  }
+}

@@ -1,0 +1,59 @@
+// Audit events of the platform: who changed what, of the instance, or of groups and projects. The platform sends no webhooks for them, so a poller
+// reads them with each token, and each becomes one log record. `audit.ts` is the poller, the file to read first; `audit-window.ts` reads a stretch of
+// time page by page; `audit-backfill.ts` reads the past. There are a page, a check of the doctor, and `pipespan backfill --audit`.
+import { auditClient, auditTaking, fullnessOf } from './audit-reading.ts'
+import { auditOptions } from './options.ts'
+import { auditSources, backfillAudit } from './backfill.ts'
+import { checkAudit } from './checks.ts'
+import { createAuditPoller } from './audit.ts'
+import { feature } from '../../daemon/feature.ts'
+
+export const audit = feature({
+  name: 'audit',
+  options: auditOptions,
+  needToken: { audit: 'Audit events need a token that can read them.' },
+  perToken: {
+    part: {
+      why: 'remaining audit events are read after the next start',
+      create: (options, { config, client, store, taking, leaseOf, errors, clock, log }) => {
+        const { audit: sources = [], auditLookback: lookback } = options
+        if (sources.length === 0) return undefined
+        if (taking.rules.to.length === 0) {
+          log.warn('no destination takes log records: audit events are not read (PIPESPAN_OBSERVABILITY_EXPORT)')
+          return undefined
+        }
+        return createAuditPoller({
+          ...{ client: auditClient(client, options), sources, errors, clock, log },
+          ...{ repositories: store.repositories, leases: store.leases, name: leaseOf('audit') },
+          ...{ take: auditTaking(taking), isFull: fullnessOf(store) },
+          ...{ interval: config.poll.interval, lookback },
+        })
+      },
+    },
+    checks: [{ name: 'audit', run: checkAudit }],
+    costs: ({ audit: sources = [] }, { poll }) => {
+      if (sources.length === 0) return []
+      const rounds = Math.max(1, Math.round((sources.length * 60_000) / Math.max(1_000, poll.interval)))
+      return [
+        `Audit events (PIPESPAN_AUDIT): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 events.`,
+      ]
+    },
+  },
+  counts: [
+    {
+      ...{ name: 'pipespan.audit.requests', unit: '{request}', counter: 'requests' },
+      description: 'Requests for audit events.',
+    },
+    {
+      ...{ name: 'pipespan.audit.events', unit: '{event}', counter: 'read' },
+      description: 'New audit events that were read.',
+    },
+  ],
+  backfill: {
+    flag: 'audit',
+    what: 'the audit events of PIPESPAN_AUDIT',
+    sources: auditSources,
+    run: backfillAudit,
+  },
+  console: async (_, context) => (await import('./console.ts')).auditConsole(context),
+})
