@@ -1,4 +1,5 @@
 // A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeIntoRun } from '../../src/core/take-in/merge-observations.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
@@ -35,16 +36,21 @@ const rules = { settle: 5_000, blockedAfter: 3_600_000, staleAfter: 7 * 24 * 3_6
 const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 const instance = 'https://git.example.com'
 
+/** Runs of one transaction. */
+const runsAtOnce = 100
+
 export async function manyRuns(options: ManyRunsOptions): Promise<void> {
   const { store, runs, until, exportQueues = [exportQueue] } = options
   const random = new Random(options.seed ?? 1)
   const every = options.every ?? (30 * 24 * 3_600_000) / runs
-  for (let first = 0; first < runs; first += 500) {
+  for (let first = 0; first < runs; first += runsAtOnce) {
     const work: RunWork[] = []
-    for (let count = first; count < Math.min(runs, first + 500); count += 1) {
+    for (let count = first; count < Math.min(runs, first + runsAtOnce); count += 1) {
       work.push(written(observed(random, count, Math.round(until - (runs - 1 - count) * every)), exportQueues))
     }
     await store.runs.transact(work)
+    // A server of the same process must get its turns: a connection that is not read for ten seconds is answered with 408.
+    await nextTurn()
   }
 }
 

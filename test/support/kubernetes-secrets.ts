@@ -42,7 +42,7 @@ export interface KubernetesSecrets {
 /** `name`: of the Secret, with its namespace. */
 export async function startKubernetes(name = 'pipespan/ingest'): Promise<KubernetesSecrets> {
   const place = `/api/v1/namespaces/${name.replace('/', '/secrets/')}`
-  const tls = path.join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
+  const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
   const cert = await readFile(path.join(tls, 'localhost.crt'), 'utf8')
   const key = await readFile(path.join(tls, 'localhost.key'), 'utf8')
   let version = 41
