@@ -49,10 +49,13 @@ function isShape(file: string): boolean {
   )
 }
 
-/** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet. */
+/** Features of the list that are still woven through the daemon and the commands. */
+const woven = ['deployments']
+
+/** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet, or that is still woven. */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
-  return room === 'features' && features.some(one => one.name === name) ? name : undefined
+  return room === 'features' && features.some(one => one.name === name) && !woven.includes(name) ? name : undefined
 }
 
 const files = sourceFiles()

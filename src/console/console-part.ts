@@ -1,9 +1,10 @@
 // What a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
 import type { ApiRoute } from './api/api-route.ts'
-import type { Ids } from './layout/address.ts'
 import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
-import type { PagesParts } from './ports.ts'
+import { given, type Ids } from './layout/address.ts'
+import { ofValue } from './access/own-values.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
 import type { ShownKind } from '../model/shown-event.ts'
 
 export interface ConsolePart {
@@ -12,8 +13,8 @@ export interface ConsolePart {
   /** What is shown only where an admin token is set; called at each request. */
   readonly secret?: () => Secret | undefined
   /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
-  readonly pages: (parts: PagesParts) => readonly Address[]
-  readonly routes: (parts: PagesParts) => readonly ApiRoute[]
+  readonly pages: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
+  readonly routes: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
 }
 
 /** `timeline`: kinds of events on the timeline. */
@@ -21,6 +22,12 @@ interface Secret {
   readonly links: readonly NavigationLink[]
   readonly timeline: readonly ShownKind[]
 }
+
+/** The settings that answers of the JSON API depend on. */
+export type ApiSettings = Pick<
+  PagesSettings,
+  'adminToken' | 'secretKinds' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
+>
 
 export interface Address {
   /** Rendering it sends requests to the platform, so it is never updated live. */
@@ -43,4 +50,16 @@ export function at<Path extends string>(
 ): Address {
   const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
   return { path, pattern, page, isOnDemand }
+}
+
+/** A page that can be filtered by the operator's attribute: the parts that it gets have the projects of the value only. */
+export function filteredAt(
+  parts: PagesParts,
+  path: string,
+  page: (context: RequestContext, parts: PagesParts) => Promise<Page>,
+): Address {
+  return at(path, async context => {
+    const { parts: own, filter } = await ofValue(parts, given(context.query, 'own'))
+    return page({ ...context, own: filter }, own)
+  })
 }

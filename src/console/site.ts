@@ -1,15 +1,12 @@
 // The table of pages by their paths, for requests and for live updates.
 import { isGroup } from '../core/store/ports/project-scope.ts'
 import { maxProjects } from './layout/scope-heading.ts'
-import { behindPage } from './environments/behind.ts'
-import { changesPage } from './changes/changes.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'
 import { componentsPage } from './components/components.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports/exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests/tests.ts'
 import { deadLetterPage } from './exports/dead-letter.ts'
-import { environmentsPage } from './environments/environments.ts'
 import { jobDetail } from './jobs/job-detail.ts'
 import { jobLogPage } from './jobs/job-log.ts'
 import { jobPage } from './jobs/job.ts'
@@ -27,13 +24,11 @@ import { costsView } from './cost/cost-figures.ts'
 import { runnersPage } from './runners/runners.ts'
 import { regressionsPage } from './trends/regressions.ts'
 import { spanOf } from './layout/trend-spans.ts'
-import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
-import { timelinePage } from './changes/timeline.ts'
+import { askedTimeline, timelineOf } from './timeline/timeline-figures.ts'
+import { timelinePage } from './timeline/timeline.ts'
 import { trendsPage } from './trends/trends.ts'
-import { ofValue } from './access/own-values.ts'
-import { at, type Address, type ConsolePart } from './console-part.ts'
+import { at, filteredAt, type Address, type ConsolePart } from './console-part.ts'
 import { given, wholeNumber } from './layout/address.ts'
-import type { Page, RequestContext } from './layout/frame.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export function siteOf(
@@ -41,12 +36,7 @@ export function siteOf(
   settings: PagesSettings,
   features: readonly ConsolePart[],
 ): readonly Address[] {
-  /** A page that can be filtered by the operator's attribute: `parts` have the projects of the value only. */
-  const filtered = (path: string, page: (context: RequestContext, parts: PagesParts) => Promise<Page>): Address =>
-    at(path, async context => {
-      const { parts: own, filter } = await ofValue(parts, given(context.query, 'own'))
-      return page({ ...context, own: filter }, own)
-    })
+  const filtered = (path: string, page: Parameters<typeof filteredAt>[2]): Address => filteredAt(parts, path, page)
   return [
     at('/', async context => {
       const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
@@ -105,17 +95,7 @@ export function siteOf(
     filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
     filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     at('/runners', async context => runnersPage(await parts.runners(), context)),
-    filtered('/changes', async (context, parts) => changesPage(parts, context)),
     filtered('/components', async (context, parts) => componentsPage(parts, context)),
-    filtered('/environments', async (context, parts) => environmentsPage(parts, settings, context)),
-    at(
-      '/environments/behind/:projectId',
-      async (context, asked) => {
-        const environment = context.query.get('environment')
-        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, context)
-      },
-      true,
-    ),
     filtered('/timeline', async (context, parts) => {
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
       return timelinePage(timeline, settings, await parts.views.projects(maxProjects), context)
@@ -128,7 +108,7 @@ export function siteOf(
       return action && (await confirmPage(parts, action, context))
     }),
     at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
-    ...features.flatMap(({ pages }) => pages(parts)),
+    ...features.flatMap(({ pages }) => pages(parts, settings)),
   ]
 }
 

@@ -5,7 +5,7 @@ import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { groupsOf } from '../../src/console/layout/groups.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Environments } from '../../src/console/environments/environment-figures.ts'
+import type { Environments } from '../../src/features/deployments/pages/environment-figures.ts'
 
 const rules = `
 attributes:

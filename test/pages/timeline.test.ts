@@ -11,8 +11,8 @@ import { payload } from '../e2e/mixed-events.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
-import { timelineShape as shape } from '../../src/console/changes/timeline-figures.ts'
-import type { Timeline } from '../../src/console/changes/timeline-figures.ts'
+import { timelineShape as shape } from '../../src/console/timeline/timeline-figures.ts'
+import type { Timeline } from '../../src/console/timeline/timeline-figures.ts'
 
 const token = 'an-admin-token-of-32-characters-x'
 const bearer = { headers: { authorization: `Bearer ${token}` } }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/pipeline.ts'
 import { runSorts } from '../pipelines/longest.ts'
-import { changeKeys, projectKeys } from '../changes/change-figures.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
 import { cursorPattern, instantPattern } from '../pipelines/pipelines.ts'
 import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
@@ -12,7 +11,7 @@ import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { testSpanNames } from '../tests/test-figures.ts'
-import { timelineKeys, timelineKinds } from '../changes/timeline-figures.ts'
+import { timelineKeys, timelineKinds } from '../timeline/timeline-figures.ts'
 
 /** The same names as in the addresses of the page. */
 export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
@@ -118,10 +117,6 @@ export const costQuery = z.object({
   group,
   own,
 })
-export const behindQuery = z.object({
-  environment: z.string().min(1),
-  instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
-})
 const scope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
@@ -130,7 +125,6 @@ export const scopedQuery = z.object({
   limit: atMost(200).default(50),
 })
 export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
-export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
 export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
 export const timelineQuery = z.object({
   span: z.enum(spanNames).default('7d'),

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { get, post, type ApiRoute } from './api-route.ts'
 import { answerOf } from '../access/own-values.ts'
 import { fixFirstShape } from '../overview/fix-first-shape.ts'
-import { environmentsOf, environmentsShape } from '../environments/environment-figures.ts'
 import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter.ts'
 import { exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
 import { triedNowShape } from '../exports/queue-shape.ts'
@@ -25,15 +24,11 @@ import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { componentsOf, componentsShape } from '../components/component-figures.ts'
 import { costsView, costsShape } from '../cost/cost-figures.ts'
-import { behindOf, behindShape } from '../environments/behind.ts'
-import { changesOf, changesShape } from '../changes/change-figures.ts'
-import { timelineOf, timelineShape } from '../changes/timeline-figures.ts'
+import { timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
 import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
 import { runnersViewShape } from '../runners/runner-figures.ts'
 import {
-  behindQuery,
-  changesQuery,
   chosen,
   compareQuery,
   componentsQuery,
@@ -45,23 +40,19 @@ import {
   overviewQuery,
   previewQuery,
   regressionQuery,
-  scopedQuery,
   testQuery,
   timelineQuery,
   trendQuery,
   tried,
 } from './api-queries.ts'
-import type { ConsolePart } from '../console-part.ts'
-import type { PagesParts, PagesSettings } from '../ports.ts'
+import type { ApiSettings, ConsolePart } from '../console-part.ts'
+import type { PagesParts } from '../ports.ts'
 
 const count = z.object({ count: z.number() })
 
 export function apiRoutes(
   parts: PagesParts,
-  settings: Pick<
-    PagesSettings,
-    'adminToken' | 'secretKinds' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
-  >,
+  settings: ApiSettings,
   features: readonly Pick<ConsolePart, 'routes'>[],
 ): readonly ApiRoute[] {
   const { rule } = settings.regressions ?? defaultRegressions
@@ -163,24 +154,6 @@ export function apiRoutes(
       async () => parts.runners(),
     ),
     get(
-      '/environments',
-      'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
-      { query: scopedQuery, answer: environmentsShape },
-      async asked => answerOf(parts, asked.own, async own => environmentsOf(own, settings, asked, own.now())),
-    ),
-    get(
-      '/environments/behind/:projectId',
-      'How many commits the deployed revision is behind the default branch. Sends one request to the platform; requires the platform API to be configured.',
-      { query: behindQuery, answer: behindShape },
-      async asked => behindOf(parts, asked),
-    ),
-    get(
-      '/changes',
-      'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
-      { query: changesQuery, answer: changesShape },
-      async asked => answerOf(parts, asked.own, async own => changesOf(own, asked, own.now())),
-    ),
-    get(
       '/timeline',
       'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
       { query: timelineQuery, answer: timelineShape },
@@ -225,6 +198,6 @@ export function apiRoutes(
       { body: chosen, answer: count },
       async ({ ids }, by) => ({ count: await perform(parts, { verb: 'drop', which: ids }, by) }),
     ),
-    ...features.flatMap(({ routes }) => routes(parts)),
+    ...features.flatMap(({ routes }) => routes(parts, settings)),
   ]
 }

@@ -24,7 +24,6 @@ const groups: readonly Group[] = [
       ['/', 'Overview'],
       ['/pipelines', 'Pipelines', 'scoped'],
       ['/runners', 'Runners'],
-      ['/environments', 'Environments', 'scoped'],
     ],
   },
   {
@@ -33,7 +32,6 @@ const groups: readonly Group[] = [
       ['/trends', 'Trends', 'scoped'],
       ['/cost', 'Cost', 'scoped'],
       ['/tests', 'Tests', 'scoped'],
-      ['/changes', 'Changes', 'scoped'],
       ['/components', 'Components', 'scoped'],
       ['/timeline', 'Timeline', 'scoped'],
     ],

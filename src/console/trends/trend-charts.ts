@@ -8,7 +8,7 @@ import { stackedBars } from '../charts/stacked-bars.ts'
 import { subjectOf, valueOf } from './regression-list.ts'
 import type { ChartMark, ChartMoment } from '../charts/plot.ts'
 import type { RequestContext } from '../layout/frame.ts'
-import type { Timeline } from '../changes/timeline-figures.ts'
+import type { Timeline } from '../timeline/timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
 
 /** More would hide the lines. */

@@ -13,8 +13,8 @@ import { regressionTable } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
 import { trendsForm, trendsLink } from './trend-filters.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
-import { timelineCard } from '../changes/timeline.ts'
-import type { Timeline } from '../changes/timeline-figures.ts'
+import { timelineCard } from '../timeline/timeline.ts'
+import type { Timeline } from '../timeline/timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
 
 /** `timeline`: that of the project; only on the page of one project. */

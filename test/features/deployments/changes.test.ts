@@ -1,9 +1,9 @@
 // Promises about what the pages and the API show of changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeReporter } from '../../src/core/store/sql/changes.ts'
-import { reportsBy } from '../../src/core/store/ports/reporter.ts'
-import { observedChange, type Change } from '../../src/model/change.ts'
-import { openHouse, until, type House } from './house.ts'
+import { changeReporter } from '../../../src/core/store/sql/changes.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { observedChange, type Change } from '../../../src/model/change.ts'
+import { openHouse, until, type House } from '../../pages/house.ts'
 
 const hour = 3_600_000
 const created = Date.now() - 48 * hour

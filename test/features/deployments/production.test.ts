@@ -1,6 +1,6 @@
 // Which environments are production.
 import { expect, it } from 'vitest'
-import { productionBy } from '../../src/features/deployments/production.ts'
+import { productionBy } from '../../../src/features/deployments/production.ts'
 
 const environments = [
   { environment: 'production' },

@@ -1,30 +1,30 @@
 // Promises about what is counted of incidents: each once that it was opened and once how long it was open, in whatever order and however often it is
 // reported; and what no webhook reports is found at the platform.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { incidentReporter } from '../../src/core/store/sql/incidents.ts'
-import { reportsBy } from '../../src/core/store/ports/reporter.ts'
-import { closeAfterTest } from '../support/after-test.ts'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { incidentReporter } from '../../../src/core/store/sql/incidents.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import {
   countedIncidents,
   createOnceCounter,
   type IncidentMeasure,
   type OnceCounter,
-} from '../../src/features/deployments/once-counter.ts'
-import { createIncidentPoller } from '../../src/features/deployments/incidents.ts'
-import { day, hour, instance, minute, t0 } from '../flow/world.ts'
-import { incidentOfEvent } from '../../src/model/event-reports.ts'
-import { isFull } from '../full.ts'
-import { measure } from '../../src/core/telemetry/metrics/measure.ts'
-import { PlatformError } from '../../src/platform/port.ts'
-import { bothDatabases, type BareBench } from '../store/benches.ts'
-import { profiles } from '../../src/daemon/profile.ts'
-import { Random } from '../../src/simulator/platform/random.ts'
-import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../src/model/incident.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
-import type { PlatformEvent } from '../../src/model/event.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+} from '../../../src/features/deployments/once-counter.ts'
+import { createIncidentPoller } from '../../../src/features/deployments/incidents.ts'
+import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
+import { incidentOfEvent } from '../../../src/model/event-reports.ts'
+import { isFull } from '../../full.ts'
+import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { PlatformError } from '../../../src/platform/port.ts'
+import { bothDatabases, type BareBench } from '../../store/benches.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../../src/model/incident.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { PlatformEvent } from '../../../src/model/event.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles })
 const project = { id: 3, name: 'shop', path: 'acme/shop' }

@@ -1,5 +1,5 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
-import { addressWith } from '../layout/address.ts'
+import { addressWith } from '../../../console/layout/address.ts'
 import {
   environmentsOf,
   type EnvironmentFigures,
@@ -8,17 +8,17 @@ import {
   type IncidentSummary,
 } from './environment-figures.ts'
 import { keyColumns } from './four-keys.ts'
-import { groupCards } from '../layout/groups.ts'
-import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
-import { duration, figure, number, shortSha, since } from '../layout/format.ts'
-import { html, pathText, type Html } from '../layout/html.ts'
-import { badge } from '../layout/status.ts'
+import { groupCards } from '../../../console/layout/groups.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../../../console/layout/frame.ts'
+import { duration, figure, number, shortSha, since } from '../../../console/layout/format.ts'
+import { html, pathText, type Html } from '../../../console/layout/html.ts'
+import { badge } from '../../../console/layout/status.ts'
 import { keyCharts } from './key-charts.ts'
-import { jobLink } from '../pipelines/run-rows.ts'
-import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import { spans } from '../layout/trend-spans.ts'
-import type { PagesSettings, PagesSources } from '../ports.ts'
+import { jobLink } from '../../../console/pipelines/run-rows.ts'
+import { askedScope, scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn } from '../../../console/layout/sorting.ts'
+import { spans } from '../../../console/layout/trend-spans.ts'
+import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 
 /** How many environments and deployments are read. */
 const maxRows = 100

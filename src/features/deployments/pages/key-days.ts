@@ -1,12 +1,12 @@
 // The four keys over time: deployments of each day (or hour) to production, or to all environments if none of them is production.
 import { z } from 'zod'
-import { median } from '../../lib/quantile.ts'
-import { millis, ms, type Shaped } from '../layout/shape.ts'
-import { spans, type Span } from '../layout/trend-spans.ts'
-import type { IsProduction } from '../../model/deployment.ts'
-import type { Millis } from '../../model/instant.ts'
-import type { ShownDeployment } from '../../core/store/ports/deployments.ts'
-import type { ShownIncident } from '../../core/store/ports/incidents.ts'
+import { median } from '../../../lib/quantile.ts'
+import { millis, ms, type Shaped } from '../../../console/layout/shape.ts'
+import { spans, type Span } from '../../../console/layout/trend-spans.ts'
+import type { IsProduction } from '../../../model/deployment.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { ShownDeployment } from '../../../core/store/ports/deployments.ts'
+import type { ShownIncident } from '../../../core/store/ports/incidents.ts'
 
 export const keysOverTimeShape = z.object({
   of: z.enum(['production', 'all']).describe('`all` if no deployment of this period was to production.'),

@@ -1,13 +1,13 @@
 // How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
-import { addressWith } from '../layout/address.ts'
+import { addressWith } from '../../../console/layout/address.ts'
 import { z } from 'zod'
-import { millis, type Shaped } from '../layout/shape.ts'
-import { card, crumbs, empty, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, shortSha, since } from '../layout/format.ts'
-import { html, safeUrl, type Content } from '../layout/html.ts'
-import { needed, NotShown } from '../layout/not-shown.ts'
-import { notShownPage } from '../access/entrance.ts'
-import type { Behind, PagesSources } from '../ports.ts'
+import { millis, type Shaped } from '../../../console/layout/shape.ts'
+import { card, crumbs, empty, type Page, type RequestContext } from '../../../console/layout/frame.ts'
+import { counted, shortSha, since } from '../../../console/layout/format.ts'
+import { html, safeUrl, type Content } from '../../../console/layout/html.ts'
+import { needed, NotShown } from '../../../console/layout/not-shown.ts'
+import { notShownPage } from '../../../console/access/entrance.ts'
+import type { Behind, PagesSources } from '../../../console/ports.ts'
 
 interface AskedBehind {
   readonly instance?: string | undefined

@@ -1,11 +1,11 @@
 // The four key metrics of some deployments: what they are, and the columns that show them.
 import { z } from 'zod'
-import { counted, duration, figure, number, percent } from '../layout/format.ts'
-import { figures, type ShownColumn } from '../layout/sorting.ts'
-import { median } from '../../lib/quantile.ts'
-import { ms, type Shaped } from '../layout/shape.ts'
-import type { DeploymentFigures } from '../../model/deployment-figures.ts'
-import type { ShownDeployment } from '../../core/store/ports/deployments.ts'
+import { counted, duration, figure, number, percent } from '../../../console/layout/format.ts'
+import { figures, type ShownColumn } from '../../../console/layout/sorting.ts'
+import { median } from '../../../lib/quantile.ts'
+import { ms, type Shaped } from '../../../console/layout/shape.ts'
+import type { DeploymentFigures } from '../../../model/deployment-figures.ts'
+import type { ShownDeployment } from '../../../core/store/ports/deployments.ts'
 
 export const keysShape = z.object({
   deployments: z.number().describe('Deployments that ended in this period.'),

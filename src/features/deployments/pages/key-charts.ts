@@ -1,13 +1,13 @@
 // The charts of the four keys over time, with incidents marked.
-import { day } from '../../core/store/ports/trends.ts'
-import { duration, figure, minute, number, utc } from '../layout/format.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
-import { lineChart } from '../charts/line-chart.ts'
-import { runsLink } from '../charts/runs-link.ts'
-import { stackedBars } from '../charts/stacked-bars.ts'
+import { day } from '../../../core/store/ports/trends.ts'
+import { duration, figure, minute, number, utc } from '../../../console/layout/format.ts'
+import { html, type Content, type Html } from '../../../console/layout/html.ts'
+import { lineChart } from '../../../console/charts/line-chart.ts'
+import { runsLink } from '../../../console/charts/runs-link.ts'
+import { stackedBars } from '../../../console/charts/stacked-bars.ts'
 import type { KeysOverTime } from './key-days.ts'
-import type { Scope } from '../layout/scope-heading.ts'
-import { table, type RequestContext } from '../layout/frame.ts'
+import type { Scope } from '../../../console/layout/scope-heading.ts'
+import { table, type RequestContext } from '../../../console/layout/frame.ts'
 
 /** Empty without deployments. */
 export function keyCharts(

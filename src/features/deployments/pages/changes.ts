@@ -1,7 +1,7 @@
 // The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
-import { addressWith } from '../layout/address.ts'
-import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../layout/frame.ts'
+import { addressWith } from '../../../console/layout/address.ts'
+import { askedScope, scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
+import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../../../console/layout/frame.ts'
 import {
   changeKeys,
   changesOf,
@@ -10,14 +10,14 @@ import {
   type ListedChange,
   type ProjectChangeFigures,
 } from './change-figures.ts'
-import { duration, number, utc } from '../layout/format.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import { chartDays, spans } from '../layout/trend-spans.ts'
-import { lineChart } from '../charts/line-chart.ts'
-import { runsLink } from '../charts/runs-link.ts'
-import { stackedBars } from '../charts/stacked-bars.ts'
-import type { PagesSources } from '../ports.ts'
+import { duration, number, utc } from '../../../console/layout/format.ts'
+import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn } from '../../../console/layout/sorting.ts'
+import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
+import { lineChart } from '../../../console/charts/line-chart.ts'
+import { runsLink } from '../../../console/charts/runs-link.ts'
+import { stackedBars } from '../../../console/charts/stacked-bars.ts'
+import type { PagesSources } from '../../../console/ports.ts'
 
 /** Rows of each list. */
 const maxRows = 100

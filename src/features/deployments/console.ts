@@ -1,0 +1,55 @@
+// The pages and routes of the JSON API about deployments and changes (merge requests).
+import { answerOf } from '../../console/access/own-values.ts'
+import { at, filteredAt, type ConsolePart } from '../../console/console-part.ts'
+import { behindOf, behindPage, behindShape } from './pages/behind.ts'
+import { changeKeys, changesOf, changesShape, projectKeys } from './pages/change-figures.ts'
+import { changesPage } from './pages/changes.ts'
+import { environmentsOf, environmentsShape } from './pages/environment-figures.ts'
+import { environmentsPage } from './pages/environments.ts'
+import { get } from '../../console/api/api-route.ts'
+import { scopedQuery, sortBy } from '../../console/api/api-queries.ts'
+import { z } from 'zod'
+
+const behindQuery = z.object({
+  environment: z.string().min(1),
+  instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
+})
+
+export const deploymentsConsole: ConsolePart = {
+  links: [
+    { group: 'Now', link: ['/environments', 'Environments', 'scoped'] },
+    { group: 'Over time', link: ['/changes', 'Changes', 'scoped'] },
+  ],
+  pages: (parts, settings) => [
+    filteredAt(parts, '/changes', async (context, own) => changesPage(own, context)),
+    filteredAt(parts, '/environments', async (context, own) => environmentsPage(own, settings, context)),
+    at(
+      '/environments/behind/:projectId',
+      async (context, asked) => {
+        const environment = context.query.get('environment')
+        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, context)
+      },
+      true,
+    ),
+  ],
+  routes: (parts, settings) => [
+    get(
+      '/environments',
+      'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
+      { query: scopedQuery, answer: environmentsShape },
+      async asked => answerOf(parts, asked.own, async own => environmentsOf(own, settings, asked, own.now())),
+    ),
+    get(
+      '/environments/behind/:projectId',
+      'How many commits the deployed revision is behind the default branch. Sends one request to the platform; requires the platform API to be configured.',
+      { query: behindQuery, answer: behindShape },
+      async asked => behindOf(parts, asked),
+    ),
+    get(
+      '/changes',
+      'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
+      { query: scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) }), answer: changesShape },
+      async asked => answerOf(parts, asked.own, async own => changesOf(own, asked, own.now())),
+    ),
+  ],
+}
