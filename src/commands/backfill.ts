@@ -29,7 +29,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { Log } from '../lib/log.ts'
 import { features } from '../features.ts'
-import type { AskedBackfill, Backfill, Feature } from '../daemon/feature.ts'
+import { tablesOf, type AskedBackfill, type Backfill, type Feature } from '../daemon/feature.ts'
 import type { Platform } from '../daemon/platform.ts'
 import type { ProfileName } from '../daemon/profile.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
@@ -52,7 +52,11 @@ export async function backfillCommand(
   try {
     if (!command.deliver) {
       const encode = encodeFor(telemetryOf(config, features), notificationDestinations(config))
-      const store = await openStore(config.store.url, { maxSize: config.store.maxSize, encode })
+      const store = await openStore(config.store.url, {
+        maxSize: config.store.maxSize,
+        parts: tablesOf(features),
+        encode,
+      })
       try {
         const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)
         if (command.json) printJson(terminal, json)

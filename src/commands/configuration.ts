@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
 import { features } from '../features.ts'
+import { tablesOf } from '../daemon/feature.ts'
 import { Misconfigured } from '../lib/command-line.ts'
 import { reasonOf, StoreError } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../daemon/configuration/load.ts'
@@ -57,7 +58,7 @@ export async function withStore(
       'Start the daemon first, or point PIPESPAN_STORE_URL or --config to its store.',
     )
   }
-  const store = await openStore(url, { maxSize: config.store.maxSize, encode: sendsNothing })
+  const store = await openStore(url, { maxSize: config.store.maxSize, parts: tablesOf(features), encode: sendsNothing })
   try {
     return await command(store, config)
   } finally {
@@ -69,7 +70,7 @@ export async function withStore(
 export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
-    return await openStore(url, { maxSize, encode: sendsNothing })
+    return await openStore(url, { maxSize, parts: tablesOf(features), encode: sendsNothing })
   } catch (error) {
     log.warn({ reason: reasonOf(error) }, 'the store cannot be opened: the API budget is not shared with the daemon')
     return undefined

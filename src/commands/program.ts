@@ -173,12 +173,14 @@ See what a webhook becomes:
   addOperatingCommands(line)
   addCiCommands(line)
   const configured: ConfiguredLine<never>['configured'] = async mayBeMissing => {
+    const { tablesOf } = await import('../daemon/feature.ts')
     const { surroundingsOf } = await import('../daemon/export.ts')
     const { openStore } = await import('../core/store/open-store.ts')
     const { config: loaded } = requireConfig(terminal, file(), mayBeMissing)
     return {
       ...{ ...surroundingsOf(loaded, features), options: loaded as never },
-      openStore: async () => openStore(loaded.store.url, { maxSize: loaded.store.maxSize, encode: sendsNothing }),
+      openStore: async () =>
+        openStore(loaded.store.url, { maxSize: loaded.store.maxSize, parts: tablesOf(features), encode: sendsNothing }),
     }
   }
   for (const feature of features) feature.commands?.({ ...line, configured })

@@ -1,6 +1,8 @@
 // `pipespan migrate` and `pipespan store copy|backup`: the store as a whole.
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../core/store/sqlite/backup.ts'
+import { features } from '../features.ts'
+import { tablesOf } from '../daemon/feature.ts'
 import { openOwnStore, openStore, type StoreLocation } from '../core/store/open-store.ts'
 import { sendsNothing } from '../core/store/ports/outbox.ts'
 import { copyStore } from '../core/store/maintenance/copy.ts'
@@ -11,7 +13,7 @@ import { storeUrl } from '../daemon/configuration/address-kinds.ts'
 import type { Store } from '../core/store/ports/store.ts'
 
 /** Commands write no deliveries, so no size stops them. */
-const noLimit = { maxSize: Number.MAX_SAFE_INTEGER, encode: sendsNothing }
+const noLimit = { maxSize: Number.MAX_SAFE_INTEGER, parts: tablesOf(features), encode: sendsNothing }
 
 /** Migrates the configured store to this version's schema, unless a daemon serves it; creates it if there is none. */
 export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {

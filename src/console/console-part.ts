@@ -4,6 +4,7 @@ import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import { given, type Ids } from './layout/address.ts'
 import { ofValue } from './access/own-values.ts'
+import type { TimelinePart } from './timeline/timeline-part.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 import type { ShownKind } from '../model/shown-event.ts'
 
@@ -12,6 +13,7 @@ export interface ConsolePart {
   readonly links: readonly NavigationLink[]
   /** What is shown only where an admin token is set; called at each request. */
   readonly secret?: () => Secret | undefined
+  readonly timeline?: TimelinePart
   /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
   readonly pages: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
   readonly routes: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]

@@ -23,6 +23,7 @@ import type { Regression } from '../core/store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { PlatformNow } from './pipelines/run-card.ts'
 import type { PeopleOptions } from './access/person.ts'
+import type { TimelinePart } from './timeline/timeline-part.ts'
 import type { Usuals } from './pipelines/usual.ts'
 
 /** What pages read and do, within the scope of whoever looks at them. */
@@ -155,6 +156,8 @@ export type ReadLog =
 
 /** The sources with what is cached or sampled from them. */
 export interface PagesParts extends PagesSources {
+  /** What features add to the timeline. */
+  readonly timeline: readonly TimelinePart[]
   readonly usuals: Usuals
   readonly clocks: () => Promise<PlatformNow>
   readonly hour: { readonly read: () => Promise<LastHour> }

@@ -125,7 +125,7 @@ export function createPages({
 
 /** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
 function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
-  const { views, runs, outbox, quarantine, tests, deployments, incidents, changes, repositories, counters } = all
+  const { views, runs, outbox, quarantine, tests, repositories, counters } = all
   const { jobLog, countBehind } = all
   return {
     ...all,
@@ -137,11 +137,9 @@ function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
       outbox,
       quarantine,
       tests,
-      deployments,
-      incidents,
-      changes,
       counters,
     }),
+    on: (make, projects) => inTurns(turns, all.on(make, projects)),
     repositories: {
       ...inTurns(turns, repositories),
       of: kind => inTurns(turns, repositories.of(kind)),

@@ -24,7 +24,7 @@ import { costsView } from './cost/cost-figures.ts'
 import { runnersPage } from './runners/runners.ts'
 import { regressionsPage } from './trends/regressions.ts'
 import { spanOf } from './layout/trend-spans.ts'
-import { askedTimeline, timelineOf } from './timeline/timeline-figures.ts'
+import { askedTimeline, offered, timelineOf } from './timeline/timeline-figures.ts'
 import { timelinePage } from './timeline/timeline.ts'
 import { trendsPage } from './trends/trends.ts'
 import { at, filteredAt, type Address, type ConsolePart } from './console-part.ts'
@@ -98,7 +98,7 @@ export function siteOf(
     filtered('/components', async (context, parts) => componentsPage(parts, context)),
     filtered('/timeline', async (context, parts) => {
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
-      return timelinePage(timeline, settings, await parts.views.projects(maxProjects), context)
+      return timelinePage(timeline, offered(parts.timeline, settings), await parts.views.projects(maxProjects), context)
     }),
     at('/sources', async context => sourcesPage(await sourcesView(parts), context)),
     at('/exports', async context => exportsPage(await exportsView(parts, context.query.get('sort')), context)),

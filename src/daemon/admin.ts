@@ -4,6 +4,8 @@ import { metricSourcesOf } from './export.ts'
 import { connectionLimits, openFilesLimit } from './listeners/connection-limits.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { createGate } from '../console/access/gate.ts'
+import { createGcpeEnvironments } from '../features/deployments/gcpe-environments.ts'
+import { latestDeployments } from '../features/deployments/sql/latest-deployments.ts'
 import { createGcpeMetrics } from '../core/send/gcpe-metrics.ts'
 import { createHealth } from './listeners/health.ts'
 import { createListener } from './listeners/listener.ts'
@@ -84,7 +86,12 @@ function metricsPage(
     config.metrics.compat === 'gcpe'
       ? createGcpeMetrics({
           ...{ latest, countedRows, settings, scope },
-          countBehind: behindCountsOf(context, connections),
+          others: [
+            createGcpeEnvironments({
+              ...{ latest: store.on(latestDeployments), countedRows, scope },
+              countBehind: behindCountsOf(context, connections),
+            }),
+          ],
         })
       : undefined
   return createMetricsPage({

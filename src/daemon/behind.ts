@@ -7,7 +7,7 @@ import {
 import { connectionFor, perMinuteForPeople, type Connection } from './connections.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Context } from './context.ts'
-import type { CountBehind } from '../core/send/latest-environment.ts'
+import type { CountBehind } from '../features/deployments/latest-environment.ts'
 import type { PagesSources } from '../console/ports.ts'
 
 /** For scrapes, which get what was counted before. Undefined where no platform can be asked. */

@@ -6,6 +6,9 @@ import {
   type IncidentMeasure,
   type OnceCounter,
 } from '../features/deployments/once-counter.ts'
+import { changes } from '../features/deployments/sql/changes.ts'
+import { deployments } from '../features/deployments/sql/deployments.ts'
+import { incidents } from '../features/deployments/sql/incidents.ts'
 import { createCapabilities } from '../core/complete/capability.ts'
 import { createCommitsReading } from '../features/deployments/deployed-commits.ts'
 import { productionBy } from '../features/deployments/production.ts'
@@ -30,7 +33,7 @@ export function startDeploymentCounter(wiring: Wiring): Started<DeploymentCounte
   const isProduction = productionBy(config.production)
   const counter = createDeploymentCounter({
     ...countingOf(wiring),
-    ...{ deployments: store.deployments, tokens },
+    ...{ deployments: store.on(deployments), tokens },
     isProduction,
     reports: (id, deployment, figures) => notifier.reports(ofDeployment(id, deployment, figures, isProduction)),
   })
@@ -38,12 +41,12 @@ export function startDeploymentCounter(wiring: Wiring): Started<DeploymentCounte
 }
 
 export function startChangeCounter(wiring: Wiring): Started<OnceCounter<ChangeMeasure>> {
-  const options = { store: wiring.store.changes, ...countingOf(wiring) }
+  const options = { store: wiring.store.on(changes), ...countingOf(wiring) }
   return startLoop(createOnceCounter(countedChanges, options), why('changes'))
 }
 
 export function startIncidentCounter(wiring: Wiring): Started<OnceCounter<IncidentMeasure>> {
-  const options = { store: wiring.store.incidents, ...countingOf(wiring) }
+  const options = { store: wiring.store.on(incidents), ...countingOf(wiring) }
   return startLoop(createOnceCounter(countedIncidents, options), why('incidents'))
 }
 

@@ -1,6 +1,7 @@
 // The daemon: the store and the listener for webhooks, which run until its end, and the parts (`parts.ts`), which a reload stops and starts anew with
 // another configuration. All that is under way is in the store. It is also what tests and commands start.
 import { createReceiving, drainDeadline } from './receiving.ts'
+import { tablesOf, type Feature } from './feature.ts'
 import { createEvents, forgetListeners } from './events.ts'
 import { encodeFor, telemetryOf } from './export.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
@@ -12,7 +13,6 @@ import { startParts, type Parts } from './parts.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
-import type { Feature } from './feature.ts'
 import type { EncodeMessages } from '../core/store/ports/outbox.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { ProfileName } from './profile.ts'
@@ -64,7 +64,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   // A reload replaces it, while the store stays open.
   let encode = encoderOf(config, features)
   const store = await openOwnStore(location, {
-    ...{ maxSize, log, onDamage, daemon: true, timeoutMs: statementTimeout },
+    ...{ maxSize, parts: tablesOf(features), log, onDamage, daemon: true, timeoutMs: statementTimeout },
     encode: (chunk, to) => encode(chunk, to),
   })
   steps.add({

@@ -3,6 +3,8 @@ import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
+import { changes } from '../features/deployments/sql/changes.ts'
+import { knownChanges } from '../features/deployments/known-changes.ts'
 import { createExporter, type Exporter } from '../core/send/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../core/send/metric-flush.ts'
 import { createSeriesCap } from '../core/telemetry/metrics/delta.ts'
@@ -148,10 +150,12 @@ export function metricSourcesOf(
   { config, store }: Pick<Context, 'config' | 'store'>,
   settings: TelemetrySettings,
 ): MetricSources {
-  const { totals, repositories, changes } = store
+  const { totals, repositories } = store
   const { recentRuns, gaugeReadings } = repositories
   const profile = profileBy(config)
-  return { totals, recentRuns, gaugeReadings, profile, settings, changes: settings.vcsMetrics ? changes : undefined }
+  const stored = store.on(changes)
+  const known = settings.vcsMetrics ? async () => knownChanges(stored, profile) : undefined
+  return { totals, recentRuns, gaugeReadings, profile, settings, changes: known }
 }
 
 /** How telemetry looks, as the operator decided. */

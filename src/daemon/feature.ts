@@ -17,6 +17,7 @@ import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Secret } from '../lib/secret.ts'
 import { platformViews } from './configuration/platforms.ts'
+import type { StorePart } from '../core/store/ports/store-part.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 import type { Thing } from '../platform/port/inventory.ts'
 
@@ -30,6 +31,8 @@ export interface FeatureOf<Slice> {
   readonly options?: Sections
   /** Lists of projects and groups among its options that are of no use without a token of a platform, by their paths: a sentence that says so. */
   readonly needToken?: Readonly<Record<string, string>>
+  /** Its tables in the store. Whoever opens the store gives it those of all features. */
+  readonly schema?: StorePart
   /** What runs in the daemon. */
   readonly parts?: readonly Part<Slice>[]
   /** What it does with each token of each platform. */
@@ -63,6 +66,11 @@ export function feature<const O extends Sections>(
   definition: FeatureOf<SliceOf<O>> & { readonly options?: O },
 ): Feature {
   return definition
+}
+
+/** The tables of features, for the store that is opened with them. */
+export function tablesOf(features: readonly Pick<Feature, 'schema'>[]): readonly StorePart[] {
+  return features.flatMap(({ schema }) => schema ?? [])
 }
 
 /** The configured values of sections of options. */

@@ -1,7 +1,7 @@
 // Starts what asks the platform for incidents, where issues are among the events.
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createIncidentPoller, type IncidentPoller } from '../features/deployments/incidents.ts'
-import { incidentReporter } from '../core/store/sql/incidents.ts'
+import { incidentReporter } from '../features/deployments/sql/incidents.ts'
 import { reportsBy } from '../core/store/ports/reporter.ts'
 import { startLoop, type Started } from './steps.ts'
 import { clientWithin } from '../core/find/client-within.ts'

@@ -1,10 +1,15 @@
 // Promises about the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { everything } from '../../src/core/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, openWorld, type World } from '../flow/world.ts'
-import { createGcpeMetrics, type GcpeMetricsOptions } from '../../src/core/send/gcpe-metrics.ts'
+import {
+  createGcpeEnvironments,
+  type GcpeEnvironmentsOptions,
+} from '../../src/features/deployments/gcpe-environments.ts'
+import { latestDeployments } from '../../src/features/deployments/sql/latest-deployments.ts'
+import { createGcpeMetrics } from '../../src/core/send/gcpe-metrics.ts'
 import { latestTests, type LatestRun } from '../../src/core/send/latest-run.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { expositionText } from '../web/metrics-pages.ts'
@@ -20,12 +25,14 @@ afterEach(async () => world.store.close())
 
 function scraper(
   telemetry: TelemetryOptions = {},
-  options: Partial<GcpeMetricsOptions> = {},
+  options: Pick<GcpeEnvironmentsOptions, 'countBehind'> & Partial<Pick<GcpeEnvironmentsOptions, 'scope'>> = {},
 ): () => Promise<readonly string[]> {
   const settings = telemetrySettings(telemetry)
   const { latest, repositories } = world.store
   const { countedRows } = repositories
-  const scrape = createGcpeMetrics({ latest, countedRows, settings, scope: everything, ...options })
+  const shared = { countedRows, scope: everything, ...options }
+  const environments = createGcpeEnvironments({ latest: world.store.on(latestDeployments), ...shared })
+  const scrape = createGcpeMetrics({ latest, settings, ...shared, others: [environments] })
   return async () => (await expositionText(wholeMetrics(await scrape()), 'text')).split('\n')
 }
 

@@ -1,6 +1,6 @@
 // Flaky tests and deployments by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { deployments as storedDeployments, deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { groupsOf } from '../../src/console/layout/groups.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
@@ -58,7 +58,8 @@ async function reportPipeline({ id, name, path: project = '' }: Project): Promis
 }
 
 async function deploy(all: readonly (readonly [Project, string, number])[]): Promise<void> {
-  const { runs, deployments } = house.daemon.store
+  const { runs, on } = house.daemon.store
+  const deployments = on(storedDeployments)
   const made = all.map(([project, status, hours], at): { report: Deployment; countIn: number } => ({
     report: {
       ...{ instance, project, deploymentId: at + 1, jobId: at + 1 },

@@ -1,7 +1,7 @@
 // The timeline and its JSON: what changed, in its order, by kind and project, with the job that deployed; nothing of what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'
 import { isFull } from '../full.ts'

@@ -110,7 +110,7 @@ const empty = `
   DECLARE one record;
   BEGIN
     SET LOCAL session_replication_role = replica;
-    FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'pipespan_store' LOOP
+    FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('pipespan_store', 'schema_parts') LOOP
       EXECUTE format('DELETE FROM public.%I', one.name);
     END LOOP;
     PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence;

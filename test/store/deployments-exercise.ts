@@ -1,5 +1,5 @@
 // What every store promises of deployments and of the events that wait for the span of their job, as one function: run against each database.
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { deployments as storedDeployments, deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -11,7 +11,8 @@ import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import type { BareBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { Decide } from '../../src/core/store/ports/counted.ts'
+import { jobSpanOf } from '../../src/features/deployments/sql/stored-deployment.ts'
+import type { Decide } from '../../src/features/deployments/ports/counted.ts'
 import type { Deployment } from '../../src/model/deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../../src/model/deployment-figures.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
@@ -58,7 +59,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
     async function take(...events: readonly PlatformEvent[]): Promise<void> {
       const received = events.map(one => {
         const jobId = deploymentOfEvent(one, here.now())?.jobId
-        const waits = jobId === undefined ? undefined : { jobId, ms: 2 * minute }
+        const waits = jobId === undefined ? undefined : { jobId, ms: 2 * minute, spanOf: jobSpanOf }
         return { event: one, chunk: eventChunk(one, here.now(), 'generic'), to: [logs], waits }
       })
       const deployments = events.flatMap(one => {
@@ -139,18 +140,18 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
     it('releases a deployment at once whose commits a crashed process was requesting, where only one process may serve', async () => {
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
       here.move(3 * minute)
-      expect(await store.deployments.take(10, minute)).toEqual([])
-      await store.deployments.countDue(10, () => 'apart')
-      expect(await store.deployments.take(10, minute)).toHaveLength(1)
+      expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
+      await store.on(storedDeployments).countDue(10, () => 'apart')
+      expect(await store.on(storedDeployments).take(10, minute)).toHaveLength(1)
       await take(deploymentEvent(1, 'running', t0 + 10 * second))
-      expect(await store.deployments.take(10, minute)).toEqual([])
+      expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
       await store.reclaim()
-      const again = await store.deployments.take(10, minute)
+      const again = await store.on(storedDeployments).take(10, minute)
       expect(again).toHaveLength(name === 'SQLite' ? 1 : 0)
       // What is put off is nobody's lease.
-      for (const { id } of again) await store.deployments.defer(id, minute, true)
+      for (const { id } of again) await store.on(storedDeployments).defer(id, minute, true)
       await store.reclaim()
-      expect(await store.deployments.take(10, minute)).toEqual([])
+      expect(await store.on(storedDeployments).take(10, minute)).toEqual([])
     })
 
     it('counts due ones together or not at all, the longest due first', async () => {
@@ -168,16 +169,16 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
         if (due.of.deploymentId === 2) throw new RangeError('it cannot be counted')
         return passOver(due, { isKnownRevision: false, isLate: false })
       }
-      await expect(store.deployments.countDue(10, failing)).rejects.toThrow('it cannot be counted')
+      await expect(store.on(storedDeployments).countDue(10, failing)).rejects.toThrow('it cannot be counted')
       seen.splice(0)
-      expect(await store.deployments.countDue(2, passOver)).toEqual([nothing, 'apart'])
-      expect(await store.deployments.countDue(10, passOver)).toEqual([nothing])
-      expect(await store.deployments.countDue(10, passOver)).toEqual([])
+      expect(await store.on(storedDeployments).countDue(2, passOver)).toEqual([nothing, 'apart'])
+      expect(await store.on(storedDeployments).countDue(10, passOver)).toEqual([nothing])
+      expect(await store.on(storedDeployments).countDue(10, passOver)).toEqual([])
       expect(seen).toEqual([3, 1, 2])
-      const apart = await store.deployments.take(10, minute)
+      const apart = await store.on(storedDeployments).take(10, minute)
       expect(apart.map(({ deployment: { deploymentId } }) => deploymentId)).toEqual([1])
-      expect(await store.deployments.count(apart[0]!.id, () => nothing)).toBe(nothing)
-      expect(await store.deployments.count(apart[0]!.id, () => nothing)).toBeUndefined()
+      expect(await store.on(storedDeployments).count(apart[0]!.id, () => nothing)).toBe(nothing)
+      expect(await store.on(storedDeployments).count(apart[0]!.id, () => nothing)).toBeUndefined()
     })
 
     it.each([

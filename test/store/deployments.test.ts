@@ -1,7 +1,7 @@
 // Deployments on both databases.
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { deployments as storedDeployments, deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { deploymentsExercise, nothing } from './deployments-exercise.ts'
 import { event, instance, minute, rules, t0 } from '../flow/world.ts'
@@ -48,8 +48,10 @@ it('a report that arrives while another replica counts its deployment waits for 
     await other.query('COMMIT')
     await reported
     now += minute
-    expect(await store.deployments.countDue(10, () => nothing)).toEqual([])
-    expect(await store.deployments.list({ since: 0, until: now, limit: 10 })).toMatchObject([{ at: t0 + 1_000 }])
+    expect(await store.on(storedDeployments).countDue(10, () => nothing)).toEqual([])
+    expect(await store.on(storedDeployments).list({ since: 0, until: now, limit: 10 })).toMatchObject([
+      { at: t0 + 1_000 },
+    ])
   } finally {
     other.release()
     await pool.end()

@@ -1,6 +1,7 @@
 // What every store promises of the newest pipelines and deployments, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { latestDeployments } from '../../src/features/deployments/sql/latest-deployments.ts'
+import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
@@ -59,15 +60,16 @@ export function latestExercise(name: string, bench: () => Promise<Bench>): void 
       const reports = [1, 2].map(id => deploymentOfEvent(deploymentEvent(id, 'success', at(id)), here.now())!)
       const deployments = reports.map(report => ({ report, countIn: 1_000 }))
       await store.runs.transact([], { reports: reportsBy(deploymentReporter, deployments) })
-      const listed = await store.latest.deploymentsAfter(0, 10)
+      const latest = store.on(latestDeployments)
+      const listed = await latest.after(0, 10)
       expect(listed).toMatchObject([
         { instance, environment: 'production', at: at(1) },
         { environment: 'production', at: at(2) },
       ])
-      expect(await store.latest.deploymentsAfter(listed[0]!.id, 10)).toHaveLength(1)
-      const loaded = await store.latest.deployments([listed[1]!.id, 99])
+      expect(await latest.after(listed[0]!.id, 10)).toHaveLength(1)
+      const loaded = await latest.byId([listed[1]!.id, 99])
       expect(loaded.map(({ view, deployment }) => [view.status, deployment.jobId])).toEqual([['success', 20]])
-      expect(await store.latest.deployments([])).toEqual([])
+      expect(await latest.byId([])).toEqual([])
     })
   })
 }

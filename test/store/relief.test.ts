@@ -1,6 +1,6 @@
 // What goes from a store that is nearly full, and in which order, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import { deployments as storedDeployments, deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createMaintenance, relieve } from '../../src/core/store/maintenance/maintenance.ts'
@@ -45,12 +45,12 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     })
   }
   const count = async (): Promise<unknown> =>
-    store.deployments.countDue(100, () => ({
+    store.on(storedDeployments).countDue(100, () => ({
       counted: { environment: 'production', outcome: 'succeeded', finishedAt: here.now() },
       ...{ written: [], measures: [] },
     }))
   const deployments = async (): Promise<(number | undefined)[]> => {
-    const listed = await store.deployments.list({ since: 0, until: here.now() + day, limit: 100 })
+    const listed = await store.on(storedDeployments).list({ since: 0, until: here.now() + day, limit: 100 })
     return listed.map(({ deployment: { deploymentId, jobId } }) => deploymentId ?? jobId).sort((a = 0, b = 0) => a - b)
   }
   const runs = async (): Promise<number> => (await store.runs.count()).runs

@@ -23,7 +23,7 @@ const engines = [
       const open = async (): Promise<Store> => Promise.resolve(openSqlite(file, options))
       const upgrade = async (steps: readonly string[]): Promise<unknown[]> => {
         const connection = new DatabaseSync(file)
-        migrateSqlite(connection, [...sqliteMigrations, ...steps])
+        migrateSqlite(connection, [], [...sqliteMigrations, ...steps])
         const notes = connection.prepare('SELECT name, note FROM counters').all()
         connection.close()
         return Promise.resolve(notes)
@@ -38,7 +38,7 @@ const engines = [
       const open = async (): Promise<Store> => openPostgres(url, options)
       const upgrade = async (steps: readonly string[]): Promise<unknown[]> => {
         const pool = new pg.Pool({ connectionString: url })
-        await migratePostgres(pool, [...postgresMigrations, ...steps])
+        await migratePostgres(pool, [], [...postgresMigrations, ...steps])
         const { rows } = await pool.query<{ name: string; note: string }>('SELECT name, note FROM counters')
         await pool.end()
         return rows

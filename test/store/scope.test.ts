@@ -1,10 +1,11 @@
 // What a scope sees of a store is what a store has that never got anything else: each list, page, count, sum and search, on both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Reported } from '../../src/core/store/ports/counted.ts'
-import { incidentReporter } from '../../src/core/store/sql/incidents.ts'
-import { changeReporter } from '../../src/core/store/sql/changes.ts'
-import { deploymentReporter } from '../../src/core/store/sql/deployments.ts'
+import type { Reported } from '../../src/features/deployments/ports/counted.ts'
+import { incidentReads, incidentReporter } from '../../src/features/deployments/sql/incidents.ts'
+import { changeReads, changeReporter } from '../../src/features/deployments/sql/changes.ts'
+import { deploymentReads } from '../../src/features/deployments/sql/deployment-reads.ts'
+import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { bothDatabases, sqliteBench, type Bench } from './benches.ts'
 import { chooser } from '../../src/lib/chooser.ts'
@@ -228,13 +229,16 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
       await reads.tests.flakyDays(period),
     ],
     deployments: [
-      await reads.deployments.list({ ...period, limit: 3 }),
-      await reads.deployments.current({ limit: 3 }),
+      await reads.on(deploymentReads).list({ ...period, limit: 3 }),
+      await reads.on(deploymentReads).current({ limit: 3 }),
     ].map(found => found.map(({ id: _, ...one }) => one)),
-    incidents: [await reads.incidents.opened({ ...period, limit: 3 }), await reads.incidents.open({ limit: 50 })],
+    incidents: [
+      await reads.on(incidentReads).opened({ ...period, limit: 3 }),
+      await reads.on(incidentReads).open({ limit: 50 }),
+    ],
     changes: [
-      (await reads.changes.list({ ...period, limit: 3 })).map(({ id: _, ...one }) => one),
-      sorted(await reads.changes.states()),
+      (await reads.on(changeReads).list({ ...period, limit: 3 })).map(({ id: _, ...one }) => one),
+      sorted(await reads.on(changeReads).states()),
     ],
     letters: letters.map(({ id: _, error: __, ...one }) => one),
   }
@@ -304,7 +308,8 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
 
   it('follows a project that moves, with all that it had, and one that has just appeared', async () => {
     await within(bench, async store => {
-      const { views, deployments } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
+      const { views, on } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
+      const deployments = on(deploymentReads)
       const seen = async (): Promise<number[]> =>
         (await views.search({ limit: 10 })).runs.map(({ run }) => run.key.pipelineId)
       const base: Thing = {

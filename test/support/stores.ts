@@ -1,6 +1,9 @@
-// Stores as tests open them: what is to be sent is stored as JSON, which tests can read (`of-run.ts`), unless they hand over an encoder.
+// Stores as tests open them: with the tables of all features, and what is to be sent is stored as JSON, which tests can read (`of-run.ts`), unless they
+// hand over an encoder.
 import * as postgres from '../../src/core/store/postgres/open-postgres.ts'
 import * as sqlite from '../../src/core/store/sqlite/open-sqlite.ts'
+import { features } from '../../src/features.ts'
+import { tablesOf } from '../../src/daemon/feature.ts'
 import type { EncodeMessages } from '../../src/core/store/ports/outbox.ts'
 import type { SharedStore, Store, StoreOptions } from '../../src/core/store/ports/store.ts'
 
@@ -17,14 +20,16 @@ export const asJson: EncodeMessages = (chunk, to) =>
     destinations: queues.map(({ destination }) => destination),
   }))
 
+const parts = tablesOf(features)
+
 export function openSqlite(file: string, { encode = asJson, ...options }: TestStoreOptions): Store {
-  return sqlite.openSqlite(file, { ...options, encode })
+  return sqlite.openSqlite(file, { parts, ...options, encode })
 }
 
 export function openSqliteShared(file: string, { encode = asJson, ...options }: TestStoreOptions): SharedStore {
-  return sqlite.openSqliteShared(file, { ...options, encode })
+  return sqlite.openSqliteShared(file, { parts, ...options, encode })
 }
 
 export async function openPostgres(url: string, { encode = asJson, ...options }: PostgresOptions): Promise<Store> {
-  return postgres.openPostgres(url, { ...options, encode })
+  return postgres.openPostgres(url, { parts, ...options, encode })
 }

@@ -1,4 +1,7 @@
 // Checks of what is reported about deployments, changes and incidents: whether webhooks report them, by what the store has of them.
+import { changes as storedChanges } from '../../features/deployments/sql/changes.ts'
+import { deployments as deployed } from '../../features/deployments/sql/deployments.ts'
+import { incidents } from '../../features/deployments/sql/incidents.ts'
 import { changeOfRun } from '../../model/change.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
@@ -49,13 +52,13 @@ export async function checkEvents(
 
   if (!events.includes('deployment')) found.push(off(deployments))
   else {
-    const all = (await store?.deployments.list(within)) ?? []
+    const all = (await store?.on(deployed).list(within)) ?? []
     const seen = all.map(({ at, deployment }) => ({ at, byWebhook: deployment.event !== undefined }))
     found.push(findingOf(deployments, seen, now))
   }
   if (!events.includes('change')) found.push(off(changes))
   else {
-    const all = (await store?.changes.list(within)) ?? []
+    const all = (await store?.on(storedChanges).list(within)) ?? []
     // A change that no webhook reported is not in the list: it is known by its pipelines alone.
     const runs = (await store?.views.lastFinished(lookedAt)) ?? []
     const seen = [
@@ -97,7 +100,7 @@ async function incidentsOf(
   within: { readonly since: number; readonly until: number; readonly limit: number },
   now: number,
 ): Promise<Finding> {
-  const [last] = (await store?.incidents.opened({ ...within, limit: 1 })) ?? []
+  const [last] = (await store?.on(incidents).opened({ ...within, limit: 1 })) ?? []
   const openedAt = last?.view.openedAt
   if (openedAt !== undefined)
     return report('fine', `Incidents are reported, the last one was opened ${ago(openedAt, now)}.`)

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
+import { features } from '../../features.ts'
+import { tablesOf } from '../../daemon/feature.ts'
 import { openStore } from '../../core/store/open-store.ts'
 import { sendsNothing } from '../../core/store/ports/outbox.ts'
 import { storeFile, provePlace } from '../../core/store/sqlite/store-file.ts'
@@ -21,7 +23,7 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
   let store: SharedStore
   try {
-    store = await openStore(url, { maxSize, encode: sendsNothing })
+    store = await openStore(url, { maxSize, parts: tablesOf(features), encode: sendsNothing })
   } catch (error) {
     return { findings: [broken(report, 'failure', error)] }
   }

@@ -49,6 +49,7 @@ export function createViews(
     const parts: PagesParts = {
       ...shown,
       hour,
+      timeline: features.flatMap(one => one.timeline ?? []),
       clocks: createPlatformClocks(shown.views, shown.clockOffset, shown.now),
       usuals: createUsuals(() => shown.views.trends, shown.now),
       runners,

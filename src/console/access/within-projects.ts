@@ -9,7 +9,7 @@ interface OfProject {
 
 /** `projects`: full paths. What names no project, such as the list of known projects, stays as it is. */
 export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
-  const { views, runs, tests, deployments, incidents, changes, repositories } = parts
+  const { views, runs, tests, repositories } = parts
   const { trends, costs } = views
   const scopeOf = (asked: ProjectScope | undefined): ReadonlySet<string> =>
     asked === undefined ? projects : new Set([...projects].filter(path => isInScope(path, asked)))
@@ -39,18 +39,7 @@ export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>)
       flakyTime: async of => tests.flakyTime(inProject(of)),
       flakyDays: async of => tests.flakyDays(inProject(of)),
     },
-    deployments: {
-      list: async of => deployments.list(inProject(of)),
-      current: async of => deployments.current(inProject(of)),
-    },
-    incidents: {
-      opened: async of => incidents.opened(inProject(of)),
-      open: async of => incidents.open(inProject(of)),
-    },
-    changes: {
-      list: async of => changes.list(inProject(of)),
-      states: async () => (await changes.states()).filter(({ project }) => has(project.path)),
-    },
+    on: make => parts.on(make, projects),
     repositories: {
       ...repositories,
       gaugeReadings: {

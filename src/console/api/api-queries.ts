@@ -11,7 +11,7 @@ import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { testSpanNames } from '../tests/test-figures.ts'
-import { timelineKeys, timelineKinds } from '../timeline/timeline-figures.ts'
+import { timelineKeys } from '../timeline/timeline-figures.ts'
 
 /** The same names as in the addresses of the page. */
 export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
@@ -126,17 +126,19 @@ export const scopedQuery = z.object({
 })
 export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
 export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
-export const timelineQuery = z.object({
-  span: z.enum(spanNames).default('7d'),
-  project: scope,
-  own,
-  kind: z
-    .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
-    .optional()
-    .describe('May be repeated; default: all.'),
-  limit: atMost(200).default(100),
-  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
-  sort: sortBy(timelineKeys),
-})
+/** `kinds`: those of events, and those of features. */
+export const timelineQuery = (kinds: readonly string[]) =>
+  z.object({
+    span: z.enum(spanNames).default('7d'),
+    project: scope,
+    own,
+    kind: z
+      .union([z.enum(kinds), z.array(z.enum(kinds))])
+      .optional()
+      .describe('May be repeated; default: all.'),
+    limit: atMost(200).default(100),
+    pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
+    sort: sortBy(timelineKeys),
+  })
 export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
 export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })

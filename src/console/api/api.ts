@@ -24,7 +24,7 @@ import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { componentsOf, componentsShape } from '../components/component-figures.ts'
 import { costsView, costsShape } from '../cost/cost-figures.ts'
-import { timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
+import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
 import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
 import { runnersViewShape } from '../runners/runner-figures.ts'
@@ -156,7 +156,7 @@ export function apiRoutes(
     get(
       '/timeline',
       'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
-      { query: timelineQuery, answer: timelineShape },
+      { query: timelineQuery(timelineKinds(parts.timeline)), answer: timelineShape },
       async ({ kind = [], ...asked }) =>
         answerOf(parts, asked.own, async own =>
           timelineOf(own, settings, { ...asked, kinds: [kind].flat() }, own.now()),

@@ -9,38 +9,24 @@ import { millis, own as ownShape, span as spanShape, type Shaped } from '../layo
 import { spanOf, spans, type Span } from '../layout/trend-spans.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { PagesParts, PagesSettings } from '../ports.ts'
+import { itemShape, type TimelineItem, type TimelinePart } from './timeline-part.ts'
 import type { Scope } from '../layout/scope-heading.ts'
-import type { ShownDeployment } from '../../core/store/ports/deployments.ts'
 
-export const timelineKinds = ['deployment', ...shownKinds] as const
-export type TimelineKind = (typeof timelineKinds)[number]
-const kindShape = z.enum(timelineKinds)
+/** Those of features, and those of events. */
+export function timelineKinds(parts: readonly TimelinePart[]): readonly string[] {
+  return [...parts.map(({ kind }) => kind), ...shownKinds]
+}
 
 interface AskedTimeline extends Scope {
   /** Empty: all. */
-  readonly kinds: readonly TimelineKind[]
+  readonly kinds: readonly string[]
   readonly limit: number
   /** How many pipelines to add; 0: none. */
   readonly pipelines: number
   /** A key of the items. Does not change which items are listed: the newest. */
   readonly sort?: string | null | undefined
 }
-
-const itemShape = z.object({
-  kind: kindShape,
-  at: millis,
-  title: z.string(),
-  instance: z.string(),
-  project: z.string().optional().describe('Full path of the project, or of the group.'),
-  user: z.string().optional(),
-  isBad: z.boolean().describe('Something failed, or an incident began.'),
-  isProduction: z.boolean().optional().describe('For deployments: as PIPESPAN_PRODUCTION says.'),
-  projectId: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.'),
-  pipelineId: z.number().optional(),
-  jobId: z.number().optional(),
-})
-export type TimelineItem = Shaped<typeof itemShape>
 
 const pipelineShape = z.object({
   at: millis,
@@ -57,7 +43,7 @@ export const timelineShape = z.object({
   until: millis.describe('A little later than now, because it is rounded up.'),
   project: z.string().optional(),
   own: ownShape,
-  kinds: z.array(kindShape).describe('The requested kinds that may be shown.'),
+  kinds: z.array(z.string()).describe('The requested kinds that may be shown.'),
   items: z.array(itemShape).describe('Newest first.'),
   isCut: z.boolean().describe('True if older ones of the period are left out.'),
   pipelines: z.array(pipelineShape).describe('The newest that were created in this period.'),
@@ -74,27 +60,27 @@ export const timelineKeys = {
   pipeline: ({ pipelineId }) => pipelineId,
 } satisfies Keys<TimelineItem>
 
-type Sources = Pick<PagesSources, 'deployments' | 'isProduction' | 'views'>
 export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'secretKinds'>
 
 export async function timelineOf(
-  { deployments, isProduction, views }: Sources,
+  parts: PagesParts,
   settings: TimelineSettings,
   asked: AskedTimeline,
   now: Millis,
 ): Promise<Timeline> {
   const { span, project, own, limit } = asked
+  const { timeline, views } = parts
   const { since, until } = frameOf(span, now)
-  const kinds = offered(settings).filter(kind => asked.kinds.length === 0 || asked.kinds.includes(kind))
+  const known = timelineKinds(timeline).filter(kind => asked.kinds.includes(kind))
+  const kinds = offered(timeline, settings).filter(kind => known.length === 0 || known.includes(kind))
   // One more than shown, to know whether there are more.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
-    ...kinds.map(async kind =>
-      kind === 'deployment'
-        ? (await deployments.list(within)).map(one => deploymentItem(one, isProduction(one.view)))
-        : (await views.shownEvents({ ...within, as: kind })).map(chunk => eventItem(kind, chunk)),
-    ),
+    ...timeline.filter(({ kind }) => kinds.includes(kind)).map(async one => one.items(parts, within)),
+    ...shownKinds
+      .filter(kind => kinds.includes(kind))
+      .map(async kind => (await views.shownEvents({ ...within, as: kind })).map(chunk => eventItem(kind, chunk))),
   ])
   const items = found.flat().sort((a, b) => b.at - a.at)
   const pipelines = (runs?.runs ?? [])
@@ -112,9 +98,12 @@ export async function timelineOf(
 }
 
 /** The kinds that may be shown: some only where an admin token is set. */
-export function offered({ adminToken, secretKinds }: TimelineSettings): readonly TimelineKind[] {
-  const secret: readonly TimelineKind[] = adminToken() === undefined ? [] : (secretKinds?.() ?? [])
-  return timelineKinds.filter(kind => kind !== 'audit' || secret.includes(kind))
+export function offered(
+  parts: readonly TimelinePart[],
+  { adminToken, secretKinds }: TimelineSettings,
+): readonly string[] {
+  const secret: readonly string[] = adminToken() === undefined ? [] : (secretKinds?.() ?? [])
+  return timelineKinds(parts).filter(kind => kind !== 'audit' || secret.includes(kind))
 }
 
 /** The period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */
@@ -131,22 +120,8 @@ export function askedTimeline(query: URLSearchParams): AskedTimeline {
     span: spanOf(query.get('span')) ?? '7d',
     project: given(query, 'project'),
     own: given(query, 'own'),
-    kinds: timelineKinds.filter(kind => query.getAll('kind').includes(kind)),
+    kinds: query.getAll('kind'),
     ...{ limit: 100, pipelines: 100, sort: query.get('sort') },
-  }
-}
-
-function deploymentItem({ deployment, view, at, figures }: ShownDeployment, isProduction: boolean): TimelineItem {
-  const { instance, project, jobId, job } = deployment
-  // An environment of that name needs no mark.
-  const mark = isProduction && view.environment !== 'production' ? ' (production)' : ''
-  const to = view.environment === undefined ? '' : ` to ${view.environment}${mark}`
-  return {
-    ...{ kind: 'deployment', at, instance, project: project.path, user: view.user },
-    title: `Deployment${to}: ${view.status}${figures?.isRollback === true ? ', a rollback' : ''}`,
-    isBad: view.outcome === 'failed',
-    isProduction,
-    ...{ projectId: project.id, pipelineId: job?.span.pipelineId, jobId },
   }
 }
 

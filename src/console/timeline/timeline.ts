@@ -6,30 +6,21 @@ import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobLink, pipelineAddress } from '../pipelines/run-rows.ts'
 import { ages, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import {
-  offered,
-  timelineKeys,
-  type Timeline,
-  type TimelineItem,
-  type TimelineKind,
-  type TimelineSettings,
-} from './timeline-figures.ts'
+import { timelineKeys, type Timeline } from './timeline-figures.ts'
+import type { TimelineItem } from './timeline-part.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 
-const words: Readonly<Record<TimelineKind, readonly [one: string, many: string]>> = {
-  deployment: ['Deployment', 'Deployments'],
-  merge: ['Merge', 'Merges'],
-  release: ['Release', 'Releases'],
-  flag: ['Flag', 'Flags'],
-  incident: ['Incident', 'Incidents'],
-  audit: ['Audit event', 'Audit events'],
+/** What a kind is called: one, or many. */
+function nameOf(kind: string, many = ''): string {
+  const name = kind === 'audit' ? 'audit event' : kind
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${many}`
 }
 
-/** `projects`: suggestions for the form. */
+/** `may`: the kinds to choose from; `projects`: suggestions for the form. */
 export function timelinePage(
   timeline: Timeline,
-  settings: TimelineSettings,
+  may: readonly string[],
   projects: readonly string[],
   context: RequestContext,
 ): Page {
@@ -41,8 +32,8 @@ export function timelinePage(
         <h1>Timeline</h1>
         ${periodChoice(spanNames, span, one => timelineAddress(context.base, timeline, { span: one, kinds: context.query.getAll('kind') }))}
       </div>
-      ${filters(timeline, offered(settings), projects, context)} ${unknownScope(project, projects)}
-      ${unknownOwn(context.own)} ${card(of || 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
+      ${filters(timeline, may, projects, context)} ${unknownScope(project, projects)} ${unknownOwn(context.own)}
+      ${card(of || 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
       ${card(
         'What happened',
         items.length === 0
@@ -80,7 +71,7 @@ const whatIsKept = howCounted(
 
 function filters(
   { span, project, kinds }: Timeline,
-  may: readonly TimelineKind[],
+  may: readonly string[],
   projects: readonly string[],
   { base, own }: RequestContext,
 ): Html {
@@ -100,7 +91,7 @@ function filters(
         kind =>
           html`<label class="tick"
             ><input type="checkbox" name="kind" value="${kind}" ${!isAll && kinds.includes(kind) && html` checked`} />
-            ${words[kind][1]}</label
+            ${nameOf(kind, 's')}</label
           >`,
       )}
     </fieldset>
@@ -137,7 +128,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
     ...(pipelines.length === 0
       ? []
       : [{ name: 'Pipelines', marks: pipelines.map(({ status, ...one }) => ({ ...one, isBad: hasFailed(status) })) }]),
-    ...kinds.map(kind => ({ name: words[kind][1], marks: items.filter(item => item.kind === kind) })),
+    ...kinds.map(kind => ({ name: nameOf(kind, 's'), marks: items.filter(item => item.kind === kind) })),
   ]
   const said = lanes.map(({ name, marks }) => `${name}: ${marks.length}`).join(', ')
   return html`<div
@@ -185,7 +176,7 @@ function itemsTable({ items }: Pick<Timeline, 'items'>, context: RequestContext)
   const of = timelineKeys
   const columns: Record<string, ShownColumn<TimelineItem>> = {
     when: ages('When', of.when, context),
-    kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => words[kind][0] },
+    kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => nameOf(kind) },
     what: {
       head: 'What',
       of: of.what,

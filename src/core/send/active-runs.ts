@@ -6,7 +6,6 @@ import type { ActiveJobs, ActiveRuns, ProjectKey } from '../../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from '../store/ports/recent-runs.ts'
-import type { Changes } from '../store/ports/changes.ts'
 import type { KnownChanges } from '../telemetry/metrics/families.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -17,8 +16,8 @@ export interface MetricSources {
   readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** Undefined: the number of changes is not exported. */
-  readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
+  /** The known changes of each project. Undefined: their number is not exported. */
+  readonly changes?: (() => Promise<readonly KnownChanges[]>) | undefined
   /** The profile that names the attributes of what has no snapshot. */
   readonly profile: ByInstance<string>
   readonly settings: TelemetrySettings
@@ -30,21 +29,6 @@ export async function goodReadings({
 }: Pick<MetricSources, 'gaugeReadings'>): Promise<readonly GaugeReading[]> {
   const [all, now] = await Promise.all([readings.all(), readings.now()])
   return all.filter(one => isGood(one, now))
-}
-
-/** The age of so many open changes of a project is exported, the oldest. */
-const maxOpen = 10_000
-
-export async function knownChanges({
-  changes,
-  profile,
-}: Pick<MetricSources, 'changes' | 'profile'>): Promise<KnownChanges[]> {
-  const known: KnownChanges[] = []
-  for (const { instance, ...one } of (await changes?.states()) ?? []) {
-    const key = { instance, projectId: one.project.id }
-    known.push({ ...one, key, profile: ofInstance(profile, instance), open: (await changes?.open(key, maxOpen)) ?? [] })
-  }
-  return known
 }
 
 type ActiveSources = Pick<MetricSources, 'recentRuns' | 'profile'> & {

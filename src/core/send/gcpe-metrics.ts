@@ -1,5 +1,5 @@
 // The metrics of gcpe (`core/telemetry/mapping/gcpe.ts`) for `/metrics` (`PIPESPAN_METRICS_COMPAT`), from the store alone: the newest run of each ref with its
-// jobs and tests, and the newest deployment of each environment. A scrape loads only what changed since the last one.
+// jobs and tests, and what features add. A scrape loads only what changed since the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { remember } from '../../lib/bounded-map.ts'
 import { isBlocked, wasSkipped } from '../../model/status.ts'
@@ -7,9 +7,7 @@ import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createGcpeFamilies, type GcpeFamilies } from '../telemetry/metrics/gcpe-families.ts'
 import { createNewest, type NewestOptions, type NewestRow } from './newest.ts'
 import { latestRunOf, latestTests, type LatestRun } from './latest-run.ts'
-import { environmentOf, type CountBehind } from './latest-environment.ts'
 import {
-  gcpeEnvironmentMetrics,
   gcpeJobMetrics,
   gcpePipelineMetrics,
   gcpeReportMetrics,
@@ -17,7 +15,7 @@ import {
   gcpeSuiteMetrics,
   type GcpeTests,
 } from '../telemetry/mapping/gcpe.ts'
-import type { Latest, ListedDeployment, ListedRun } from '../store/ports/latest.ts'
+import type { Latest, ListedRun } from '../store/ports/latest.ts'
 import type { Scope } from '../store/ports/scope.ts'
 import type { Repositories, CountedRows } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -68,14 +66,20 @@ export interface GcpeMetricsOptions {
   readonly settings: Pick<TelemetrySettings, 'foldRef' | 'maxSeries'>
   /** What readers see. */
   readonly scope: Scope
-  /** Undefined: how many commits an environment is behind is only known where it is not behind. */
-  readonly countBehind?: CountBehind | undefined
+  /** What features add. */
+  readonly others?: readonly GcpeSource[] | undefined
 }
 
-/** Refs and environments of a project: those with the newest pipelines and deployments. */
+/** What has series beside the newest pipelines. */
+export interface GcpeSource {
+  /** Called at each scrape. `runOf`: the newest run of a branch or tag of a project. */
+  add(families: GcpeFamilies, runOf: (owner: string, ref: string) => LatestRun | undefined): Promise<void>
+}
+
+/** Refs of a project: those with the newest pipelines. */
 export const maxRefs = 500
 /** Rows of one statement. */
-const [versionsPerRead, runsPerRead, deploymentsPerRead] = [500, 20, 200]
+const [versionsPerRead, runsPerRead] = [500, 20]
 /** Jobs of one run whose test reports are read. */
 const maxReports = 200
 
@@ -92,7 +96,7 @@ interface Remembered {
 type Refs = ReadonlyMap<string, Remembered>
 
 export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { latest, countedRows, settings, scope, countBehind } = options
+  const { latest, countedRows, settings, scope, others = [] } = options
   const { foldRef, maxSeries } = settings
   const runs = createNewest<ListedRun>({
     read: async (after, limit) => latest.runsAfter(after, limit),
@@ -100,14 +104,6 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
     rankOf: ({ pipelineId }) => pipelineId,
     maxNames: maxRefs,
     counts: storedCounts(countedRows, 'runs'),
-  })
-  const deployments = createNewest<ListedDeployment>({
-    read: async (after, limit) => latest.deploymentsAfter(after, limit),
-    placeOf: ({ environment, ...row }) =>
-      environment === undefined ? undefined : { owner: ownerOf(row), name: environment, counted: '' },
-    rankOf: ({ at }) => at,
-    maxNames: maxRefs,
-    counts: storedCounts(countedRows, 'deployments'),
   })
   let refs: Refs = new Map()
 
@@ -168,27 +164,8 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
     return Promise.all(loaded)
   }
 
-  async function addEnvironments(families: GcpeFamilies): Promise<void> {
-    for (const [owner, rows] of deployments.all()) {
-      for (let at = 0; at < rows.length; at += deploymentsPerRead) {
-        const some = new Map(rows.slice(at, at + deploymentsPerRead).map(one => [one.row.id, one]))
-        const found = await latest.deployments([...some.keys()])
-        for (const { name, row } of some.values())
-          if (!found.some(({ id }) => id === row.id)) deployments.forget(owner, name)
-        for (const one of found) {
-          const runOf = (ref: string): LatestRun | undefined => refs.get(refKey(owner, refName(ref, false)))?.run
-          const counted = some.get(one.id)?.counts.get('') ?? 0
-          const environment = environmentOf(one, counted, runOf, countBehind)
-          if (scope.sees({ instance: one.deployment.instance, path: environment.project }))
-            families.add(gcpeEnvironmentMetrics, environment)
-        }
-      }
-    }
-  }
-
   return async () => {
     await runs.refresh()
-    await deployments.refresh()
     refs = await load()
     const families = createGcpeFamilies(maxSeries)
     for (const [owner, rows] of runs.all()) {
@@ -200,7 +177,7 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
           addRef(families, run, known, counts)
       }
     }
-    await addEnvironments(families)
+    for (const one of others) await one.add(families, (owner, ref) => refs.get(refKey(owner, refName(ref, false)))?.run)
     return families.scopes()
   }
 }
@@ -230,7 +207,11 @@ function refPlace(
   return { owner: ownerOf(row), name: refName(ref, isMergeRequest), counted: source }
 }
 
-function storedCounts(rows: Repositories['countedRows'], kind: CountedRows['kind']): NewestOptions<never>['counts'] {
+/** The counts of what was the newest, as they are stored. */
+export function storedCounts(
+  rows: Repositories['countedRows'],
+  kind: CountedRows['kind'],
+): NewestOptions<never>['counts'] {
   return {
     load: async () =>
       new Map((await rows.all()).filter(one => one.kind === kind).map(counts => [ownerOf(counts), counts])),
@@ -241,7 +222,8 @@ function storedCounts(rows: Repositories['countedRows'], kind: CountedRows['kind
   }
 }
 
-function ownerOf({ instance, projectId }: Pick<ListedRun, 'instance' | 'projectId'>): string {
+/** Names a project of an instance. */
+export function ownerOf({ instance, projectId }: Pick<ListedRun, 'instance' | 'projectId'>): string {
   return JSON.stringify([instance, projectId])
 }
 

@@ -8,7 +8,7 @@ import { createLoop, type Loop } from '../../lib/loop.ts'
 import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/encode.ts'
 import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
-import { readActive, goodReadings, knownChanges, type MetricSources } from './active-runs.ts'
+import { readActive, goodReadings, type MetricSources } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { toChanges } from '../telemetry/metrics/families.ts'
 import { toGauges } from '../telemetry/metrics/gauges.ts'
@@ -68,7 +68,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       ...subjectOf(one),
       bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
     }))
-    const known = (await knownChanges(options)).map(one => ({
+    const known = ((await options.changes?.()) ?? []).map(one => ({
       ...placeOf(one),
       bytes: encodeResourceMetrics([toChanges(one, now, settings)]),
     }))

@@ -5,7 +5,7 @@ import { createFamilies, emptyMetric } from '../telemetry/metrics/families.ts'
 import { totalsHeads } from '../telemetry/metrics/cumulative.ts'
 import type { Scope } from '../store/ports/scope.ts'
 import { pointsWithin, type GaugeReading } from '../store/ports/gauge-documents.ts'
-import { lookAtActive, goodReadings, knownChanges, type MetricSources } from './active-runs.ts'
+import { lookAtActive, goodReadings, type MetricSources } from './active-runs.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
 export interface ScrapedMetricsOptions extends MetricSources {
@@ -55,7 +55,7 @@ export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Prom
     const now = await options.recentRuns.now()
     for (const one of await active()) if (isShown(one)) families.addActive(one, now)
     for (const one of await goodReadings(options)) if (isShown(one)) families.addGauges(shownOf(one), now)
-    for (const one of await knownChanges(options)) if (isShown(one)) families.addChanges(one, now)
+    for (const one of (await options.changes?.()) ?? []) if (isShown(one)) families.addChanges(one, now)
     return families.scopes().flatMap(({ metrics }) => metrics)
   }
 

@@ -1,6 +1,7 @@
 // Opens the store: chooses the database by its location.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import type { Secret } from '../../lib/secret.ts'
+import type { StorePart } from './ports/store-part.ts'
 import type { SharedStore, Store, StoreOptions } from './ports/store.ts'
 import type { DatabaseOptions } from './postgres/database.ts'
 
@@ -11,7 +12,7 @@ export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
 type OpenOptions = Pick<StoreOptions, 'maxSize' | 'encode' | 'log' | 'onDamage'> &
-  Pick<DatabaseOptions, 'daemon' | 'timeoutMs'>
+  Pick<DatabaseOptions, 'daemon' | 'timeoutMs'> & { readonly parts: readonly StorePart[] }
 
 /** Whole ms, because computed times may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
@@ -34,7 +35,8 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqliteShared(location.path, { maxSize: options.maxSize, encode: options.encode, ...hostClocks })
+  const { maxSize, parts, encode } = options
+  return openSqliteShared(location.path, { maxSize, parts, encode, ...hostClocks })
 }
 
 /** Loads the driver only when it is needed. */

@@ -1,5 +1,4 @@
 // What webhook events report that are about no run: the events themselves, and what features take from them. Pure.
-import { deploymentOfEvent } from '../../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
@@ -37,7 +36,7 @@ export function reportsOf(
   { events, steps = [] }: EventReporting,
 ): { readonly events: readonly ReceivedEvent[]; readonly reports: readonly Reports[] } {
   return {
-    events: received.flatMap(one => receivedEvent(one, events) ?? []),
+    events: received.flatMap(one => receivedEvent(one, events, steps) ?? []),
     reports: received.flatMap(({ event, receivedAt }) =>
       steps.flatMap(({ onEvent }) => onEvent?.(event, receivedAt) ?? []),
     ),
@@ -45,12 +44,16 @@ export function reportsOf(
 }
 
 /** Undefined if no destination takes it: then it is not stored. */
-function receivedEvent({ event, receivedAt }: Observed, rules: EventRules | undefined): ReceivedEvent | undefined {
+function receivedEvent(
+  { event, receivedAt }: Observed,
+  rules: EventRules | undefined,
+  steps: readonly LineStep[],
+): ReceivedEvent | undefined {
   const to = queuesOf(event, rules)
   if (rules === undefined || to.length === 0) return undefined
-  const jobId = deploymentOfEvent(event, receivedAt)?.jobId
+  const [wait] = steps.flatMap(({ jobOf }) => jobOf?.(event) ?? [])
   const chunk = eventChunk(event, receivedAt, ofInstance(rules.profile, event.instance))
-  return { event, chunk, to, ...(jobId !== undefined && { waits: { jobId, ms: rules.wait } }) }
+  return { event, chunk, to, ...(wait !== undefined && { waits: { ...wait, ms: rules.wait } }) }
 }
 
 /** Where an event goes. */

@@ -8,48 +8,56 @@ import { environmentsOf, environmentsShape } from './pages/environment-figures.t
 import { environmentsPage } from './pages/environments.ts'
 import { get } from '../../console/api/api-route.ts'
 import { scopedQuery, sortBy } from '../../console/api/api-queries.ts'
+import { sourcesOf } from './pages/sources.ts'
+import { deploymentsOnTimeline } from './timeline.ts'
+import { productionBy } from './production.ts'
 import { z } from 'zod'
+import type { PartContext } from '../../daemon/feature.ts'
 
 const behindQuery = z.object({
   environment: z.string().min(1),
   instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
 })
 
-export const deploymentsConsole: ConsolePart = {
-  links: [
-    { group: 'Now', link: ['/environments', 'Environments', 'scoped'] },
-    { group: 'Over time', link: ['/changes', 'Changes', 'scoped'] },
-  ],
-  pages: (parts, settings) => [
-    filteredAt(parts, '/changes', async (context, own) => changesPage(own, context)),
-    filteredAt(parts, '/environments', async (context, own) => environmentsPage(own, settings, context)),
-    at(
-      '/environments/behind/:projectId',
-      async (context, asked) => {
-        const environment = context.query.get('environment')
-        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, context)
-      },
-      true,
-    ),
-  ],
-  routes: (parts, settings) => [
-    get(
-      '/environments',
-      'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
-      { query: scopedQuery, answer: environmentsShape },
-      async asked => answerOf(parts, asked.own, async own => environmentsOf(own, settings, asked, own.now())),
-    ),
-    get(
-      '/environments/behind/:projectId',
-      'How many commits the deployed revision is behind the default branch. Sends one request to the platform; requires the platform API to be configured.',
-      { query: behindQuery, answer: behindShape },
-      async asked => behindOf(parts, asked),
-    ),
-    get(
-      '/changes',
-      'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
-      { query: scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) }), answer: changesShape },
-      async asked => answerOf(parts, asked.own, async own => changesOf(own, asked, own.now())),
-    ),
-  ],
+export function deploymentsConsole({ config }: Pick<PartContext, 'config'>): ConsolePart {
+  return {
+    links: [
+      { group: 'Now', link: ['/environments', 'Environments', 'scoped'] },
+      { group: 'Over time', link: ['/changes', 'Changes', 'scoped'] },
+    ],
+    timeline: deploymentsOnTimeline(environment => productionBy(config.production)(environment)),
+    pages: (parts, settings) => [
+      filteredAt(parts, '/changes', async (context, own) => changesPage(sourcesOf(own), context)),
+      filteredAt(parts, '/environments', async (context, own) => environmentsPage(sourcesOf(own), settings, context)),
+      at(
+        '/environments/behind/:projectId',
+        async (context, asked) => {
+          const environment = context.query.get('environment')
+          return environment === null ? undefined : behindPage(sourcesOf(parts), { ...asked, environment }, context)
+        },
+        true,
+      ),
+    ],
+    routes: (parts, settings) => [
+      get(
+        '/environments',
+        'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
+        { query: scopedQuery, answer: environmentsShape },
+        async asked =>
+          answerOf(parts, asked.own, async own => environmentsOf(sourcesOf(own), settings, asked, own.now())),
+      ),
+      get(
+        '/environments/behind/:projectId',
+        'How many commits the deployed revision is behind the default branch. Sends one request to the platform; requires the platform API to be configured.',
+        { query: behindQuery, answer: behindShape },
+        async asked => behindOf(sourcesOf(parts), asked),
+      ),
+      get(
+        '/changes',
+        'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
+        { query: scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) }), answer: changesShape },
+        async asked => answerOf(parts, asked.own, async own => changesOf(sourcesOf(own), asked, own.now())),
+      ),
+    ],
+  }
 }

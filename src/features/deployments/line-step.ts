@@ -2,13 +2,14 @@
 // what events report of all three. Pure.
 import { changeOfEvent, deploymentOfEvent, incidentOfEvent } from '../../model/event-reports.ts'
 import { changeOfRun, type Change } from '../../model/change.ts'
-import { changeReporter } from '../../core/store/sql/changes.ts'
-import { deploymentReporter } from '../../core/store/sql/deployments.ts'
+import { changeReporter } from './sql/changes.ts'
+import { deploymentReporter } from './sql/deployments.ts'
 import { deploymentsOfChunk } from '../../model/deployment.ts'
-import { incidentReporter } from '../../core/store/sql/incidents.ts'
+import { jobSpanOf } from './sql/stored-deployment.ts'
+import { incidentReporter } from './sql/incidents.ts'
 import { reportsBy, type LineStep } from '../../core/store/ports/reporter.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
-import type { Reported } from '../../core/store/ports/counted.ts'
+import type { Reported } from './ports/counted.ts'
 import type { Run } from '../../model/run.ts'
 
 /** How long after its report something is counted, ms. */
@@ -32,6 +33,10 @@ export function countedStep({ afterEvent, afterSnapshot, change }: CountIn): Lin
         deploymentReporter,
         deploymentsOfChunk(chunk).map(report => ({ report, countIn: afterSnapshot })),
       ),
+    jobOf: event => {
+      const jobId = deploymentOfEvent(event, 0)?.jobId
+      return jobId === undefined ? undefined : { jobId, spanOf: jobSpanOf }
+    },
     onEvent: (event, receivedAt): Reports[] => [
       ...reportsBy(deploymentReporter, one(deploymentOfEvent(event, receivedAt), afterEvent)),
       ...reportsBy(changeReporter, one(changeOfEvent(event, receivedAt), afterEvent)),

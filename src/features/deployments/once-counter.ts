@@ -4,7 +4,7 @@ import { countedFigures, createCounter, type Counter, type CounterOptions, type 
 import { incidentFigures, viewIncident, type CountedIncident, type Incident } from '../../model/incident.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { viewChange, type Change } from '../../model/change.ts'
-import type { Due } from '../../core/store/ports/counted.ts'
+import type { Due } from './ports/counted.ts'
 import type { EventChunk } from '../../model/event.ts'
 
 /** One metric point, and what it counts for. */

@@ -1,6 +1,10 @@
 // Promises about counts of commits for readers that do not wait.
 import { expect, it } from 'vitest'
-import { createBehindCounts, type BehindOf, type CountedBehind } from '../../../src/features/deployments/count-behind.ts'
+import {
+  createBehindCounts,
+  type BehindOf,
+  type CountedBehind,
+} from '../../../src/features/deployments/count-behind.ts'
 
 function counts(answer: (of: BehindOf) => CountedBehind | Error) {
   const asked: string[] = []

@@ -1,6 +1,6 @@
 // Promises about how far an environment is behind the default branch: asked of the platform, on demand, and of nothing hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { deploymentReporter } from '../../../src/core/store/sql/deployments.ts'
+import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
 import { createCountBehind } from '../../../src/features/deployments/count-behind.ts'

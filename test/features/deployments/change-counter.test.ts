@@ -1,6 +1,6 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
 import { countedStep } from '../../../src/features/deployments/line-step.ts'
-import { changeReporter } from '../../../src/core/store/sql/changes.ts'
+import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { isEvent } from '../../../src/model/event.ts'
 import { isFull } from '../../full.ts'
-import { knownChanges } from '../../../src/core/send/active-runs.ts'
+import { knownChanges } from '../../../src/features/deployments/known-changes.ts'
 import { changesData } from '../../../src/core/telemetry/metrics/families.ts'
 import { longBounds } from '../../../src/model/totals.ts'
 import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
@@ -28,7 +28,7 @@ import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import type { ChangeMeasure } from '../../../src/model/change-figures.ts'
 
 import type { Observation } from '../../../src/model/observation.ts'
-import type { Reported } from '../../../src/core/store/ports/counted.ts'
+import type { Reported } from '../../../src/features/deployments/ports/counted.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles, vcsMetrics: true })
@@ -159,7 +159,12 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
 
   function counter(): OnceCounter<ChangeMeasure> {
     return createOnceCounter(countedChanges, {
-      ...{ store: store.changes, to: [delta], profile: 'generic', measure: chunk => measure(chunk, settings) },
+      ...{
+        store: store.on(storedChanges),
+        to: [delta],
+        profile: 'generic',
+        measure: chunk => measure(chunk, settings),
+      },
       ...{
         onCounted: () => undefined,
         clock: { now: () => here.now(), sleep: async () => undefined },
@@ -221,7 +226,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       }
     }
     // The conventions' count of each state.
-    for (const known of await knownChanges({ changes: store.changes, profile: 'generic' })) {
+    for (const known of await knownChanges(store.on(storedChanges), 'generic')) {
       const [states] = changesData(known, here.now(), settings)
       const own = all.filter(({ project }) => project.id === known.key.projectId)
       const points = states?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])
@@ -263,7 +268,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     here.move(countIn)
     await counter().drain()
     expect(await totals('platform.vcs.change.time_to_approval', shop)).toMatchObject([{ sum: 3_600 }])
-    const [shown] = await store.changes.list({ since: 0, until: here.now() + day, limit: 9 })
+    const [shown] = await store.on(storedChanges).list({ since: 0, until: here.now() + day, limit: 9 })
     expect(shown).toMatchObject({
       view: { approvedAt: t0 + minute },
       counted: { approval: { at: t0 + hour, took: hour } },
@@ -273,8 +278,8 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   it('counts a change once if its counter crashed, also if it was reported again meanwhile', async () => {
     await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
-    const [due] = await store.changes.due(9)
-    const died = store.changes.countDue(9, () => {
+    const [due] = await store.on(storedChanges).due(9)
+    const died = store.on(storedChanges).countDue(9, () => {
       throw new Error('it dies')
     })
     await expect(died).rejects.toThrow('it dies')
@@ -283,16 +288,16 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     store = await here.open()
     await counter().drain()
     expect(await totals('vcs.change.time_to_merge', shop)).toMatchObject([{ kind: 'last', value: 3_600 }])
-    const again = await store.changes.count(due!, () => ({ counted: {}, written: [], measures: [] }))
+    const again = await store.on(storedChanges).count(due!, () => ({ counted: {}, written: [], measures: [] }))
     expect(again).toBeUndefined()
   })
 
   it('lists changes from the beginning of an interval up to its end, exclusively', async () => {
     const kinds = ['open', 'approval', 'merge'] as const
     await report(kinds.map((kind, at) => observed(at + 1, kind, t0 + at * hour)))
-    const listed = await store.changes.list({ since: t0, until: t0 + 2 * hour, limit: 9 })
+    const listed = await store.on(storedChanges).list({ since: t0, until: t0 + 2 * hour, limit: 9 })
     expect(listed).toHaveLength(2)
-    expect(await store.changes.list({ since: t0, until: t0 + 2 * hour, limit: 1 })).toEqual([listed[0]])
+    expect(await store.on(storedChanges).list({ since: t0, until: t0 + 2 * hour, limit: 1 })).toEqual([listed[0]])
     expect(listed.map(({ at }) => at)).toEqual([t0 + hour, t0])
   })
 
@@ -302,8 +307,10 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     await here.sql(`UPDATE changes SET content = '{"event":' WHERE iid = 1`)
     await counter().drain()
     expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 }])
-    expect(await store.changes.list({ since: 0, until: here.now() + day, limit: 9 })).toHaveLength(1)
-    expect(await store.changes.states()).toMatchObject([{ states: { merged: 2 }, project: { path: shop.path } }])
+    expect(await store.on(storedChanges).list({ since: 0, until: here.now() + day, limit: 9 })).toHaveLength(1)
+    expect(await store.on(storedChanges).states()).toMatchObject([
+      { states: { merged: 2 }, project: { path: shop.path } },
+    ])
     await report([observed(1, 'merge', t0 + 2 * hour, merged)])
     here.move(countIn)
     await counter().drain()
@@ -316,7 +323,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       observed(3, 'reopen', t0 + 30 * second),
     ])
     here.move(minute)
-    const [known] = await knownChanges({ changes: store.changes, profile: 'generic' })
+    const [known] = await knownChanges(store.on(storedChanges), 'generic')
     const [, ages] = changesData(known!, here.now(), settings)
     expect(ages?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])).toEqual([
       ['wip', 60],
@@ -326,9 +333,9 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       ...{ 'vcs.ref.head.name': 'refs/merge-requests/*', 'vcs.ref.base.name': 'main' },
       'vcs.repository.url.full': `${instance}/${shop.path}`,
     })
-    expect(await store.changes.prune(t0, 9)).toBe(0)
+    expect(await store.on(storedChanges).prune(t0, 9)).toBe(0)
     here.move(day)
-    expect(await store.changes.prune(here.now(), 9)).toBe(3)
-    expect(await store.changes.states()).toEqual([])
+    expect(await store.on(storedChanges).prune(here.now(), 9)).toBe(3)
+    expect(await store.on(storedChanges).states()).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 // Promises about what the pages and the API show of changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeReporter } from '../../../src/core/store/sql/changes.ts'
+import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { observedChange, type Change } from '../../../src/model/change.ts'
 import { openHouse, until, type House } from '../../pages/house.ts'
@@ -14,7 +14,8 @@ const vault = { id: 301, name: 'keys', path: 'acme/vault/keys' }
 let house: House
 beforeAll(async () => {
   house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**' })
-  const { runs, changes } = house.daemon.store
+  const { runs, on } = house.daemon.store
+  const changes = on(storedChanges)
   const of = (iid: number, more: Partial<Change> = {}, project = shop): Change => {
     const state = more.mergedAt === undefined ? 'open' : 'merged'
     const facts = { state, title: `Brew ${iid}`, head: `kettle-${iid}`, base: 'main' } as const

@@ -1,5 +1,8 @@
 // Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
-import { deploymentReporter } from '../../../src/core/store/sql/deployments.ts'
+import {
+  deployments as storedDeployments,
+  deploymentReporter,
+} from '../../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { wholeInstance } from '../../../src/model/territory.ts'
@@ -9,7 +12,10 @@ import { closeAfterTest } from '../../support/after-test.ts'
 import { createCapabilities } from '../../../src/core/complete/capability.ts'
 import { createCommitsReading } from '../../../src/features/deployments/deployed-commits.ts'
 import { isProduction, type IsProduction } from '../../../src/model/deployment.ts'
-import { createDeploymentCounter, type DeploymentCounter } from '../../../src/features/deployments/deployment-counter.ts'
+import {
+  createDeploymentCounter,
+  type DeploymentCounter,
+} from '../../../src/features/deployments/deployment-counter.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
 import { isFull } from '../../full.ts'
@@ -208,7 +214,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   function counterOn(
     definition: LeadTimeDefinition = 'commit',
     platform = true,
-    { deployments } = store,
+    deployments = store.on(storedDeployments),
     decides: IsProduction = isProduction,
   ): DeploymentCounter {
     const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
@@ -321,7 +327,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     here.move(countIn)
     // One process alone may serve a file.
     const other = name === 'PostgreSQL' ? await here.open() : store
-    const counters = [counterOn(), counterOn('commit', true, other)]
+    const counters = [counterOn(), counterOn('commit', true, other.on(storedDeployments))]
     const { promise: both, resolve: areBoth } = Promise.withResolvers<undefined>()
     asked.until = both.then(() => undefined)
     const drained = Promise.all(counters.map(async counter => counter.drain()))
@@ -511,7 +517,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   it('asks for the commits of those environments alone that are production by the configuration', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
     here.move(countIn)
-    await counterOn('commit', true, store, () => false).drain()
+    await counterOn('commit', true, store.on(storedDeployments), () => false).drain()
     expect(asked.requests).toBe(0)
     expect(await total('platform.deployment.count', 'production', '.production":"true"')).toEqual([])
     const [count] = await total('platform.deployment.count', 'production', '.production":"false"')
@@ -529,13 +535,13 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
 
   it('forgets old deployments except the current ones', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour), event(3, 'failed', t0 + 2 * hour))
-    expect(await store.deployments.prune(t0 + day, 10)).toBe(0)
+    expect(await store.on(storedDeployments).prune(t0 + day, 10)).toBe(0)
     here.move(countIn)
     await counterOn('commit', false).drain()
-    expect(await store.deployments.prune(t0 + day, 10)).toBe(2)
-    expect((await store.deployments.current({ limit: 10 })).map(({ deployment }) => deployment.deploymentId)).toEqual([
-      2,
-    ])
-    expect(await store.deployments.list({ since: 0, until: t0 + day, limit: 10 })).toHaveLength(1)
+    expect(await store.on(storedDeployments).prune(t0 + day, 10)).toBe(2)
+    expect(
+      (await store.on(storedDeployments).current({ limit: 10 })).map(({ deployment }) => deployment.deploymentId),
+    ).toEqual([2])
+    expect(await store.on(storedDeployments).list({ since: 0, until: t0 + day, limit: 10 })).toHaveLength(1)
   })
 })

@@ -1,6 +1,9 @@
 // Promises about what the pages and the API show of deployments.
-import { incidentReporter } from '../../../src/core/store/sql/incidents.ts'
-import { deploymentReporter } from '../../../src/core/store/sql/deployments.ts'
+import { incidents as storedIncidents, incidentReporter } from '../../../src/features/deployments/sql/incidents.ts'
+import {
+  deployments as storedDeployments,
+  deploymentReporter,
+} from '../../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { environmentsOf } from '../../../src/features/deployments/pages/environment-figures.ts'
 import { environmentsPage } from '../../../src/features/deployments/pages/environments.ts'
@@ -21,7 +24,8 @@ const vault = { id: 301, name: 'keys', path: 'acme/vault/keys' }
 let house: House
 beforeAll(async () => {
   house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**' })
-  const { runs, deployments } = house.daemon.store
+  const { runs, on } = house.daemon.store
+  const deployments = on(storedDeployments)
   const of = (id: number, environment: string, status: string, hours: number, project = shop): Deployment => ({
     ...{ instance: 'https://git.example.com', project, deploymentId: id, jobId: id * 10 },
     event: observedEvent({
@@ -80,7 +84,8 @@ describe('environments', () => {
   })
 
   it('are production as the configured patterns say', async () => {
-    const { deployments, incidents, views } = house.daemon.store
+    const { on, views } = house.daemon.store
+    const [deployments, incidents] = [on(storedDeployments), on(storedIncidents)]
     const parts = { deployments, incidents, views, countBehind: undefined, isProduction: productionBy(['staging']) }
     const found = await environmentsOf(parts, {}, { span: '7d', limit: 9 }, Date.now())
     const live = found.environments.filter(({ isProduction }) => isProduction)

@@ -1,7 +1,7 @@
 // Promises about what is counted of incidents: each once that it was opened and once how long it was open, in whatever order and however often it is
 // reported; and what no webhook reports is found at the platform.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { incidentReporter } from '../../../src/core/store/sql/incidents.ts'
+import { incidents as storedIncidents, incidentReporter } from '../../../src/features/deployments/sql/incidents.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
@@ -61,7 +61,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
 
   function create(): OnceCounter<IncidentMeasure> {
     return createOnceCounter(countedIncidents, {
-      ...{ store: store.incidents, to: [], profile: 'generic', onCounted: () => undefined },
+      ...{ store: store.on(storedIncidents), to: [], profile: 'generic', onCounted: () => undefined },
       measure: chunk => measure(chunk, settings),
       clock: { now: () => here.now(), sleep: async () => undefined },
       log: silentLog(),
@@ -127,7 +127,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     here.move(countIn)
     await counter.drain()
     expect(await counted()).toEqual({ high: truth('high'), low: truth('low') })
-    expect((await store.incidents.open({ limit: 3_000 })).length).toBe(
+    expect((await store.on(storedIncidents).open({ limit: 3_000 })).length).toBe(
       truths.filter(({ closedAt }) => closedAt === undefined).length,
     )
   })
@@ -154,8 +154,10 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
   it('ends an incident that becomes another type of issue until it is an incident again, and ignores other issues', async () => {
     const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
     const shown = async (): Promise<unknown> => [
-      (await store.incidents.open({ limit: 10 })).map(({ incident }) => incident.iid),
-      (await store.incidents.opened({ since: 0, until: t0 + day, limit: 10 })).map(({ incident }) => incident.iid),
+      (await store.on(storedIncidents).open({ limit: 10 })).map(({ incident }) => incident.iid),
+      (await store.on(storedIncidents).opened({ since: 0, until: t0 + day, limit: 10 })).map(
+        ({ incident }) => incident.iid,
+      ),
     ]
     await report(issue(one, 'opened', one.openedAt), issue({ ...one, iid: 8 }, 'retyped', t0))
     expect(await shown()).toEqual([[7], [7]])
@@ -182,14 +184,14 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     here.move(countIn)
     await counter.drain()
     expect(await counted()).toEqual({ low: [0, 1, 30 * 86_400 + 3_600] })
-    expect(await store.incidents.prune(t0 + day, 10)).toBe(2)
-    expect(await store.incidents.open({ limit: 10 })).toEqual([])
+    expect(await store.on(storedIncidents).prune(t0 + day, 10)).toBe(2)
+    expect(await store.on(storedIncidents).open({ limit: 10 })).toEqual([])
   })
 
   it('counts an incident at once after its counter crashed', async () => {
     await report(issue({ iid: 7, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
     here.move(countIn)
-    const died = store.incidents.countDue(9, () => {
+    const died = store.on(storedIncidents).countDue(9, () => {
       throw new Error('it dies')
     })
     await expect(died).rejects.toThrow('it dies')
@@ -247,7 +249,9 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     here.move(countIn)
     await counter.drain()
     expect(await counted()).toEqual({ high: [250, 1, 10_800] })
-    const [first] = await store.incidents.opened({ project: 'acme/shop', since: 0, until: t0 + day, limit: 300 })
+    const [first] = await store
+      .on(storedIncidents)
+      .opened({ project: 'acme/shop', since: 0, until: t0 + day, limit: 300 })
     expect(first?.view).toMatchObject({ severity: 'high', openedAt: t0 - hour })
   })
 })

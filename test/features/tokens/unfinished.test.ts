@@ -39,7 +39,7 @@ describe('an unfinished rotation exits with', () => {
   it('3 if a daemon does not report the new token, and keeps the older token until it is forced', async () => {
     await world.pipespan(...world.rotate())
     const location = { engine: 'sqlite', path: path.join(world.folder, 'store', 'pipespan.db') } as const
-    const store = await openStore(location, { maxSize: 1e9, encode: sendsNothing })
+    const store = await openStore(location, { maxSize: 1e9, parts: [], encode: sendsNothing })
     // This daemon has its token from a variable and never reads the file.
     const stuck = new Secret(await readFile(world.file, 'utf8'))
     const log = createLog({ level: 'silent', format: 'json' })

@@ -1,8 +1,6 @@
-// What the newest pipeline of each ref and the newest deployment of each environment are read with. Which one is the newest is for the reader to
+// What the newest pipeline of each ref is read with. Which one is the newest is for the reader to
 // remember: it asks for the rows that were added since, so no index has to be kept for it.
 import type { JobInside } from '../../../model/inside.ts'
-import type { Millis } from '../../../model/instant.ts'
-import type { ShownDeployment } from './deployments.ts'
 import type { StoredRun } from './runs.ts'
 
 /** A listed run: what says whether it is the newest of its ref. */
@@ -17,16 +15,6 @@ export interface ListedRun {
   readonly source: string
 }
 
-/** What says whether a deployment is the newest of its environment. */
-export interface ListedDeployment {
-  readonly id: number
-  readonly instance: string
-  readonly projectId: number
-  /** Undefined if it is not known yet. */
-  readonly environment?: string | undefined
-  readonly at: Millis
-}
-
 export interface Latest {
   /** Runs whose row was added after the row `after`, in the order of their rows. */
   runsAfter(after: number, limit: number): Promise<readonly ListedRun[]>
@@ -36,8 +24,4 @@ export interface Latest {
   runs(ids: readonly number[]): Promise<ReadonlyMap<number, StoredRun>>
   /** The totals of the test reports of a run's jobs, in the order in which they were read; of at most `limit` jobs. */
   testTotals(id: number, limit: number): Promise<readonly JobInside[]>
-  /** Deployments whose row was added after the row `after`, in the order of their rows. */
-  deploymentsAfter(after: number, limit: number): Promise<readonly ListedDeployment[]>
-  /** Deployments by the ids of their rows; without those that are damaged or gone. */
-  deployments(ids: readonly number[]): Promise<readonly ShownDeployment[]>
 }

@@ -1,9 +1,7 @@
 // What people may read of a store, within their scope: nothing else of it reaches the pages, the JSON API, live updates and `/mcp`.
-import type { Changes } from './changes.ts'
-import type { Deployments } from './deployments.ts'
-import type { Incidents } from './incidents.ts'
 import type { DeadLetters } from './outbox.ts'
 import type { DocumentKind, Readable, Repositories, Repository } from './repository.ts'
+import type { Reading } from '../sql/reading.ts'
 import type { Runs } from './runs.ts'
 import type { TestMemory } from './test-memory.ts'
 import type { TrendViews } from './trends.ts'
@@ -25,9 +23,8 @@ export interface Reads {
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: DeadLetters
   readonly tests: Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'>
-  readonly deployments: Pick<Deployments, 'list' | 'current'>
-  readonly incidents: Pick<Incidents, 'opened' | 'open'>
-  readonly changes: Pick<Changes, 'list' | 'states'>
+  /** Makes what a feature reads of its own tables. `projects`: full paths; only what belongs to them. */
+  readonly on: <T extends object>(make: (reading: Reading) => T, projects?: ReadonlySet<string>) => T
   readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> } & {
     /** Those of a feature. */
     of<Document extends object, Key extends keyof Document>(

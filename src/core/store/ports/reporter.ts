@@ -1,5 +1,6 @@
 // What features take from the line, and report within its transactions.
 import type { Chunk } from '../../../model/chunk.ts'
+import type { JobWait } from './events.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PlatformEvent } from '../../../model/event.ts'
 import type { Run } from '../../../model/run.ts'
@@ -28,4 +29,6 @@ export interface LineStep {
   readonly onSnapshot?: ((chunk: Chunk) => readonly Reports[]) | undefined
   /** An event came that is about no run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
+  /** Of an event: the job with whose span it is sent. */
+  readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
 }

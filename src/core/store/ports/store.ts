@@ -1,9 +1,6 @@
 // The store as other rooms see it. `open-store.ts` chooses the database; the same exercises test both.
-import type { Changes } from './changes.ts'
-import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { EncodeMessages, Outbox } from './outbox.ts'
-import type { Incidents } from './incidents.ts'
 import type { Latest } from './latest.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Millis } from '../../../model/instant.ts'
@@ -15,6 +12,7 @@ import type { Repositories } from './repository.ts'
 import type { Reads } from './reads.ts'
 import type { Runs } from './runs.ts'
 import type { Scope } from './scope.ts'
+import type { On, StorePart } from './store-part.ts'
 import type { StoreError } from '../../../lib/fault.ts'
 import type { Tables } from './tables.ts'
 import type { TestMemory } from './test-memory.ts'
@@ -32,6 +30,8 @@ export interface StoreOptions {
   readonly encode: EncodeMessages
   /** Bytes of test results of one project; `testMemoryBytes` if it is missing. */
   readonly testMemory?: number | undefined
+  /** The tables of features. */
+  readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
   /** SQLite: the file is damaged. Whoever serves it ends; the statement that met the damage throws the same fault. */
   readonly onDamage?: ((fault: StoreError) => void) | undefined
@@ -53,9 +53,9 @@ export interface Store {
   readonly tables: Tables
   readonly totals: Totals
   readonly tests: TestMemory
-  readonly deployments: Deployments
-  readonly changes: Changes
-  readonly incidents: Incidents
+  /** What features have added. */
+  readonly parts: readonly StorePart[]
+  readonly on: On
   readonly views: Views
   /** What people may read. */
   readonly reads: (scope: Scope) => Reads

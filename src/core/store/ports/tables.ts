@@ -28,5 +28,5 @@ export interface Tables {
   finish(): Promise<void>
 }
 
-/** Tables that are not copied: leases, the state of one process, and the schema's number. */
-export const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store']
+/** Tables that are not copied: leases, the state of one process, and the numbers of the schemas. */
+export const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']

@@ -10,6 +10,7 @@ import { checkConnectionRoom, daemonSessions } from './connection-room.ts'
 import { reasonOf, StoreError, DataError, Fault } from '../../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { StorePart } from '../ports/store-part.ts'
 
 /** A connection inside a transaction, or the pool outside of one. */
 export interface Session {
@@ -41,6 +42,8 @@ export interface DatabaseOptions {
   readonly daemon?: boolean | undefined
   /** The maximum size of the pool. */
   readonly connections?: number | undefined
+  /** The tables of features. */
+  readonly parts?: readonly StorePart[] | undefined
   readonly encode?: EncodeMessages | undefined
   readonly log?: Log | undefined
   /** The timeout of a statement and its connection, ms: a network may drop everything without an error. */
@@ -80,7 +83,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   const shared = { pool, options, damaged: createDamagedRows(options.log), followed: followedClock() }
   const database = connect(shared, timeoutMs)
   try {
-    await migrate(pool)
+    await migrate(pool, options.parts ?? [])
     if (options.daemon === true) await checkConnectionRoom(pool, options.log)
   } catch (error) {
     await pool.end()

@@ -2,14 +2,19 @@
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
 import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
+import { missingSteps, selectPartNumbers } from '../sql/part-schema.ts'
 import type pg from 'pg'
+import type { Dialect } from '../sql/dialect.ts'
+import type { Row } from '../sql/columns.ts'
+import type { StorePart } from '../ports/store-part.ts'
 
-const tables = schemaOf({
+const dialect: Dialect = {
   id: 'bigserial PRIMARY KEY',
   ownId: 'bigint PRIMARY KEY',
   bytes: 'bytea',
   byKey: '',
-})
+}
+const tables = schemaOf(dialect)
 
 export const postgresMigrations: readonly string[] = [
   // 1: the tables that both databases have.
@@ -36,16 +41,20 @@ const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
  * Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. `steps`: other ones, for
  * tests.
  */
-export async function migrate(pool: pg.Pool, steps = postgresMigrations): Promise<void> {
-  while ((await migrateOnce(pool, steps)) === 'more');
+export async function migrate(pool: pg.Pool, parts: readonly StorePart[], steps = postgresMigrations): Promise<void> {
+  while ((await migrateOnce(pool, steps, parts)) === 'more');
 }
 
-async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'more' | 'done'> {
+async function migrateOnce(
+  pool: pg.Pool,
+  steps: readonly string[],
+  parts: readonly StorePart[],
+): Promise<'more' | 'done'> {
   const client = await pool.connect()
   const ignore = (): void => undefined
   client.on('error', ignore)
-  const query = async (text: string, values: unknown[] = []): Promise<{ version?: number }[]> =>
-    (await client.query<{ version?: number }>({ text, query_timeout: timeoutMs } as pg.QueryConfig, values)).rows
+  const query = async (text: string, values: unknown[] = []): Promise<Row[]> =>
+    (await client.query<Row>({ text, query_timeout: timeoutMs } as pg.QueryConfig, values)).rows
   let broken: Error | undefined
   try {
     await query('BEGIN')
@@ -62,7 +71,7 @@ async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'mo
     }
     await query('CREATE TABLE IF NOT EXISTS pipespan_store (number integer NOT NULL)')
     const [row] = await query('SELECT number AS version FROM pipespan_store')
-    const version = row?.version ?? 0
+    const version = Number(row?.version ?? 0)
     const newest = steps.length
     if (version > newest + 1) {
       throw new StoreError(
@@ -75,6 +84,16 @@ async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'mo
       await query('DELETE FROM pipespan_store')
       await query('INSERT INTO pipespan_store VALUES ($1)', [version + 1])
     }
+    // The schemas of features stand on the whole schema of the store.
+    if (version + 1 >= newest)
+      for (const part of missingSteps(await query(selectPartNumbers), parts, dialect)) {
+        for (const step of part.steps) await query(step)
+        const values = [part.name, part.number]
+        await query(
+          'INSERT INTO schema_parts VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET number = excluded.number',
+          values,
+        )
+      }
     await query('COMMIT')
     return version + 1 < newest ? 'more' : 'done'
   } catch (error) {

@@ -1,17 +1,13 @@
-// The SQL of the newest pipelines and deployments, for both databases. All of it is found by primary keys.
-import { number, optional, record, text, type Row } from '../sql/columns.ts'
+// The SQL of the newest pipelines, for both databases. All of it is found by primary keys.
+import { number, record, text, type Row } from '../sql/columns.ts'
 import { places, type Statements } from '../sql/statements.ts'
 import { loadRuns } from '../sql/run-reads.ts'
-import { shownDeployment } from '../sql/deployment-reads.ts'
 import { storedChunk } from '../sql/stored-json.ts'
-import type { Latest, ListedDeployment, ListedRun } from '../ports/latest.ts'
+import type { Latest, ListedRun } from '../ports/latest.ts'
 
 const selectRuns = `
   SELECT run_id, instance, project_id, pipeline_id, ref, source FROM listed_runs WHERE run_id > ?1
   ORDER BY run_id LIMIT ?2`
-
-const selectDeployments = `
-  SELECT id, instance, project_id, environment, happened_at FROM deployments WHERE id > ?1 ORDER BY id LIMIT ?2`
 
 /** `LIKE` skips the chunks of logs and of further failures: only the first chunk of a report has its totals. */
 const selectTests = `
@@ -35,12 +31,6 @@ export function latestOn({ all, damaged }: Statements): Latest {
     runs: async ids => loadRuns(all, damaged, ids),
     testTotals: async (id, limit) =>
       damaged.rows('chunks', await all(selectTests, [id, limit]), row => storedChunk(row.content).inside),
-    deploymentsAfter: async (after, limit) => (await all(selectDeployments, [after, limit])).map(listedDeployment),
-    deployments: async ids => {
-      if (ids.length === 0) return []
-      const rows = await all(`SELECT * FROM deployments WHERE id IN (${places(ids)})`, ids)
-      return damaged.rows('deployments', rows, shownDeployment)
-    },
   }
 }
 
@@ -56,12 +46,4 @@ const listedRun: (row: Row) => ListedRun = record({
   pipelineId: number('pipeline_id'),
   ref: text('ref'),
   source: text('source'),
-})
-
-const listedDeployment: (row: Row) => ListedDeployment = record({
-  id: idOf,
-  instance: text('instance'),
-  projectId: number('project_id'),
-  environment: optional(text, 'environment'),
-  at: number('happened_at'),
 })

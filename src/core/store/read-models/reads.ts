@@ -1,8 +1,5 @@
 // What people may read within their scope (`ports/reads.ts`): the queries of each room, run by a reader of that scope.
-import { changeReads } from '../sql/changes.ts'
 import { costsOn } from './costs-sql.ts'
-import { deploymentReads } from '../sql/deployment-reads.ts'
-import { incidentReads } from '../sql/incidents.ts'
 import { judgingOn } from './judging-sql.ts'
 import { readings, type Reading } from '../sql/reading.ts'
 import { retainedCostsOn } from './retained-costs.ts'
@@ -84,12 +81,15 @@ export function readsOn(
       },
       outbox: outbox.within(scope),
       tests: testReads(reading),
-      deployments: deploymentReads(reading),
-      incidents: incidentReads(reading),
-      changes: changeReads(reading),
+      on: (make, projects) => make(projects === undefined ? reading : readingOf(only(scope, projects))),
       repositories: shownDocumentsOf(reading, repositories),
     }
   }
+}
+
+/** Of what a scope sees, what belongs to these projects. */
+function only({ bounds, sees }: Scope, projects: ReadonlySet<string>): Scope {
+  return { bounds: bounds === 'none' ? 'hidden' : bounds, sees: owner => projects.has(owner.path) && sees(owner) }
 }
 
 export function viewsWithin(reading: Reading): ReadViews {

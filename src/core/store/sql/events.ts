@@ -1,7 +1,7 @@
 // Writes an event, as steps of the transaction that takes it in. Of a known event nothing is written.
 import { number, record, text } from './columns.ts'
 import { shownAs } from '../../../model/shown-event.ts'
-import { storedDeployment, storedJson } from './stored-json.ts'
+import { storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import { groupPathOf } from './owners.ts'
@@ -10,7 +10,7 @@ import type { Steps, Within } from './steps.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { JobSpan } from '../../../model/deployment.ts'
 
-// Finds the span of the job that an event is about, and completes events that wait for it, as steps of a transaction.
+// Completes events that wait for the span of the job that they are about, as steps of a transaction.
 
 /** Serialises all writers of a job's deployment and of the events that wait for it. */
 export function nameOfJob(instance: string, jobId: number): string {
@@ -33,12 +33,6 @@ export function* joinWaiting(instance: string, job: JobSpan, within: Within): St
 const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
   WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
 const keyOf = text('key')
-
-/** The job's span, if a snapshot has it. */
-function* jobSpanOf(instance: string, jobId: number, { damaged }: Within): Steps<JobSpan | undefined> {
-  const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
-  return damaged.row('deployments', row, one => storedDeployment(one.content).job?.span)
-}
 
 // Some events have neither a time nor an id, such as that of a feature flag. Which deliveries are the same event is decided by the order of
 // arrival: a state that equals the one before it, at most ten minutes later, is the same event (a project's hook and a group's hook both send it).
@@ -100,7 +94,7 @@ function* insert(
 ): Steps<number> {
   const { now } = within
   const { instance } = received.key
-  const job = waits && (yield* jobSpanOf(instance, waits.jobId, within))
+  const job = waits && (yield* waits.spanOf(instance, waits.jobId, within))
   const chunk = job === undefined ? received : { ...received, job }
   const dueAt = now + (job === undefined ? (waits?.ms ?? 0) : 0)
   const [row] = yield [

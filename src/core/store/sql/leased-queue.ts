@@ -3,8 +3,7 @@
 import type { Row } from './columns.ts'
 import type { Statements, Value } from './statements.ts'
 
-export const queueTables = ['enrichment_queue', 'job_reads', 'deployments'] as const
-export type QueueTable = (typeof queueTables)[number]
+export const queueTables = ['enrichment_queue', 'job_reads']
 
 /** A condition, with its values. */
 export type Condition = readonly [where: string, values: readonly Value[]]
@@ -25,7 +24,7 @@ export interface LeasedQueue {
 /** `returning`: what `take` returns of each row. */
 export function leasedQueue(
   sql: Statements,
-  table: QueueTable,
+  table: string,
   returning: string,
   id: 'id' | 'run_id' = 'id',
 ): LeasedQueue {

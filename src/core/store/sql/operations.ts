@@ -1,9 +1,6 @@
 // The operations of a store that are written once for both databases.
 import { bringBack } from './too-far-ahead.ts'
-import { changes } from './changes.ts'
-import { deployments } from './deployments.ts'
 import { enrichmentQueue } from './enrichment-queue.ts'
-import { incidents } from './incidents.ts'
 import { jobReads } from './job-reads.ts'
 import { latestOn } from '../read-models/latest-sql.ts'
 import { leasesAndCounters } from './leases.ts'
@@ -17,8 +14,10 @@ import { takingIn } from '../read-models/count-trends.ts'
 import type { SharedStore, StoreOptions } from '../ports/store.ts'
 import type { Statements } from './statements.ts'
 
-export function operations(sql: Statements, options: Pick<StoreOptions, 'testMemory'>) {
+export function operations(sql: Statements, options: Pick<StoreOptions, 'testMemory' | 'parts'>) {
   const { damaged } = sql
+  const { parts = [] } = options
+  const waits = parts.flatMap(one => one.waits ?? [])
   const taking = takingIn(sql)
   const views = viewsWithin(unbounded(sql))
   return {
@@ -28,14 +27,13 @@ export function operations(sql: Statements, options: Pick<StoreOptions, 'testMem
     ...leasesAndCounters(sql),
     totals: totals(sql),
     tests: testMemory(sql, options.testMemory),
-    deployments: deployments(sql),
-    changes: changes(sql),
-    incidents: incidents(sql),
+    parts,
+    on: make => make(sql),
     views: { ...views, trends: { ...views.trends, ...taking } },
     latest: latestOn(sql),
     quarantine: quarantine(sql),
     damaged,
     now: async () => sql.now(),
-    bringBack: async () => bringBack(sql),
+    bringBack: async () => bringBack(sql, waits),
   } satisfies Partial<SharedStore>
 }

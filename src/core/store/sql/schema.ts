@@ -1,5 +1,4 @@
 // The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
-import { countedSchema } from './counted-schema.ts'
 import { figureSchema } from './figure-schema.ts'
 import { ownersSchema } from './owners.ts'
 import { testSchema } from './test-schema.ts'
@@ -274,8 +273,6 @@ export function schemaOf(dialect: Dialect): string {
 
   ${testSchema(dialect)}
 
-  ${countedSchema(dialect)}
-
   ${ownersSchema(dialect)}
 
   CREATE TABLE counters (
@@ -286,6 +283,12 @@ export function schemaOf(dialect: Dialect): string {
   CREATE TABLE key_value (
     name  text PRIMARY KEY,
     value text NOT NULL
+  ) ${byKey};
+
+  -- How many steps of the schemas of features were done (\`part-schema.ts\`).
+  CREATE TABLE schema_parts (
+    name   text PRIMARY KEY,
+    number integer NOT NULL
   ) ${byKey};
 
   CREATE TABLE leases (

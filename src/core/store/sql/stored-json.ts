@@ -3,7 +3,6 @@ import type { z } from 'zod'
 import { DataError } from '../../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
 import type { Chunk } from '../../../model/chunk.ts'
-import type { Deployment } from '../../../model/deployment.ts'
 
 /** Throws DataError, without any part of the text. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
@@ -26,16 +25,6 @@ export function damagedData(): DataError {
 export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   const { success, data } = shape.safeParse(storedJson(text))
   return success ? data : storedJson('')
-}
-
-/** A deployment; only its essential fields are checked. Throws DataError. */
-export function storedDeployment(text: unknown): Deployment {
-  const deployment = storedJson<Partial<Deployment> | null>(text)
-  const { instance, project, event } = deployment ?? {}
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be null
-  const hasFacts = event === undefined || isObject(event?.facts)
-  const isWhole = typeof instance === 'string' && typeof project?.id === 'number' && hasFacts
-  return isWhole ? (deployment as Deployment) : storedJson('')
 }
 
 /** A chunk of a snapshot or an event. Throws DataError. */

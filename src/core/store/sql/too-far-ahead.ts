@@ -9,9 +9,9 @@ const hour = 3_600 * second
 const day = 24 * hour
 
 /** Longer than any lease, and any pause but those of silent runs, ms. */
-const usual = 2 * hour
+export const usual = 2 * hour
 /** Silent runs, and what is asked about them, are looked at once a week; ms. */
-const ofSilent = 8 * day
+export const ofSilent = 8 * day
 /** Permanent leases end so far ahead that no wrong clock can have set them. */
 export const forGood = 50 * 365 * day
 
@@ -20,7 +20,7 @@ const now = 'CAST(?1 AS bigint)'
 /** Another replica may have committed a moment after this transaction read the clock: its rows are not from the future. */
 const future = `${now} + ${second}`
 
-interface Wait {
+export interface Wait {
   readonly table: string
   readonly due?: string
   /** The longest wait, ms. */
@@ -37,9 +37,6 @@ const waits: readonly Wait[] = [
   { table: 'runs', since: 'changed_at' },
   // What is leased is being sent, however late it was stored.
   { table: 'outbox', max: usual, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },
-  { table: 'deployments', max: ofSilent },
-  { table: 'changes', max: usual },
-  { table: 'incidents', max: usual },
   { table: 'leases', due: 'until', max: usual, only: `until < ${now} + ${forGood}` },
 ]
 
@@ -60,16 +57,16 @@ function broughtBack({ table, due = 'due_at', max, since, only = 'TRUE' }: Wait)
   return `UPDATE ${table} SET ${due} = ${now} WHERE ${due} > ${now} AND (${only}) AND (${tooLong} OR ${fromThen}) RETURNING 1`
 }
 
-const repairs: readonly string[] = [
-  ...waits.map(broughtBack),
-  ...times.map(([table, column]) => `UPDATE ${table} SET ${column} = ${now} WHERE ${column} > ${future} RETURNING 1`),
-]
+const repairs: readonly string[] = times.map(
+  ([table, column]) => `UPDATE ${table} SET ${column} = ${now} WHERE ${column} > ${future} RETURNING 1`,
+)
 
-/** Returns the number of repaired rows. */
-export async function bringBack(sql: Statements): Promise<number> {
+/** `others`: the waits of features. Returns the number of repaired rows. */
+export async function bringBack(sql: Statements, others: readonly Wait[]): Promise<number> {
   return sql.transaction(function* (within) {
     let rows = 0
-    for (const repair of repairs) rows += (yield [repair, [within.now]]).length
+    for (const repair of [...[...waits, ...others].map(broughtBack), ...repairs])
+      rows += (yield [repair, [within.now]]).length
     return rows
   })
 }

@@ -10,14 +10,16 @@ import { watchForDamage, type Statement } from './damage.ts'
 import { after, type Timer } from '../../../lib/timer.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
+import type { StorePart } from '../ports/store-part.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/damaged-rows.ts'
 import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
 import { gatherFigures, type GatheredFigures } from '../read-models/gathered-figures.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
-import { migrate, refuseUnknownSchema, sqliteMigrations, versionOf } from './migrate.ts'
+import { isUpToDateWith, migrate, refuseUnknownSchema } from './migrate.ts'
 
-type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log' | 'onDamage'> & Partial<Pick<StoreOptions, 'encode'>>
+type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'parts' | 'log' | 'onDamage'> &
+  Partial<Pick<StoreOptions, 'encode'>>
 
 export interface Database extends Transactions, FilesInPlace {
   /** A prepared statement, cached by its text. */
@@ -68,7 +70,7 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
     }
     return new DatabaseSync(file)
   })
-  const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
+  const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection, surroundings.parts ?? []))
   return databaseOf(
     file,
     ready,
@@ -85,12 +87,12 @@ export function openSharedDatabase(file: string, surroundings: Surroundings): Da
   return databaseOf(file, ready, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
 }
 
-/** True if the file exists and has this version's schema or a newer one. Throws StoreError with a remedy. */
-export function isUpToDate(file: string): boolean {
+/** True if the file exists and has the schemas of this version or newer ones. Throws StoreError with a remedy. */
+export function isUpToDate(file: string, parts: readonly StorePart[]): boolean {
   if (!existsSync(file)) return false
   const connection = connect(file, () => existing(file))
   try {
-    return opening(file, () => versionOf(connection) >= sqliteMigrations.length)
+    return opening(file, () => isUpToDateWith(connection, parts))
   } finally {
     connection.close()
   }

@@ -48,15 +48,15 @@ export function createLeases(): Leases {
 }
 
 /** The parameter: the store's time, ms. */
-const givenBack: readonly string[] = [
+const givenBack = (queues: readonly string[]): readonly string[] => [
   // In a file that was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
-  ...queueTables.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
+  ...queues.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
   // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.
   `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
 ]
 
-/** At the start, ends all leases that are stored in rows: their holder has crashed, and nothing must wait for them to expire. */
-export function giveBackLeases(db: Database): void {
-  for (const sql of givenBack) db.prepare(sql).run(db.now())
+/** `queues`: those of features. At the start, ends all leases that are stored in rows: their holder has crashed, and nothing must wait for them to expire. */
+export function giveBackLeases(db: Database, queues: readonly string[]): void {
+  for (const sql of givenBack([...queueTables, ...queues])) db.prepare(sql).run(db.now())
 }

@@ -2,14 +2,18 @@
 // Migrates a file to it, and refuses files that this version cannot read.
 import { StoreError } from '../../../lib/fault.ts'
 import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
+import { missingSteps, selectPartNumbers, type MissingSteps } from '../sql/part-schema.ts'
 import type { DatabaseSync } from 'node:sqlite'
+import type { Dialect } from '../sql/dialect.ts'
+import type { StorePart } from '../ports/store-part.ts'
 
-const tables = schemaOf({
+const dialect: Dialect = {
   id: 'INTEGER PRIMARY KEY',
   ownId: 'INTEGER PRIMARY KEY',
   bytes: 'BLOB',
   byKey: 'WITHOUT ROWID',
-})
+}
+const tables = schemaOf(dialect)
 
 /** Marks a file of ours, as SQLite intends it ("PSPB"). Files of pre-releases have another one, or none. */
 const applicationId = 0x50535042
@@ -19,7 +23,7 @@ export const sqliteMigrations: readonly string[] = [
   `${tables}
   PRAGMA application_id = ${applicationId};
 
-  -- Idempotency keys of deliveries, remembered for a week, by the end of their day (see sql/delivery-keys.ts).
+  -- Idempotency keys of deliveries, remembered for a week, by the end of their day.
   CREATE TABLE delivery_keys (
     seen_at INTEGER NOT NULL,
     key     TEXT    NOT NULL,
@@ -34,20 +38,33 @@ export const sqliteMigrations: readonly string[] = [
 ]
 
 /** All missing steps in one transaction. Throws StoreError for a file that is more than one version newer. `steps`: other ones, for tests. */
-export function migrate(connection: DatabaseSync, steps = sqliteMigrations): void {
+export function migrate(connection: DatabaseSync, parts: readonly StorePart[], steps = sqliteMigrations): void {
   refuseUnknownSchema(connection, steps.length)
-  if (versionOf(connection) >= steps.length) return
+  if (versionOf(connection) >= steps.length && missingParts(connection, parts).length === 0) return
   connection.exec('BEGIN IMMEDIATE')
   try {
     for (let step = versionOf(connection); step < steps.length; step += 1) {
       connection.exec(steps[step] ?? '')
       connection.exec(`PRAGMA user_version = ${step + 1}`)
     }
+    for (const part of missingParts(connection, parts)) {
+      for (const step of part.steps) connection.exec(step)
+      connection.prepare('INSERT OR REPLACE INTO schema_parts VALUES (?, ?)').run(part.name, part.number)
+    }
     connection.exec('COMMIT')
   } catch (error) {
     connection.exec('ROLLBACK')
     throw error
   }
+}
+
+/** Whether the schemas of the store and of these features have all steps of this version. */
+export function isUpToDateWith(connection: DatabaseSync, parts: readonly StorePart[]): boolean {
+  return versionOf(connection) >= sqliteMigrations.length && missingParts(connection, parts).length === 0
+}
+
+function missingParts(connection: DatabaseSync, parts: readonly StorePart[]): MissingSteps[] {
+  return missingSteps(connection.prepare(selectPartNumbers).all(), parts, dialect)
 }
 
 export function refuseUnknownSchema(connection: DatabaseSync, newest = sqliteMigrations.length): void {

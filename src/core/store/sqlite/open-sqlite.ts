@@ -69,7 +69,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
  */
 export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
   const real = storeFile(file)
-  if (!isUpToDate(real)) {
+  if (!isUpToDate(real, options.parts ?? [])) {
     const { lock } = lockedFile(real)
     try {
       openOwnDatabase(real, options).close()
@@ -101,7 +101,8 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
       await store.proveWritable()
     },
     reclaim: async () => {
-      db.transaction(() => giveBackLeases(db))
+      const queues = (options.parts ?? []).flatMap(one => one.queues ?? [])
+      db.transaction(() => giveBackLeases(db, queues))
     },
     close: async () => db.close(),
   }

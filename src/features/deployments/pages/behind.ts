@@ -7,7 +7,8 @@ import { counted, shortSha, since } from '../../../console/layout/format.ts'
 import { html, safeUrl, type Content } from '../../../console/layout/html.ts'
 import { needed, NotShown } from '../../../console/layout/not-shown.ts'
 import { notShownPage } from '../../../console/access/entrance.ts'
-import type { Behind, PagesSources } from '../../../console/ports.ts'
+import type { Behind } from '../../../console/ports.ts'
+import type { DeploymentSources } from './sources.ts'
 
 interface AskedBehind {
   readonly instance?: string | undefined
@@ -42,7 +43,7 @@ const maxSearched = 2_000
 
 /** Undefined if there is no such environment. */
 export async function behindOf(
-  { deployments, countBehind }: Pick<PagesSources, 'deployments' | 'countBehind'>,
+  { deployments, countBehind }: Pick<DeploymentSources, 'deployments' | 'countBehind'>,
   { instance, projectId, environment }: AskedBehind,
 ): Promise<EnvironmentBehind | NotShown | undefined> {
   if (countBehind === undefined) {
@@ -73,7 +74,7 @@ export async function behindOf(
 }
 
 export async function behindPage(
-  parts: Pick<PagesSources, 'deployments' | 'countBehind'>,
+  parts: Pick<DeploymentSources, 'deployments' | 'countBehind'>,
   asked: AskedBehind,
   context: RequestContext,
 ): Promise<Page | undefined> {

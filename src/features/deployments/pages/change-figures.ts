@@ -9,9 +9,9 @@ import { spans } from '../../../console/layout/trend-spans.ts'
 import type { ChangeMeasure } from '../../../model/change-figures.ts'
 import { changeStates, type ChangeView } from '../../../model/change.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { PagesSources } from '../../../console/ports.ts'
-import type { ProjectChanges, ShownChange } from '../../../core/store/ports/changes.ts'
+import type { ProjectChanges, ShownChange } from '../ports/changes.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
+import type { DeploymentSources } from './sources.ts'
 
 interface AskedChanges extends Scope {
   /** Of projects, and of listed changes. */
@@ -104,7 +104,7 @@ function after(from: Millis | undefined, at: Millis | undefined): Millis | undef
 const maxCounted = 5_000
 
 export async function changesOf(
-  { changes }: Pick<PagesSources, 'changes'>,
+  { changes }: Pick<DeploymentSources, 'changes'>,
   { span: asked, project, own, limit, sort }: AskedChanges,
   now: Millis,
 ): Promise<ChangesShown> {

@@ -17,13 +17,13 @@ import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import { lineChart } from '../../../console/charts/line-chart.ts'
 import { runsLink } from '../../../console/charts/runs-link.ts'
 import { stackedBars } from '../../../console/charts/stacked-bars.ts'
-import type { PagesSources } from '../../../console/ports.ts'
+import type { DeploymentSources } from './sources.ts'
 
 /** Rows of each list. */
 const maxRows = 100
 
 export async function changesPage(
-  parts: Pick<PagesSources, 'changes' | 'views'>,
+  parts: Pick<DeploymentSources, 'changes' | 'views'>,
   context: RequestContext,
 ): Promise<Page> {
   const asked = { ...askedScope(context.query), limit: maxRows, sort: context.query.get('sort') }

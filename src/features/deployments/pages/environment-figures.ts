@@ -8,10 +8,11 @@ import { spans } from '../../../console/layout/trend-spans.ts'
 import { median } from '../../../lib/quantile.ts'
 import type { DeploymentView, IsProduction } from '../../../model/deployment.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
+import type { PagesSettings } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
-import type { ShownDeployment } from '../../../core/store/ports/deployments.ts'
-import type { ShownIncident } from '../../../core/store/ports/incidents.ts'
+import type { ShownDeployment } from '../ports/deployments.ts'
+import type { ShownIncident } from '../ports/incidents.ts'
+import type { DeploymentSources } from './sources.ts'
 
 // Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
 const incidentShape = z.object({
@@ -117,7 +118,11 @@ export type Environments = Shaped<typeof environmentsShape>
 const maxCounted = 5_000
 
 export async function environmentsOf(
-  { deployments, incidents: known, isProduction }: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction'>,
+  {
+    deployments,
+    incidents: known,
+    isProduction,
+  }: Pick<DeploymentSources, 'deployments' | 'incidents' | 'isProduction'>,
   { groupBy }: Pick<PagesSettings, 'groupBy'>,
   { span, project, own, limit }: AskedEnvironments,
   now: Millis,

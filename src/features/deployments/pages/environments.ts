@@ -18,7 +18,8 @@ import { jobLink } from '../../../console/pipelines/run-rows.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { spans } from '../../../console/layout/trend-spans.ts'
-import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
+import type { PagesSettings } from '../../../console/ports.ts'
+import type { DeploymentSources } from './sources.ts'
 
 /** How many environments and deployments are read. */
 const maxRows = 100
@@ -26,7 +27,7 @@ const maxRows = 100
 const maxDeployments = 30
 
 export async function environmentsPage(
-  parts: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction' | 'views' | 'countBehind'>,
+  parts: Pick<DeploymentSources, 'deployments' | 'incidents' | 'isProduction' | 'views' | 'countBehind'>,
   settings: Pick<PagesSettings, 'groupBy'>,
   context: RequestContext,
 ): Promise<Page> {

@@ -3,7 +3,7 @@ import type { Countable } from './counted.ts'
 import type { Deployment, DeploymentView } from '../../../model/deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../../../model/deployment-figures.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { PeriodFilter } from './project-scope.ts'
+import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 
 /** A deployment whose commits are requested before it is counted. */
 export interface DueDeployment {

@@ -1,14 +1,14 @@
 // Incidents, for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
-import { json, optional, number, type Row } from './columns.ts'
+import { json, optional, number, type Row } from '../../../core/store/sql/columns.ts'
 import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../../../model/incident.ts'
-import { ownerOfReport } from './owners.ts'
-import { plainText } from './plain-text.ts'
+import { ownerOfReport } from '../../../core/store/sql/owners.ts'
+import { plainText } from '../../../core/store/sql/plain-text.ts'
 import type { Incidents, ShownIncident } from '../ports/incidents.ts'
-import { unbounded, type Reading } from './reading.ts'
+import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
 import type { Reported } from '../ports/counted.ts'
-import type { Reporter } from '../ports/runs.ts'
-import type { Statements } from './statements.ts'
+import type { Reporter } from '../../../core/store/ports/runs.ts'
+import type { Statements } from '../../../core/store/sql/statements.ts'
 
 /** The platform's limit for the path of a project. */
 const maxPath = 512

@@ -3,7 +3,7 @@ import type { Change, ChangeState, ChangeView } from '../../../model/change.ts'
 import type { Countable } from './counted.ts'
 import type { CountedTimes } from '../../../model/change-figures.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { PeriodFilter } from './project-scope.ts'
+import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 
 /** A change as pages show it. */

@@ -1,10 +1,10 @@
 // The deployments to compare a deployment with: the others of its environment, as steps of a transaction.
-import { number, optional, record, text, type Row } from './columns.ts'
-import { storedDeployment } from './stored-json.ts'
+import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
+import { storedDeployment } from './stored-deployment.ts'
+import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import { viewDeployment, type Deployment } from '../../../model/deployment.ts'
 import type { Neighbours } from '../../../model/deployment-figures.ts'
-import type { DamagedRows } from './damaged-rows.ts'
-import type { Steps } from './steps.ts'
+import type { Steps } from '../../../core/store/sql/steps.ts'
 
 /** The lock of its environment: two deployments counted at the same time would not see each other. */
 export function lockOf(row: Row): string {

@@ -1,7 +1,7 @@
 // Incidents. The opening and the duration of each are counted once.
 import type { Countable } from './counted.ts'
 import type { CountedIncident, Incident, IncidentView } from '../../../model/incident.ts'
-import type { PeriodFilter } from './project-scope.ts'
+import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 
 /** An incident as pages show it. */
 export interface ShownIncident {

@@ -1,7 +1,7 @@
 // The newest deployment of an environment as the metrics of gcpe show it.
-import { seconds, type GcpeEnvironment } from '../telemetry/mapping/gcpe.ts'
-import type { LatestRun } from './latest-run.ts'
-import type { ShownDeployment } from '../store/ports/deployments.ts'
+import { seconds, type GcpeEnvironment } from '../../core/telemetry/mapping/gcpe.ts'
+import type { LatestRun } from '../../core/send/latest-run.ts'
+import type { ShownDeployment } from './ports/deployments.ts'
 
 /** How many commits `to` has that `from` has not; undefined if that is not known (yet). */
 export type CountBehind = (of: {

@@ -1,17 +1,17 @@
 // Changes (merge requests), for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
 import { changeStates, mergeChange, viewChange, type Change } from '../../../model/change.ts'
-import { json, number, optional, record, text, word, type Row } from './columns.ts'
+import { json, number, optional, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
 import { latest } from '../../../model/instant.ts'
-import { ownerOfReport } from './owners.ts'
-import { plainText } from './plain-text.ts'
+import { ownerOfReport } from '../../../core/store/sql/owners.ts'
+import { plainText } from '../../../core/store/sql/plain-text.ts'
 import { uncounted, type CountedTimes } from '../../../model/change-figures.ts'
 import type { Changes, ProjectChanges } from '../ports/changes.ts'
-import type { DamagedRows } from './damaged-rows.ts'
-import { unbounded, type Reading } from './reading.ts'
+import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
+import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
 import type { Reported } from '../ports/counted.ts'
-import type { Reporter } from '../ports/runs.ts'
-import type { Statements } from './statements.ts'
+import type { Reporter } from '../../../core/store/ports/runs.ts'
+import type { Statements } from '../../../core/store/sql/statements.ts'
 
 const changeTable: CountedTable<Change, CountedTimes> = {
   table: 'changes',

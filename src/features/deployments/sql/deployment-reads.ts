@@ -1,10 +1,10 @@
 // Lists deployments, and prunes them early, for both databases.
-import type { Reading } from './reading.ts'
-import { json, number, optional, type Row } from './columns.ts'
+import type { Reading } from '../../../core/store/sql/reading.ts'
+import { json, number, optional, type Row } from '../../../core/store/sql/columns.ts'
 import { listed } from './counted.ts'
-import { places, type Statements } from './statements.ts'
+import { places, type Statements } from '../../../core/store/sql/statements.ts'
 import { viewDeployment, type Deployment } from '../../../model/deployment.ts'
-import { storedDeployment } from './stored-json.ts'
+import { storedDeployment } from './stored-deployment.ts'
 import type { DeploymentFigures } from '../../../model/deployment-figures.ts'
 import type { Deployments, ShownDeployment } from '../ports/deployments.ts'
 

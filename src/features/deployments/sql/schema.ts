@@ -1,7 +1,7 @@
 // The tables of what is reported many times and counted once (`counted.ts`), of both databases.
-import type { Dialect } from './dialect.ts'
+import type { Dialect } from '../../../core/store/sql/dialect.ts'
 
-export function countedSchema({ id }: Dialect): string {
+export function schema({ id }: Dialect): string {
   return `
   -- Deployments. \`content\`: the merged reports; the columns are for finding and comparing. \`due_at\`: when it is counted; null while it is active,
   -- and after it was counted. \`figures\`: what was counted.

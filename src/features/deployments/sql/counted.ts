@@ -1,17 +1,25 @@
 // Deployments, changes and incidents, which are reported many times and counted once, for both databases. Each kind declares its table (`CountedTable`); merging reports, and
 // counting due rows, are written here.
-import type { Reading } from './reading.ts'
-import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
-import { number, optional, type Column, type Row } from './columns.ts'
-import { inScope } from './project-scope.ts'
-import { writeReports } from './beside-runs.ts'
-import { writeEvent } from './events.ts'
+import type { Reading } from '../../../core/store/sql/reading.ts'
+import {
+  concurrently,
+  forUpdate,
+  lockNames,
+  type StepOf,
+  type Steps,
+  type StepValue,
+  type Within,
+} from '../../../core/store/sql/steps.ts'
+import { number, optional, type Column, type Row } from '../../../core/store/sql/columns.ts'
+import { inScope } from '../../../core/store/sql/project-scope.ts'
+import { writeReports } from '../../../core/store/sql/beside-runs.ts'
+import { writeEvent } from '../../../core/store/sql/events.ts'
 import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
-import type { DamagedRows } from './damaged-rows.ts'
+import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { ProjectScope } from '../ports/project-scope.ts'
+import type { ProjectScope } from '../../../core/store/ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
-import type { Statements, Value } from './statements.ts'
+import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 
 /** Rows have `id`, `content` (the merged reports), `due_at` and `known_at`. `State`: what was counted. `Around`: what it is compared with. */
 export interface CountedTable<Of, State, Around = undefined> {

@@ -1,0 +1,23 @@
+// What a feature adds to the store: tables of its own. The store is given these parts when it is opened, and knows none of them; what reads and writes
+// them is made from its statements (`On`).
+import type { Dialect } from '../sql/dialect.ts'
+import type { Kept, KeepTimes } from './kept.ts'
+import type { Statements } from '../sql/statements.ts'
+import type { Steps } from '../maintenance/steps.ts'
+import type { Wait } from '../sql/too-far-ahead.ts'
+
+export interface StorePart {
+  /** That of the feature. The store remembers under it how many steps of the schema were done. */
+  readonly name: string
+  /** Its tables, as numbered steps; a released one is never edited. */
+  readonly schema: readonly ((dialect: Dialect) => string)[]
+  /** How long its rows are kept, and how they are deleted. */
+  readonly kept?: (on: On, times: KeepTimes, steps: Steps) => readonly Kept[]
+  /** Those of its tables that are queues (`sql/leased-queue.ts`): their leases end when the process that serves a file starts. */
+  readonly queues?: readonly string[]
+  /** How long its rows may wait; longer: a clock was ahead. */
+  readonly waits?: readonly Wait[]
+}
+
+/** Makes a repository from the statements of the store. */
+export type On = <T>(make: (sql: Statements) => T) => T
