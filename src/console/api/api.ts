@@ -53,7 +53,7 @@ const count = z.object({ count: z.number() })
 export function apiRoutes(
   parts: PagesParts,
   settings: ApiSettings,
-  features: readonly Pick<ConsolePart, 'routes'>[],
+  features: readonly Pick<ConsolePart, 'routes' | 'timeline'>[],
 ): readonly ApiRoute[] {
   const { rule } = settings.regressions ?? defaultRegressions
   return [
@@ -156,7 +156,10 @@ export function apiRoutes(
     get(
       '/timeline',
       'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
-      { query: timelineQuery(timelineKinds(parts.timeline)), answer: timelineShape },
+      {
+        query: timelineQuery(timelineKinds(features.flatMap(({ timeline }) => timeline ?? []))),
+        answer: timelineShape,
+      },
       async ({ kind = [], ...asked }) =>
         answerOf(parts, asked.own, async own =>
           timelineOf(own, settings, { ...asked, kinds: [kind].flat() }, own.now()),
