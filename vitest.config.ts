@@ -8,7 +8,7 @@ import { isFull } from './test/full.ts'
 const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
 /** The slowest files, of all folders, the slowest first. */
 const slowest = [
-  'e2e/notifications',
+  'features/notifications/daemon',
   'pages/busy',
   'pages/browser',
   'discovery/fair-polling',
@@ -21,7 +21,7 @@ const slowest = [
   'pages/open-page',
   'store/silence',
   'e2e/outage',
-  'crash/notifications',
+  'features/notifications/killed-daemon',
   'e2e/reload',
   'cli/try',
   'e2e/inventory',
@@ -90,7 +90,7 @@ const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/tokens|features\/audit\/(backfill|daemon|page)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(tokens|notifications)|features\/audit\/(backfill|daemon|page)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

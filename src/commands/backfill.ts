@@ -20,8 +20,7 @@ import { pollScopeOf } from '../core/find/poll-scope.ts'
 import { createPollContext } from '../core/find/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
 import { createEvents } from '../daemon/events.ts'
-import { encodeFor, exportDestinations, telemetryOf } from '../daemon/export.ts'
-import { notificationDestinations } from '../daemon/notifications.ts'
+import { encoderOf, exportDestinations } from '../daemon/export.ts'
 import { openStore } from '../core/store/open-store.ts'
 import { takingOf } from '../daemon/processing.ts'
 import { startDaemon } from '../daemon/daemon.ts'
@@ -51,11 +50,10 @@ export async function backfillCommand(
   for (const name of signals) process.once(name, stop)
   try {
     if (!command.deliver) {
-      const encode = encodeFor(telemetryOf(config, features), notificationDestinations(config))
       const store = await openStore(config.store.url, {
         maxSize: config.store.maxSize,
         parts: tablesOf(features),
-        encode,
+        encode: encoderOf(config, features),
       })
       try {
         const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)

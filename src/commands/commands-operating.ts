@@ -1,4 +1,4 @@
-// The command line of what operates a daemon: `pipespan inbox`, `regressions`, `notify`, `dead-letters`, `held`, `migrate` and `store`.
+// The command line of what operates a daemon: `pipespan inbox`, `regressions`, `dead-letters`, `held`, `migrate` and `store`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from '../lib/command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
 import type { Config } from '../daemon/configuration/options.ts'
@@ -69,20 +69,6 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
         ),
       ),
     'pipespan regressions --json',
-  )
-
-  example(
-    program
-      .command('notify')
-      .description('send a test message to one of the configured notifications')
-      .argument('<name>', 'its name')
-      .action(
-        answer(async (name: string) => {
-          const { config } = requireConfig(terminal, file())
-          return (await import('./notify.ts')).notify(name, config, terminal)
-        }),
-      ),
-    'pipespan notify payments-chat',
   )
 
   const dead = program.command('dead-letters').description('exports that a backend refused for good')

@@ -5,18 +5,16 @@ import { inSettingsOf } from '../platform/port/error.ts'
 import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
 import { configuredClient } from './platform.ts'
 import { checkDaemon } from './doctor/daemon.ts'
-import { checkDestinations, checkRoutes } from './doctor/destinations.ts'
+import { checkDestinations, checkRoutes, messageRoutes } from './doctor/destinations.ts'
 import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
 import { createSelection } from '../core/take-in/selection.ts'
-import { checkNotifications, notificationRoutes } from './doctor/notifications.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
 import { features } from '../features.ts'
-import { surroundingsOf } from '../daemon/export.ts'
-import { notificationDestinations } from '../daemon/notifications.ts'
+import { messageDestinations, surroundingsOf } from '../daemon/export.ts'
 import { loadConfig } from '../daemon/configuration/load.ts'
 import { print, type Terminal, printJson } from '../lib/terminal.ts'
 import { platformViews, type PlatformView } from '../daemon/configuration/platforms.ts'
@@ -50,7 +48,7 @@ export async function doctor(
         project,
       ),
     )
-    show(notificationRoutes(notificationDestinations(config), project))
+    show(messageRoutes(messageDestinations(config, features), project))
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
@@ -100,8 +98,6 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     }
     await run('instances', async () => (store === undefined ? [] : checkInstances(instances, store)))
     await run('export', async () => checkDestinations(destinations, config.observability.export.length === 0))
-    if (config.notifications.length > 0)
-      await run('notifications', async () => checkNotifications(notificationDestinations(config)))
     for (const { name, run: check } of features.flatMap(one => one.checks ?? []))
       await run(name, async () => check(config as never, surroundings))
   } finally {

@@ -2,6 +2,8 @@
 import { complain, exitCode, print, table, type Terminal } from '../lib/terminal.ts'
 import { confirmHeld, heldBacklogs } from '../core/send/held-backlog.ts'
 import { destinationsOf } from '../daemon/configuration/destinations.ts'
+import { features } from '../features.ts'
+import { messageDestinations } from '../daemon/export.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
@@ -52,7 +54,7 @@ export async function heldChange(
     print(terminal, `${dropped} dropped.`)
     return exitCode.done
   }
-  const names = [...destinationsOf(config), ...config.notifications].map(one => one.name)
+  const names = [...destinationsOf(config), ...messageDestinations(config, features)].map(one => one.name)
   if (!names.includes(name)) {
     complain(
       terminal,

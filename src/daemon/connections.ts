@@ -62,7 +62,7 @@ export function perMinuteForPeople({ config }: Pick<Connection, 'config'>): numb
 }
 
 /** The profile of an instance; that of the first platform for one that is not configured. */
-export function profileBy(config: Config<ProfileName>): ByInstance<ProfileName> {
+export function profileBy<P extends string>(config: Config<P>): ByInstance<P> {
   const views = platformViews(config)
   const first = views[0]?.config.platform.profile ?? config.platform.profile
   if (views.length === 1) return first

@@ -3,17 +3,15 @@
 import { createReceiving, drainDeadline } from './receiving.ts'
 import { tablesOf, type Feature } from './feature.ts'
 import { createEvents, forgetListeners } from './events.ts'
-import { encodeFor, telemetryOf } from './export.ts'
+import { encoderOf } from './export.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
 import { reasonOf, type Fault } from '../lib/fault.ts'
 import { createSteps } from './steps.ts'
-import { notificationDestinations } from './notifications.ts'
 import { openOwnStore, statementTimeout } from '../core/store/open-store.ts'
 import { startParts, type Parts } from './parts.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
-import type { EncodeMessages } from '../core/store/ports/outbox.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { ProfileName } from './profile.ts'
 import type { Log } from '../lib/log.ts'
@@ -153,8 +151,4 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     }
   }
-}
-
-function encoderOf(config: Config, features: readonly Feature[]): EncodeMessages {
-  return encodeFor(telemetryOf(config, features), notificationDestinations(config))
 }

@@ -77,8 +77,8 @@ export function exportDestinations(config: Config, features: Gauging): ExportPar
   }
 }
 
-/** How chunks become messages. `notifications`: destinations whose messages have formats of their own. */
-export function encodeFor(settings: TelemetrySettings, notifications: readonly Destination[]): EncodeMessages {
+/** How chunks become messages. `others`: destinations whose messages have formats of their own. */
+function encodeFor(settings: TelemetrySettings, others: readonly Destination[]): EncodeMessages {
   const cap = createSeriesCap(settings.maxSeries)
   const encoders: Readonly<Record<OtlpSignal, Encode>> = {
     traces: chunk => encodeTraces([chunk], settings),
@@ -86,17 +86,38 @@ export function encodeFor(settings: TelemetrySettings, notifications: readonly D
     logs: chunk => encodeLogs([chunk], settings),
   }
   return messagesBy(({ destination, signal }) =>
-    signal === 'notifications' ? notifications.find(({ name }) => name === destination)?.encode : encoders[signal],
+    signal === 'notifications' ? others.find(({ name }) => name === destination)?.encode : encoders[signal],
   )
 }
 
+/** The same, as configured. */
+export function encoderOf(config: Config, features: readonly Feature[]): EncodeMessages {
+  return encodeFor(telemetryOf(config, features), messageDestinations(config, features))
+}
+
+/** Those of features, which take messages of their own instead of telemetry. */
+export function messageDestinations(
+  config: Config,
+  features: readonly Feature[],
+  surroundings = surroundingsOf(config, features),
+): Destination[] {
+  return features.flatMap(one => one.messages?.(config as never, surroundings) ?? [])
+}
+
 /** What features are given of the configuration. */
-export function surroundingsOf(config: Config, features: Gauging): Surroundings {
-  return { config, destinations: wholeDestinations(exportDestinations(config, features)), proxies: proxiesOf(config) }
+export function surroundingsOf(
+  config: Config,
+  features: Gauging,
+  outlets: Pick<ExportParts, 'destinations' | 'metricDestinations'> = exportDestinations(config, features),
+): Surroundings {
+  return {
+    ...{ config, destinations: wholeDestinations(outlets), proxies: proxiesOf(config) },
+    ...{ platformOf: platformNames(config), profile: profileBy(config) },
+  }
 }
 
 /** All destinations with all their signals, metrics included. */
-export function wholeDestinations({
+function wholeDestinations({
   destinations,
   metricDestinations,
 }: Pick<ExportParts, 'destinations' | 'metricDestinations'>): Destination[] {

@@ -4,17 +4,21 @@
 import type { CommandLine } from '../lib/command-line.ts'
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
+import type { ConfigFault, FaultOf } from './configuration/config-fault.ts'
 import type { ConfigOf, Intersection, Sections } from './configuration/option.ts'
 import type { CountOf } from './own-telemetry/counts.ts'
 import type { ConsolePart } from '../console/console-part.ts'
 import type { Context } from './context.ts'
 import type { Destination, Proxies } from '../core/send/destination.ts'
 import type { EventTaking } from '../core/take-in/take-events.ts'
+import type { ByInstance } from '../model/instance.ts'
 import type { Finding } from '../lib/finding.ts'
 import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
+import type { LineStep, Notifier } from '../core/store/ports/reporter.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
+import type { PlatformOf } from '../lib/chooser.ts'
 import type { Secret } from '../lib/secret.ts'
 import { platformViews } from './configuration/platforms.ts'
 import type { StorePart } from '../core/store/ports/store-part.ts'
@@ -33,6 +37,15 @@ export interface FeatureOf<Slice> {
   readonly needToken?: Readonly<Record<string, string>>
   /** Its tables in the store. Whoever opens the store gives it those of all features. */
   readonly schema?: StorePart
+  /** What is wrong with its options beyond a single value, and what is allowed but probably not intended. */
+  readonly faults?: (options: Slice & Config, faultOf: FaultOf) => readonly ConfigFault[]
+  readonly warnings?: (options: Slice & Config) => readonly string[]
+  /** Destinations of messages that are no telemetry: each has a format of its own (`encode`). */
+  readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
+  /** Tells people of conditions that others report. */
+  readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
+  /** What it takes from the line. */
+  readonly lineStep?: (options: Slice, context: PartContext) => LineStep
   /** What runs in the daemon. */
   readonly parts?: readonly Part<Slice>[]
   /** What it does with each token of each platform. */
@@ -106,11 +119,18 @@ export interface Surroundings {
   readonly config: Config
   readonly destinations: readonly Destination[]
   readonly proxies: Proxies
+  /** The names of platforms, by instance. */
+  readonly platformOf: PlatformOf
+  readonly profile: ByInstance<string>
 }
 
-export interface PartContext extends Context {
-  readonly destinations: readonly Destination[]
-  readonly proxies: Proxies
+export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
+
+export interface PartContext extends RuleContext {
+  /** Whom to report conditions to. */
+  readonly notifier: Notifier
+  /** Those of all features. */
+  readonly standing: () => readonly Standing[]
 }
 
 export interface TokenContext extends PartContext {

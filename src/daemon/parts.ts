@@ -3,14 +3,8 @@ import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from './summed.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
-import { exportDestinations, startExporter, startMetricFlush, wholeDestinations } from './export.ts'
+import { exportDestinations, messageDestinations, startExporter, startMetricFlush, surroundingsOf } from './export.ts'
 import { startIncidentPoller } from './incidents.ts'
-import {
-  createNotifications,
-  notificationDestinations,
-  notificationQueues,
-  startStandingWatch,
-} from './notifications.ts'
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
 import { countedBy } from './own-telemetry/counts.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
@@ -27,8 +21,8 @@ import type { Store } from '../core/store/ports/store.ts'
 import { tokenContextOf } from './token-context.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop } from './steps.ts'
-import { proxiesOf } from './configuration/destinations.ts'
-import type { Feature, PartContext, Running } from './feature.ts'
+import { joinedNotifiers } from '../core/store/ports/reporter.ts'
+import type { Feature, PartContext, RuleContext, Running } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
@@ -62,7 +56,14 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const context: Context = { config, store, events, clock, log }
 
     const outlets = exportDestinations(config, features)
-    const ofFeatures: PartContext = { ...context, destinations: wholeDestinations(outlets), proxies: proxiesOf(config) }
+    const surroundings = surroundingsOf(config, features, outlets)
+    const beforeRules: RuleContext = { ...surroundings, ...context }
+    const notifiers = features.flatMap(one => one.notifier?.(config as never, beforeRules) ?? [])
+    const notifier = joinedNotifiers(await Promise.all(notifiers))
+    const ofFeatures: PartContext = {
+      ...{ ...beforeRules, notifier },
+      standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
+    }
     /** What was started of each feature. */
     const running = new Map(features.map(one => [one, [] as Running[]]))
     const start = (one: Feature, part: Running | undefined, why: string): void => {
@@ -75,14 +76,13 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
           if (isFirst === (aroundSending === true)) start(one, create(config as never, ofFeatures), why)
     }
     startOf(true)
-    const messages = notificationDestinations(config)
+    const messages = messageDestinations(config, features, surroundings)
     const sending = { ...outlets, destinations: [...outlets.destinations, ...messages] }
     await holdForeignBacklogs({
       ...{ destinations: sending.destinations, outbox: store.outbox, log },
       endpoints: store.repositories.exportEndpoints,
     })
     const exporter = steps.add(startExporter(context, sending, own.watch.exports))
-    const notifier = await createNotifications(context)
     const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
@@ -93,8 +93,12 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       connections,
       selection: createSelection(config, platformNames(config)),
       notifier,
+      lineSteps: [
+        ...lineStepsOf(config),
+        ...features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
+      ],
     }
-    const rules = mergeRulesOf(config, enriches, lineStepsOf(wiring))
+    const rules = mergeRulesOf(config, enriches, wiring.lineSteps)
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
     const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))
@@ -118,13 +122,12 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const things = features.flatMap(one => one.things?.(config as never, ofFeatures) ?? [])
     steps.add(startInventory(wiring, first, things))
     for (const one of others) steps.add(startInventory(wiring, one, []))
-    const standing = features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? [])
-    steps.add(startStandingWatch(wiring, sending.destinations, standing))
-    steps.add(startMaintenance(context, [...outlets.queues, ...notificationQueues(messages)]))
+    const ofMessages = messages.map(({ name }) => ({ destination: name, signal: 'notifications' as const }))
+    steps.add(startMaintenance(context, [...outlets.queues, ...ofMessages]))
     steps.add(startClockWatch(context))
     steps.add(startTotals(context))
     // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
-    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
+    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config, notifier)))
     steps.add(startRegressions(wiring))
     startOf(false)
 

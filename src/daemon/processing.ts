@@ -8,7 +8,6 @@ import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../core/take-in/j
 import { projectChooser } from '../lib/chooser.ts'
 import { createSettleLoop, type SettleLoop } from '../core/settle/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../core/settle/take-snapshots.ts'
-import { ofAnnouncedToken, ofDefaultBranch } from '../features/notifications/conditions.ts'
 import { normalizeInstance, ofInstance } from '../model/instance.ts'
 import { platformViews, type PlatformView } from './configuration/platforms.ts'
 import { PayloadError } from '../lib/fault.ts'
@@ -43,17 +42,11 @@ export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, ste
   return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
 }
 
-/** What features take from the line. */
-export function lineStepsOf({ config, notifier }: Pick<Wiring, 'config' | 'notifier'>): readonly LineStep[] {
+/** What is counted of the line. */
+export function lineStepsOf(config: Config): readonly LineStep[] {
   const afterEvent = waitOf(config)
   const change = config.events.includes('change') ? afterEvent : undefined
-  return [
-    countedStep({ afterEvent, afterSnapshot: config.enrichDeadline, change }),
-    {
-      onSnapshot: notifier.isAbout('default-branch') ? chunk => notifier.reports(ofDefaultBranch(chunk)) : undefined,
-      onEvent: (event, receivedAt) => notifier.reports(ofAnnouncedToken(event, receivedAt)),
-    },
-  ]
+  return [countedStep({ afterEvent, afterSnapshot: config.enrichDeadline, change })]
 }
 
 /** Which logs and reports of which jobs are read. */
@@ -135,7 +128,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
     selection,
     ...{ to: queues, takesTotals },
     onUnrouted: unroutedIn(log),
-    steps: lineStepsOf(wiring),
+    steps: wiring.lineSteps,
     measure,
     reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
@@ -178,7 +171,7 @@ export function startTakingIn(
     parse: parserOf(config, shared),
     redact: withoutVariables,
     events: { ...eventRulesOf(wiring), onCiPush: ciPushesOf(wiring) },
-    steps: lineStepsOf(wiring),
+    steps: wiring.lineSteps,
     onChange: () => events.processed.emit(),
     now: () => clock.now(),
   })

@@ -4,10 +4,10 @@ import { createSingleton } from '../core/find/singleton.ts'
 import { startLoop, type Started } from './steps.ts'
 import { takingOf } from './processing.ts'
 import { regressionWord } from '../platform/webhook/event-selection.ts'
-import { ofRegression } from '../features/notifications/conditions.ts'
+import { ofRegression } from '../features/regressions/condition.ts'
 import { takeEvents, type EventTaking } from '../core/take-in/take-events.ts'
 import type { Config } from './configuration/options.ts'
-import type { Notifier } from '../features/notifications/notifier.ts'
+import type { Notifier } from '../core/store/ports/reporter.ts'
 import type { Rule } from '../features/regressions/rule.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -22,20 +22,17 @@ export function judgesSections({ job }: Pick<Config, 'job'>): boolean {
 }
 
 /** Without pages, only if they are exported or somebody is notified. */
-export function judgesRegressions({
-  regressions,
-  pages,
-  events,
-  notifications,
-}: Pick<Config, 'regressions' | 'pages' | 'events' | 'notifications'>): boolean {
-  const isNotified = notifications.some(({ of }) => of?.includes('regressions') ?? true)
-  return regressions.enabled && (pages.enabled || events.includes(regressionWord) || isNotified)
+export function judgesRegressions(
+  { regressions, pages, events }: Pick<Config, 'regressions' | 'pages' | 'events'>,
+  notifier: Pick<Notifier, 'isAbout'>,
+): boolean {
+  return regressions.enabled && (pages.enabled || events.includes(regressionWord) || notifier.isAbout('regressions'))
 }
 
 /** Exports the events, if they are selected, and notifies people, in one transaction. */
 export function announcing(
   taking: EventTaking,
-  notifier: Notifier,
+  notifier: Pick<Notifier, 'reports'>,
   isExported: boolean,
 ): (found: readonly Announcement[]) => Promise<void> {
   return async found => {
@@ -50,7 +47,7 @@ export function announcing(
 export function startRegressions(wiring: Wiring): Started<Judge | undefined> {
   const { config, store, clock, log } = wiring
   const why = 'what is new is judged after the next start'
-  if (!judgesRegressions(config)) return startLoop(undefined, why)
+  if (!judgesRegressions(config, wiring.notifier)) return startLoop(undefined, why)
   const part = createJudge({
     ...{ views: store.views, regressions: store.repositories.regressions, rule: ruleOf(config), clock, log },
     lease: createSingleton('regressions', store.leases, clock),

@@ -4,12 +4,11 @@ import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { createPriceTable } from '../../src/core/take-in/price-table.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
-import { exportDestinations } from '../../src/daemon/export.ts'
+import { exportDestinations, messageDestinations } from '../../src/daemon/export.ts'
 import { identifier } from '../../src/console/access/person.ts'
 import { jobReadRulesOf } from '../../src/daemon/processing.ts'
 import { literalOf } from '../../src/core/telemetry/custom-attributes.ts'
 import { loadConfig } from '../../src/daemon/configuration/load.ts'
-import { notificationDestinations } from '../../src/daemon/notifications.ts'
 import { platformNames } from '../../src/daemon/connections.ts'
 import { platformViews } from '../../src/daemon/configuration/platforms.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
@@ -41,7 +40,7 @@ type Place = (typeof places)[number]
 function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, instance: string) => boolean> {
   const platformOf = platformNames(config)
   const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
-  const [notification] = notificationDestinations(config)
+  const [notification] = messageDestinations(config, features)
   const rate = createPriceTable(config.costs.rules, platformOf)!
   const scopeOf = scopesOf(config)
   const own = { include: config.admin.people[0]?.projects.include ?? [], exclude: [] }
@@ -141,10 +140,10 @@ admin: {trusted_header: X-User, trusted_proxies: [127.0.0.1], token: an-admin-to
 
   it('warns of entries in which two platforms meet', () => {
     expect(warned(tenants('org/**', 'tenant-{group}'))).toEqual([
+      expect.stringMatching(/^admin\.people\[0\]\.projects: “org\/\*\*”/),
       expect.stringMatching(
         /^destinations\[0\]\.projects: “org\/\*\*” matches projects of all platforms \(cloud, internal\)/,
       ),
-      expect.stringMatching(/^admin\.people\[0\]\.projects: “org\/\*\*”/),
       expect.stringMatching(/^destinations\[1\]\.headers: \{group\} may be the same for projects of several platforms/),
     ])
     expect(warned(tenants('cloud:org/**', '{platform}-{group}'))).toEqual([])

@@ -8,7 +8,6 @@ import { closeAfterTest, listen } from '../support/after-test.ts'
 import { auditAttributes } from '../../src/platform/rest/audit.ts'
 import { cleanCollected } from '../../src/features/inventory/inventory.ts'
 import { commandClient, type CommandClient } from '../../src/commands/platform.ts'
-import { createNotifier } from '../../src/features/notifications/notifier.ts'
 import { createReadLog } from '../../src/platform/job-log/read-log.ts'
 import { createReadReport } from '../../src/platform/reports/read-report.ts'
 import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
@@ -194,31 +193,6 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
     messageOf(Buffer.from(JSON.stringify({ message: text })), 'application/json'),
     messageOf(Buffer.from(text), 'text/plain'),
   ]),
-  'a notification': oneByOne(text => {
-    const about = {
-      kind: 'default-branch',
-      instance: 'https://git.example.com',
-      state: 'broken',
-      version: [1, 1],
-      at: 1,
-    } as const
-    const notifier = createNotifier(
-      [{ name: 'chat', of: ['default-branch'], since: 0 }],
-      redactText,
-      new Map() as never,
-    )
-    const condition = {
-      ...about,
-      subject: 'main',
-      title: text,
-      text,
-      url: undefined,
-      details: { a: text },
-      project: { id: 1 },
-    }
-    const [{ condition: clean } = { condition: undefined }] = notifier.route(condition)
-    return { ...clean, subject: undefined }
-  }),
 }
 
 it.each(Object.entries(entrances))('a secret is redacted, whatever hides it, in %s', async (_, enter) => {

@@ -11,9 +11,9 @@ import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { announcing } from '../../src/daemon/regressions.ts'
-import { createNotifier } from '../../src/features/notifications/notifier.ts'
 import type { Bench } from '../store/benches.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
+import type { Condition } from '../../src/model/condition.ts'
 
 interface Played {
   readonly fromDay: number
@@ -30,10 +30,13 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
   describe(`regressions on ${name}`, () => {
     let here: Bench
     let store: Store
+    /** What people may be notified about: each report once. */
+    let told: Map<string, Condition>
 
     beforeEach(async () => {
       here = closeAfterTest(await bench())
       store = await here.open()
+      told = new Map()
     })
 
     /** Days from the beginning of the bench's time, negative ones before it. */
@@ -87,8 +90,11 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
     function takes(of: Store): (found: readonly Announcement[]) => Promise<void> {
       const taking = { runs: of.runs, selection: everything, now: () => here.now() }
       const eventRules = { to, profile: 'generic', wait: 0, onTaken: () => undefined }
-      const notifier = createNotifier([{ name: 'chat', of: ['regressions'], since: 0 }], text => text, 'generic')
-      return announcing({ ...taking, rules: eventRules }, notifier, true)
+      const reports = (...conditions: readonly (Condition | undefined)[]) => {
+        for (const one of conditions) if (one !== undefined) told.set(`${one.subject} ${one.state}`, one)
+        return []
+      }
+      return announcing({ ...taking, rules: eventRules }, { reports }, true)
     }
 
     async function stored(): Promise<EventChunk[]> {
@@ -96,15 +102,8 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       return chunks.map(({ content }) => JSON.parse(content) as AnyChunk).filter(isEvent)
     }
 
-    const isMessage = ({ event: { kind } }: EventChunk): boolean => kind === 'notification'
-
     async function events(): Promise<EventChunk[]> {
-      return (await stored()).filter(one => !isMessage(one))
-    }
-
-    /** What people are notified about. */
-    async function messages(): Promise<EventChunk['event'][]> {
-      return (await stored()).filter(isMessage).map(({ event: one }) => one)
+      return stored()
     }
 
     it('are flagged once with the first bad run, through two replicas and restarts, and resolved once', async () => {
@@ -133,9 +132,9 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
         ['platform.cicd.regression.detected', 'warn'],
         ['platform.cicd.regression.resolved', 'info'],
       ])
-      expect((await messages()).map(({ name: its, body }) => [its, body])).toEqual([
-        ['regression.found', expect.stringMatching(/^acme\/shop: Job e2e takes 11 m 40 s, before/)],
-        ['regression.resolved', expect.stringMatching(/^acme\/shop: Job e2e is as fast as before again/)],
+      expect([...told.values()].map(({ state, title }) => [state, title])).toEqual([
+        ['broken', expect.stringMatching(/^acme\/shop: Job e2e takes 11 m 40 s, before/)],
+        ['fixed', expect.stringMatching(/^acme\/shop: Job e2e is as fast as before again/)],
       ])
       expect(sent.map(one => one.job?.jobId)).toEqual([found!.first.jobId, found!.first.jobId])
       expect(sent[0]?.event.attributes).toMatchObject({
@@ -160,7 +159,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       await expect(judge(store, late).judgeAll()).rejects.toThrow('killed later')
       await judge().judgeAll()
       expect((await events()).map(one => one.event.name)).toEqual(['platform.cicd.regression.detected'])
-      expect((await messages()).map(one => one.name)).toEqual(['regression.found'])
+      expect([...told.values()].map(({ state }) => state)).toEqual(['broken'])
       expect(found).toMatchObject({ kind: 'failing', job: 'e2e', after: 1 })
       expect(found?.cause).toContain('fail with runner_system_failure')
     })

@@ -150,3 +150,13 @@ function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname
 }
+
+/** Which destinations of messages take the project. */
+export function messageRoutes(
+  destinations: readonly Destination[],
+  project: { readonly path: string; readonly instance: string },
+): Finding[] {
+  const report = reportOf('notifications')
+  const taken = destinations.filter(({ takes }) => takes?.(project) ?? true)
+  return taken.map(({ name }) => report('fine', `Messages about ${project.path} go to "${name}".`))
+}

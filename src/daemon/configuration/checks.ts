@@ -7,7 +7,6 @@ import { wrongHeaderTemplates } from './header-template-checks.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
 import { platformViews } from './platforms.ts'
-import { silentNotifications, wrongNotifications } from './notification-checks.ts'
 import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts'
 import { exceeding, noSecret, nothingExported, unusedToken } from './warnings.ts'
 import { wrongPlatforms } from './platform-checks.ts'
@@ -224,35 +223,33 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     () => noSecret(checked),
     () => unusedToken(config, sourceOf('observability.token')),
     () => nothingExported(config, sourceOf('observability.export')),
-    () => silentNotifications(config),
     () => exceeding(config),
     () => doubtfulEndpoints(config, sourceOf),
     () => idleAttributeRules(config, sourceOf),
     () => unknownGrouping(config, sourceOf),
-    () => meetingPlatforms(config),
+    () => meetingPlatforms(config, settings),
+    ...features.map(one => () => one.warnings?.(config as never) ?? []),
   ]
   const ofLists = [
     () => repeatedNames(config, faultOf),
-    () => wrongNotifications(config, faultOf),
     () => unreachableRules(config, faultOf, faulty),
     () => wrongAttributeRules(config, faultOf, checked.profile),
     () => wrongHeaderTemplates(config, faultOf),
     () => wrongQueries(config, faultOf, checked.profile),
     () => wrongPlatforms(config, settings, faulty, faultOf),
-    () => unknownPlatforms(config, faultOf),
+    () => unknownPlatforms(config, settings, faultOf),
+    ...features.map(one => () => one.faults?.(config as never, faultOf) ?? []),
   ]
   return { faults: [...faults, ...ofLists.flatMap(found)], warnings: warnings.flatMap(found) }
 }
 
-/** Pending exports and messages are stored under these names. */
-function repeatedNames({ destinations, notifications }: Config, faultOf: FaultOf): ConfigFault[] {
-  const placesIn = (list: string, items: readonly { readonly name: string | undefined }[]) =>
-    items.map(({ name }, index) => ({ name, setting: `${list}[${index}].name` }))
+/** Pending exports are stored under these names. */
+function repeatedNames({ destinations }: Config, faultOf: FaultOf): ConfigFault[] {
   // Despite its type, a name that could not be read is undefined here. It has its own fault.
-  const all = [...placesIn('destinations', destinations), ...placesIn('notifications', notifications)]
-  return all.flatMap(({ name, setting }, index) => {
-    if (name === undefined || all.findIndex(other => other.name === name) === index) return []
-    return [faultOf(setting, `The name ${name} is already used.`, 'Use another name.')]
+  const names: readonly (string | undefined)[] = destinations.map(({ name }) => name)
+  return names.flatMap((name, index) => {
+    if (name === undefined || names.indexOf(name) === index) return []
+    return [faultOf(`destinations[${index}].name`, `The name ${name} is already used.`, 'Use another name.')]
   })
 }
 

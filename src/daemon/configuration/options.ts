@@ -10,7 +10,6 @@ import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { jobMetricsOption, metricOptions } from './metric-options.ts'
-import { notifications } from './notification-options.ts'
 import { otlpOptions } from './otlp-options.ts'
 import { mcp, pageOptions, traceLink } from './page-options.ts'
 import { projectPatterns } from './project-kinds.ts'
@@ -28,6 +27,7 @@ import {
   Each,
 } from './option.ts'
 import { selectionOptions } from './selection-options.ts'
+import type { ConfigFault, FaultOf } from './config-fault.ts'
 import { ofEachPlatform, severalPlatforms } from './several-platforms-options.ts'
 import { selfOptions } from './self-options.ts'
 
@@ -257,7 +257,6 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       otlp: otlpOptions,
       destinations,
     },
-    Notifications: { notifications },
     Proxies: {
       httpsProxy: setting(proxyUrl, {
         variable: 'HTTPS_PROXY',
@@ -302,11 +301,13 @@ type Table<P extends string> = ReturnType<typeof optionTable<P>>
 /** The effective configuration: given values and defaults. */
 export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[keyof Table<P>]>>
 
-/** What is known of a feature here: its options, by the same headings. */
+/** What is known of a feature here: its options, by the same headings, and their checks. */
 export interface HasOptions {
   readonly options?: Sections
   /** As of a feature. */
   readonly needToken?: Readonly<Record<string, string>>
+  readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
+  readonly warnings?: (config: never) => readonly string[]
 }
 
 /** The table with the options of features. */

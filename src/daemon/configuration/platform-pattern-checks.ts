@@ -5,6 +5,7 @@ import { platformViews } from './platforms.ts'
 import type { Choice } from '../../lib/chooser.ts'
 import type { Config } from './options.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
+import type { Setting } from './reader.ts'
 
 /** Patterns of projects. `isTenant`: what they choose is for somebody, who should not get a project of another platform by its path. */
 interface Patterns extends Choice {
@@ -12,20 +13,21 @@ interface Patterns extends Choice {
   readonly isTenant?: true
 }
 
-function allPatterns(config: Config): Patterns[] {
-  const { projects, pages, job, attributes, destinations, notifications, costs, admin } = config
-  const tenants = <T>(list: string, items: readonly T[], choiceOf: (item: T) => Choice | undefined): Patterns[] =>
-    items.map((item, index) => ({ at: `${list}[${index}].projects`, ...choiceOf(item), isTenant: true }))
+function allPatterns(config: Config, settings: readonly Setting[]): Patterns[] {
+  const { projects, pages, job, costs } = config
   return [
     { at: 'projects', ...projects },
     { at: 'pages.hide', exclude: pages.hide },
     { at: 'job.projects', include: job.projects },
     ...costs.rules.map(({ match }, index) => ({ at: `costs.rules[${index}].match.project`, include: match.project })),
-    ...tenants('attributes.rules', attributes.rules, one => one.projects),
-    ...tenants('destinations', destinations, one => one.projects),
-    ...tenants('notifications', notifications, one => one.projects),
-    ...tenants('admin.people', admin.people, one => one.projects),
+    ...settings.flatMap(tenant),
   ]
+}
+
+/** What an entry of any list chooses, such as `destinations[0].projects`. */
+function tenant({ path, value }: Setting): Patterns[] {
+  const [, at, which] = /^(.+\]\.projects)\.(include|exclude)$/.exec(path) ?? []
+  return at === undefined || which === undefined ? [] : [{ at, [which]: value, isTenant: true }]
 }
 
 function platformsOf(config: Config): string[] {
@@ -33,10 +35,10 @@ function platformsOf(config: Config): string[] {
 }
 
 /** A pattern for a platform that is not configured would never match. */
-export function unknownPlatforms(config: Config, faultOf: FaultOf): ConfigFault[] {
+export function unknownPlatforms(config: Config, settings: readonly Setting[], faultOf: FaultOf): ConfigFault[] {
   const names = platformsOf(config)
   const known = new Set(names.map(name => name.toLowerCase()))
-  return allPatterns(config).flatMap(({ at, include = [], exclude = [] }) =>
+  return allPatterns(config, settings).flatMap(({ at, include = [], exclude = [] }) =>
     [...include, ...exclude].filter(namesPlatform).flatMap(pattern => {
       const name = pattern.slice(0, pattern.indexOf(':'))
       if (known.has(name.toLowerCase())) return []
@@ -49,11 +51,11 @@ export function unknownPlatforms(config: Config, faultOf: FaultOf): ConfigFault[
 }
 
 /** Two platforms may have projects of the same path. */
-export function meetingPlatforms(config: Config): string[] {
+export function meetingPlatforms(config: Config, settings: readonly Setting[]): string[] {
   const names = platformsOf(config)
   if (names.length < 2) return []
   const all = names.join(', ')
-  const patterns = allPatterns(config).flatMap(({ at, include = [], isTenant }) => {
+  const patterns = allPatterns(config, settings).flatMap(({ at, include = [], isTenant }) => {
     const open = include.find(pattern => !namesPlatform(pattern) && pattern !== '**')
     if (isTenant !== true || open === undefined) return []
     return [

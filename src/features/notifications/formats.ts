@@ -4,7 +4,7 @@
 // programs and others also act on `@channel`, on Markdown links and on bare addresses, with a scheme or not: an invisible space takes those apart.
 import { durationText } from '../../model/instant.ts'
 import { isEvent, type AnyChunk, type EventChunk, type EventValue } from '../../model/event.ts'
-import { messageAttributes } from '../../model/condition.ts'
+import { messageAttributes } from './incident.ts'
 import { plainLine } from '../../lib/plain-text.ts'
 
 export const notificationFormats = ['cloudevents', 'slack', 'email'] as const

@@ -1,10 +1,10 @@
 // Decides which rules of notifications take a report of a condition. Pure.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { subjectOf, type Route } from '../../model/route.ts'
-import { conditionReporter } from '../../core/store/sql/conditions.ts'
-import { reportsBy } from '../../core/store/ports/reporter.ts'
-import type { Reports } from '../../core/store/ports/runs.ts'
-import type { Condition, ConditionKind, RoutedCondition } from '../../model/condition.ts'
+import { conditionReporter } from './condition-reporter.ts'
+import { reportsBy, type Notifier } from '../../core/store/ports/reporter.ts'
+import type { Condition, ConditionKind } from '../../model/condition.ts'
+import type { RoutedCondition } from './incident.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface NotificationRoute extends Pick<Route, 'takes'> {
@@ -15,13 +15,9 @@ export interface NotificationRoute extends Pick<Route, 'takes'> {
   readonly since: Millis
 }
 
-export interface Notifier {
-  /** Whether any rule is about this. */
-  isAbout(kind: ConditionKind): boolean
-  /** Empty if no rule is about it. */
-  route(...conditions: readonly (Condition | undefined)[]): RoutedCondition[]
-  /** The same, as a transaction writes it. */
-  reports(...conditions: readonly (Condition | undefined)[]): Reports[]
+/** `route` is what it reports, before it is given to a transaction. */
+export interface RoutingNotifier extends Notifier {
+  readonly route: (...conditions: readonly (Condition | undefined)[]) => RoutedCondition[]
 }
 
 /** `redact`: removes secrets from texts that come from projects. */
@@ -29,14 +25,14 @@ export function createNotifier(
   routes: readonly NotificationRoute[],
   redact: (text: string) => string,
   profile: ByInstance<string>,
-): Notifier {
-  const route: Notifier['route'] = (...conditions) =>
+): RoutingNotifier {
+  const route: RoutingNotifier['route'] = (...conditions) =>
     conditions.flatMap(condition => {
       if (condition === undefined) return []
-      const { kind, instance, at } = condition
+      const { kind, instance, at, except } = condition
       const about = routes.filter(({ of, takes }) => of.includes(kind) && (takes?.(subjectOf(condition)) ?? true))
       if (about.length === 0) return []
-      const to = about.filter(({ since }) => at >= since).map(({ name }) => name)
+      const to = about.filter(({ since, name }) => at >= since && name !== except).map(({ name }) => name)
       return [{ condition: redacted(condition, redact), to, profile: ofInstance(profile, instance) }]
     })
   return {

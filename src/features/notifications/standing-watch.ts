@@ -1,22 +1,22 @@
 // Looks at conditions that last until somebody acts: dead letters, and those of features. One replica does it, by a lease.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
-import { conditionReporter } from '../../core/store/sql/conditions.ts'
-import { reportsBy } from '../../core/store/ports/reporter.ts'
 import { ofDeadLetters } from './conditions.ts'
-import { subjectDigest, type Condition } from '../../model/condition.ts'
+import { conditionLife, type StoredCondition } from './documents.ts'
+import { subjectDigest } from './incident.ts'
+import type { Condition } from '../../model/condition.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Notifier } from './notifier.ts'
+import type { Notifier } from '../../core/store/ports/reporter.ts'
 import type { Outbox } from '../../core/store/ports/outbox.ts'
-import { conditionLife, type Repositories } from '../../core/store/ports/repository.ts'
+import type { Repository } from '../../core/store/ports/repository.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 
 export interface StandingWatchOptions {
   readonly notifier: Notifier
   readonly runs: Pick<Runs, 'transact'>
   readonly outbox: Pick<Outbox, 'queues'>
-  readonly conditions: Pick<Repositories['conditions'], 'get' | 'prune' | 'now'>
+  readonly conditions: Pick<Repository<StoredCondition, 'subject'>, 'get' | 'prune' | 'now'>
   /** Names of all destinations. */
   readonly destinations: readonly string[]
   /** Conditions of features. `now`: the store's clock. */
@@ -42,14 +42,13 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
   const destinations = new Set(options.destinations)
   let prunedAt = -Infinity
 
-  /** Reports a change only: what is known is read first, as most looks find nothing new. `except`: a rule that gets no message about it. */
-  async function report(condition: Condition, except?: string): Promise<void> {
-    const [routed] = notifier.route(condition)
-    if (routed === undefined) return
+  /** Reports a change only: what is known is read first, as most looks find nothing new. */
+  async function report(condition: Condition): Promise<void> {
+    const reports = notifier.reports(condition)
+    if (reports.length === 0) return
     const known = await conditions.get({ subject: subjectDigest(condition) })
     if ((known?.state ?? 'fixed') === condition.state) return
-    const to = routed.to.filter(name => name !== except)
-    await runs.transact([], { reports: reportsBy(conditionReporter, [{ ...routed, to }]) })
+    await runs.transact([], { reports })
     onMessage()
   }
 
@@ -60,8 +59,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
       dead.set(queue.destination, (dead.get(queue.destination) ?? 0) + queue.dead)
     }
     const now = await conditions.now()
-    // A rule gets no message that its own receiver refuses messages.
-    for (const name of destinations) await report(ofDeadLetters(name, dead.get(name) ?? 0, now), name)
+    for (const name of destinations) await report(ofDeadLetters(name, dead.get(name) ?? 0, now))
   }
 
   async function look(): Promise<void> {

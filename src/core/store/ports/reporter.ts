@@ -1,6 +1,7 @@
 // What features take from the line, and report within its transactions.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { JobWait } from './events.ts'
+import type { Condition, ConditionKind } from '../../../model/condition.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PlatformEvent } from '../../../model/event.ts'
 import type { Run } from '../../../model/run.ts'
@@ -31,4 +32,20 @@ export interface LineStep {
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
   /** Of an event: the job with whose span it is sent. */
   readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
+}
+
+/** Takes reports of conditions that people may want to know of. Where no feature tells people, nobody does. */
+export interface Notifier {
+  /** Whether anybody wants to know of these. */
+  readonly isAbout: (kind: ConditionKind) => boolean
+  /** As a transaction writes them; empty if nobody wants to know. */
+  readonly reports: (...conditions: readonly (Condition | undefined)[]) => Reports[]
+}
+
+/** All of them as one. */
+export function joinedNotifiers(all: readonly Notifier[]): Notifier {
+  return {
+    isAbout: kind => all.some(one => one.isAbout(kind)),
+    reports: (...conditions) => all.flatMap(one => one.reports(...conditions)),
+  }
 }

@@ -9,31 +9,6 @@ import { refusedEndpoint } from './capability-documents.ts'
 import { recentRuns } from './recent-runs.ts'
 import type { Scope } from './scope.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { KnownCondition } from '../../../model/condition.ts'
-
-// What is known of the conditions that people are notified about, and since when each rule for notifications exists.
-
-/** The kind of the documents of conditions. */
-export const conditionDocument = 'condition'
-
-export const knownCondition = z.object({
-  subject: z.string(),
-  state: z.enum(['broken', 'fixed']),
-  version: z.array(z.number()).readonly(),
-  incident: z.object({ id: z.string(), since: z.number(), to: z.array(z.string()).readonly() }).optional(),
-  /** By the store's clock. */
-  changedAt: z.number(),
-}) satisfies z.ZodType<KnownCondition>
-export type StoredCondition = z.infer<typeof knownCondition>
-
-/** How long a condition is remembered after its last report, ms: a test is reported as flaky once within this time. */
-export const conditionLife = 100 * 24 * 3_600_000
-
-const notificationRule = z.object({
-  name: z.string(),
-  /** What happened earlier is not sent. By the store's clock. */
-  since: z.number(),
-})
 
 // Where a destination sends one signal. What is pending was accepted for that endpoint, and not for whatever the name means later.
 const endpoint = z.object({
@@ -172,10 +147,6 @@ export function repositoriesOf(make: MakeRepository) {
     recentRuns: make('metrics/recent-runs', recentRuns, []),
     /** Written by scrapes with the metrics of gcpe. */
     countedRows: make('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
-    /** Written with what reports a condition (`Reports`, `RunChange`). */
-    conditions: make(conditionDocument, knownCondition, ['subject']),
-    /** Written when a daemon starts. */
-    notificationRules: make('notification-rule', notificationRule, ['name']),
     /**
      * Written by `pipespan store copy` into the source of an unfinished copy; a single document. A daemon that serves the source deletes it, as the
      * copy cannot be continued then.

@@ -1,10 +1,8 @@
-// Notifications in the configuration: what a message cannot be about, that the two lists of their subjects agree, and that no address is shown.
+// Notifications in the configuration: what a message cannot be about, names that are taken, and that no address is shown.
 import { expect, it } from 'vitest'
-import { conditionKinds } from '../../src/model/condition.ts'
-import { describeConfig } from '../../src/daemon/configuration/describe.ts'
-import { good } from './given.ts'
-import { notificationSubjects } from '../../src/daemon/configuration/notification-options.ts'
-import { redact } from '../../src/lib/secret.ts'
+import { describeConfig } from '../../../src/daemon/configuration/describe.ts'
+import { faults, good } from '../../config/given.ts'
+import { redact } from '../../../src/lib/secret.ts'
 
 const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'
 
@@ -21,8 +19,13 @@ it('warns of a subject that cannot be observed, if it is named', () => {
   ])
 })
 
-it('lists all that a message can be about', () => {
-  expect([...notificationSubjects].toSorted()).toEqual(Object.keys(conditionKinds).toSorted())
+it('refuses a name that a destination or another notification has', () => {
+  const receivers = ['one', 'chat', 'chat'].map(name => `{ name: ${name}, url: '${url}' }`).join(', ')
+  const yaml = `destinations: [{ name: one, endpoint: 'http://localhost:4318' }]\nnotifications: [${receivers}]`
+  expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, yaml)).toEqual([
+    expect.stringContaining('The name one is already used.'),
+    expect.stringContaining('The name chat is already used.'),
+  ])
 })
 
 it('shows no address of a webhook, and removes its path from every text', () => {

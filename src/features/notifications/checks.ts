@@ -13,15 +13,6 @@ export async function checkNotifications(destinations: readonly Destination[]): 
   return Promise.all(destinations.map(check))
 }
 
-/** Which rules take the project. */
-export function notificationRoutes(
-  destinations: readonly Destination[],
-  project: { readonly path: string; readonly instance: string },
-): Finding[] {
-  const taken = destinations.filter(({ takes }) => takes?.(project) ?? true)
-  return taken.map(({ name }) => report('fine', `Messages about ${project.path} go to "${name}".`))
-}
-
 /** HEAD has no effect. Any answer shows that the receiver is there; most of them answer that they only take POST. */
 async function check({ name, signals, proxy }: Destination): Promise<Finding> {
   const endpoint = signals.notifications

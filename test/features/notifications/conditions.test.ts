@@ -1,23 +1,22 @@
 // Conditions that people are notified about, on both databases.
-import { chunkOf } from '../support/of-run.ts'
+import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { at, day, event, job, minute, rules, second, snapshotterWith } from '../flow/world.ts'
-import { applyReading } from '../../src/features/job-insides/job-reading.ts'
-import { isEvent } from '../../src/model/event.ts'
-import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
-import { ofDefaultBranch, ofFlakyTests } from '../../src/features/notifications/conditions.ts'
-import { createNotifier } from '../../src/features/notifications/notifier.ts'
-import { createStandingWatch } from '../../src/features/notifications/standing-watch.ts'
-import { settleRuns } from '../../src/core/settle/settle-runs.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { bothDatabases, type Bench } from './benches.ts'
-import type { Chunk } from '../../src/model/chunk.ts'
-import type { RunWork } from '../../src/core/store/ports/runs.ts'
-import type { Observation } from '../../src/model/observation.ts'
-import type { OutboxEntry } from '../../src/core/store/ports/outbox.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { at, day, event, job, minute, rules, second, snapshotterWith } from '../../flow/world.ts'
+import { isEvent } from '../../../src/model/event.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import { knownConditions } from '../../../src/features/notifications/documents.ts'
+import { ofDefaultBranch } from '../../../src/features/notifications/conditions.ts'
+import { createNotifier } from '../../../src/features/notifications/notifier.ts'
+import { createStandingWatch } from '../../../src/features/notifications/standing-watch.ts'
+import { settleRuns } from '../../../src/core/settle/settle-runs.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { bothDatabases, type Bench } from '../../store/benches.ts'
+import type { Condition } from '../../../src/model/condition.ts'
+import type { Observation } from '../../../src/model/observation.ts'
+import type { OutboxEntry } from '../../../src/core/store/ports/outbox.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const chat = { destination: 'chat', signal: 'notifications' } as const
 
@@ -32,7 +31,6 @@ const notifierSince = (since: number) =>
 
 const snapshotterSince = (since: number) =>
   snapshotterWith({
-    reads: chunk => chunk.jobs.map(({ id }) => ({ jobId: id, what: 'tests' })),
     steps: [{ onSnapshot: chunk => notifierSince(since).reports(ofDefaultBranch(chunk)) }],
   })
 
@@ -205,30 +203,21 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
     expect(await delivered()).toEqual([broken, works])
   })
 
-  it('of flaky tests are one message for each test, whichever job and revision shows it', async () => {
-    await end(ended(7, 'success'))
-    await end(ended(8, 'success'))
-    const flaky = (...names: string[]) => names.map(one => ({ suite: 'cart', name: one, within: 'revision' as const }))
-    const reads = await store.jobReads.take(10, minute)
-    const found = [flaky('adds', 'pays'), flaky('pays', 'ships')]
-    for (const [index, read] of reads.entries()) {
-      const inside = { job: { id: read.jobId, kind: 'job' as const, start: at(5), end: at(50 + index) } }
-      const reports = (chunk: Chunk) => {
-        const { job: of, tests } = chunk.inside ?? {}
-        return of === undefined ? [] : notifierSince(0).reports(...ofFlakyTests(chunk, of, tests?.flaky ?? []))
-      }
-      const applied = (): RunWork =>
-        applyReading(read, [{ ...inside, tests: { flaky: found[index]! } }], {
-          to: [],
-          measure: undefined,
-          reports,
-        })
-      await store.runs.transact([applied()])
-      await store.runs.transact([applied()])
+  it('that are never over are one message for each subject, whoever reports it', async () => {
+    const flaky = (test: string, time: number): Condition => ({
+      ...{ kind: 'flaky-tests', instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' } },
+      ...{ subject: test, state: 'broken', version: [time], at: time, title: `test ${test} is flaky` },
+    })
+    const rounds = [
+      ['adds', 'pays'],
+      ['pays', 'ships'],
+    ]
+    for (const [index, tests] of rounds.entries()) {
+      const reports = notifierSince(0).reports(...tests.map(test => flaky(test, at(50 + index))))
+      await store.runs.transact([], { reports })
+      await store.runs.transact([], { reports })
     }
-    expect((await delivered()).toSorted()).toEqual(
-      ['adds', 'pays', 'ships'].map(one => `acme/shop: test ${one} is flaky`),
-    )
+    expect((await delivered()).toSorted()).toEqual(['adds', 'pays', 'ships'].map(one => `test ${one} is flaky`))
   })
 
   it('of dead letters begin with the first and end with the last, looked at by one of several replicas', async () => {
@@ -242,7 +231,7 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
           log: silentLog(),
         },
         ...{
-          conditions: store.repositories.conditions,
+          conditions: store.repositories.of(knownConditions),
           destinations: ['default', 'chat'],
           onMessage: () => undefined,
         },
@@ -275,10 +264,10 @@ describe.each(bothDatabases())('conditions on %s', (_name, bench) => {
 
   it('are forgotten a while after the last report', async () => {
     await end(ended(8, 'failed'))
-    await store.repositories.conditions.prune(({ changedAt }, now) => now - changedAt > 100 * day)
-    expect(await store.repositories.conditions.all()).toHaveLength(1)
+    await store.repositories.of(knownConditions).prune(({ changedAt }, now) => now - changedAt > 100 * day)
+    expect(await store.repositories.of(knownConditions).all()).toHaveLength(1)
     here.move(101 * day)
-    await store.repositories.conditions.prune(({ changedAt }, now) => now - changedAt > 100 * day)
-    expect(await store.repositories.conditions.all()).toEqual([])
+    await store.repositories.of(knownConditions).prune(({ changedAt }, now) => now - changedAt > 100 * day)
+    expect(await store.repositories.of(knownConditions).all()).toEqual([])
   })
 })

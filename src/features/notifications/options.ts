@@ -1,21 +1,17 @@
 // The options of notifications: messages to people by webhook.
-import { projectChoice } from './choice-options.ts'
-import { destinationName, oneOf, text } from './plain-kinds.ts'
-import { Each, secretSetting, setting } from './option.ts'
-import { headers } from './pair-kinds.ts'
+import { projectChoice } from '../../daemon/configuration/choice-options.ts'
+import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
+import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
+import { headers } from '../../daemon/configuration/pair-kinds.ts'
 import { keepOut, Secret } from '../../lib/secret.ts'
-import { list, someOf } from './list-kinds.ts'
-import { httpUrl } from './address-kinds.ts'
-import { wrong, type Kind } from './kind.ts'
+import { list, someOf } from '../../daemon/configuration/list-kinds.ts'
+import { httpUrl } from '../../daemon/configuration/address-kinds.ts'
+import { wrong, type Kind } from '../../daemon/configuration/kind.ts'
+import { conditionKinds, type ConditionKind } from '../../model/condition.ts'
+import { notificationFormats } from './formats.ts'
+import type { SliceOf } from '../../daemon/feature.ts'
 
-export const notificationSubjects = [
-  'default-branch',
-  'regressions',
-  'deployments',
-  'flaky-tests',
-  'dead-letters',
-  'tokens',
-] as const
+const subjects = Object.keys(conditionKinds) as ConditionKind[]
 
 /** A path that is shorter is no secret. */
 const minSecretPath = 20
@@ -41,19 +37,19 @@ const webhookUrl: Kind<Secret> = {
   shape: url => new URL(url.reveal()).origin,
 }
 
-export const notifications = new Each(
+const notifications = new Each(
   {
     name: setting(destinationName, {
       required: true,
       description: 'Unique name in logs and in the store, also among `destinations`.',
     }),
     url: secretSetting(webhookUrl, { required: true, description: 'Where messages are posted. Never shown.' }),
-    format: setting(oneOf(['cloudevents', 'slack', 'email']), {
+    format: setting(oneOf(notificationFormats), {
       default: 'cloudevents',
       description:
         'The body: CloudEvents 1.0 in JSON, a message for Slack and what is compatible with it, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
     }),
-    of: setting(someOf(notificationSubjects), {
+    of: setting(someOf(subjects), {
       unset: 'all of them',
       description: 'What messages are about.',
     }),
@@ -64,3 +60,7 @@ export const notifications = new Each(
   },
   'Messages to people, by webhook: one when something breaks and one when it works again. See docs/notifications.md.',
 )
+
+export const notificationOptions = { Notifications: { notifications } }
+
+export type NotificationOptions = SliceOf<typeof notificationOptions>

@@ -1,13 +1,13 @@
 // Notifications on the shipped daemon, killed between any two steps: one message per incident and one for its end, none lost. A message is repeated,
 // with the same ID, only if the kill came before its answer was noted.
 import { describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Daemon } from './daemon.ts'
-import { MessageReceiver, type ReceivedMessage } from '../support/message-receiver.ts'
-import { newDatabase } from '../store/new-database.ts'
-import { pipelineEvent } from '../bounds/pipelines.ts'
+import { Daemon } from '../../e2e/daemon.ts'
+import { MessageReceiver, type ReceivedMessage } from '../../support/message-receiver.ts'
+import { newDatabase } from '../../store/new-database.ts'
+import { pipelineEvent } from '../../bounds/pipelines.ts'
 
 const secretPath = '/services/T0PSECRET/B0PSECRET/hook-token-nobody-sees'
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
@@ -33,7 +33,7 @@ function ended(id: number, status: 'success' | 'failed', project = { id: 3, path
 }
 
 function fixture(name: string, more: object): string {
-  const file = path.join(import.meta.dirname, '..', 'fixtures', 'events', `${name}.json`)
+  const file = path.join(import.meta.dirname, '..', '..', 'fixtures', 'events', `${name}.json`)
   return JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more })
 }
 

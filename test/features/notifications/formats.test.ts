@@ -1,8 +1,9 @@
 // The bodies of notifications: what each format has, and that texts of projects mention nobody and link to nothing.
 import { describe, expect, it } from 'vitest'
-import { afterCondition, type Condition } from '../../src/model/condition.ts'
-import { encodeNotification, type NotificationFormat } from '../../src/features/notifications/formats.ts'
-import type { EventChunk } from '../../src/model/event.ts'
+import { afterCondition } from '../../../src/features/notifications/incident.ts'
+import { encodeNotification, type NotificationFormat } from '../../../src/features/notifications/formats.ts'
+import type { EventChunk } from '../../../src/model/event.ts'
+import type { Condition } from '../../../src/model/condition.ts'
 
 const at = Date.UTC(2026, 5, 1, 12)
 

@@ -1,24 +1,23 @@
 // `pipespan notify NAME`: sends a test message to one receiver of notifications, and says what it answers. Nothing is stored.
 import { randomUUID } from 'node:crypto'
-import { createOtlpHttp } from '../core/send/otlp-http.ts'
-import { exitCode } from '../lib/terminal.ts'
-import type { EventChunk } from '../model/event.ts'
-import { messageAttributes, messageKey, messageKind } from '../model/condition.ts'
-import { misuse } from '../lib/command-line.ts'
-import { notificationDestinations } from '../daemon/notifications.ts'
-import { ownInstance } from '../model/condition.ts'
-import { sentenceOf, verdictOf } from '../core/send/verdict.ts'
-import type { Config } from '../daemon/configuration/options.ts'
-import { complain, print, type Terminal } from '../lib/terminal.ts'
-import { plainLine } from '../lib/plain-text.ts'
+import { createOtlpHttp } from '../../core/send/otlp-http.ts'
+import { exitCode } from '../../lib/terminal.ts'
+import type { EventChunk } from '../../model/event.ts'
+import { messageAttributes } from './incident.ts'
+import { messageKey, messageKind, ownInstance } from '../../model/condition.ts'
+import { misuse } from '../../lib/command-line.ts'
+import { sentenceOf, verdictOf } from '../../core/send/verdict.ts'
+import type { Destination } from '../../core/send/destination.ts'
+import { complain, print, type Terminal } from '../../lib/terminal.ts'
+import { plainLine } from '../../lib/plain-text.ts'
 
 const signal = 'notifications'
 
-export async function notify(name: string, config: Config, terminal: Terminal): Promise<number> {
-  const destination = notificationDestinations(config).find(one => one.name === name)
+export async function notify(name: string, destinations: readonly Destination[], terminal: Terminal): Promise<number> {
+  const destination = destinations.find(one => one.name === name)
   const endpoint = destination?.signals.notifications
   if (destination?.encode === undefined || endpoint === undefined) {
-    const names = config.notifications.map(one => one.name).join(', ')
+    const names = destinations.map(one => one.name).join(', ')
     throw misuse(names === '' ? 'No notifications are configured.' : `There is no ${name}. Use one of: ${names}.`)
   }
   const id = randomUUID()

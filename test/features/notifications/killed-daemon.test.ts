@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { Daemon } from '../e2e/daemon.ts'
-import { isFull } from '../full.ts'
-import { MessageReceiver } from '../support/message-receiver.ts'
-import { messagePoints, momentsOn, nameOf } from './points.ts'
-import { newDatabase } from '../store/new-database.ts'
-import { pipelineEvent } from '../bounds/pipelines.ts'
-import { shiftClock } from '../store/postgres-server.ts'
+import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
+import { Daemon } from '../../e2e/daemon.ts'
+import { isFull } from '../../full.ts'
+import { MessageReceiver } from '../../support/message-receiver.ts'
+import { messagePoints, momentsOn, nameOf } from '../../crash/points.ts'
+import { newDatabase } from '../../store/new-database.ts'
+import { pipelineEvent } from '../../bounds/pipelines.ts'
+import { shiftClock } from '../../store/postgres-server.ts'
 
 /** Longer than any lease, ms. */
 const leases = 300_000
@@ -50,7 +50,7 @@ it.each(['sqlite', 'postgres'] as const)(
         ...{ OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, PIPESPAN_CONFIG: file },
         CRASH_AT: moments[0] && nameOf(moments[0]),
       },
-      ['--import', fileURLToPath(new URL(killSwitch, import.meta.url))],
+      ['--import', fileURLToPath(new URL(`../../crash/${killSwitch}`, import.meta.url))],
     )
     const post = async (body: string, id: number): Promise<boolean> =>
       daemon.post(body, { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `p${id}` }).then(

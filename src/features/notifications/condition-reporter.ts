@@ -1,20 +1,13 @@
 // Writes reports of conditions, as the last steps of a transaction: what is known of each changes under its lock, and a message goes to the outbox.
-import {
-  afterCondition,
-  compareVersions,
-  messageAttributes,
-  messageKey,
-  subjectDigest,
-  type ConditionMessage,
-  type KnownCondition,
-  type RoutedCondition,
-} from '../../../model/condition.ts'
-import { conditionDocument, knownCondition, type StoredCondition } from '../ports/repository.ts'
-import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
-import { selectValue, valueOf, writeValue } from './key-value.ts'
-import { storedDocument } from './stored-json.ts'
-import { writeEvent } from './events.ts'
-import type { Reporter } from '../ports/runs.ts'
+import { afterCondition, compareVersions, messageAttributes, subjectDigest } from './incident.ts'
+import { concurrently, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
+import { knownCondition, knownConditions, type StoredCondition } from './documents.ts'
+import { messageKey } from '../../model/condition.ts'
+import { selectValue, valueOf, writeValue } from '../../core/store/sql/key-value.ts'
+import { storedDocument } from '../../core/store/sql/stored-json.ts'
+import { writeEvent } from '../../core/store/sql/events.ts'
+import type { ConditionMessage, KnownCondition, RoutedCondition } from './incident.ts'
+import type { Reporter } from '../../core/store/ports/runs.ts'
 
 /** After all else that locks, and after totals: what locks conditions locks nothing later. */
 export const conditionReporter: Reporter<RoutedCondition> = { order: 200, write: writeConditions }
@@ -23,7 +16,7 @@ function* writeConditions(reports: readonly RoutedCondition[], within: Within): 
   if (reports.length === 0) return
   // Several pipelines of a branch may settle in one transaction, in any order.
   const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
-  const byName = Map.groupBy(inOrder, ({ condition }) => `${conditionDocument} ${subjectDigest(condition)}`)
+  const byName = Map.groupBy(inOrder, ({ condition }) => `${knownConditions.kind} ${subjectDigest(condition)}`)
   yield* lockNames([...byName.keys()], within)
   yield* concurrently([...byName].map(([name, own]) => writeCondition(name, own, within)))
 }

@@ -1,13 +1,14 @@
 // Conditions of features that last until somebody acts.
 import { expect, it } from 'vitest'
-import { chunkOf, deliver } from '../support/of-run.ts'
-import { closeAfterTest } from '../support/after-test.ts'
-import { createNotifier } from '../../src/features/notifications/notifier.ts'
-import { createStandingWatch } from '../../src/features/notifications/standing-watch.ts'
-import { isEvent } from '../../src/model/event.ts'
-import { openSqlite } from '../support/stores.ts'
-import { ownInstance, type Condition } from '../../src/model/condition.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { chunkOf, deliver } from '../../support/of-run.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { createNotifier } from '../../../src/features/notifications/notifier.ts'
+import { createStandingWatch } from '../../../src/features/notifications/standing-watch.ts'
+import { isEvent } from '../../../src/model/event.ts'
+import { knownConditions } from '../../../src/features/notifications/documents.ts'
+import { openSqlite } from '../../support/stores.ts'
+import { ownInstance, type Condition } from '../../../src/model/condition.ts'
+import { silentLog } from '../../../src/lib/log.ts'
 
 it('announces once that a condition is broken, and once that it is fixed', async () => {
   let now = Date.now()
@@ -15,7 +16,7 @@ it('announces once that a condition is broken, and once that it is fixed', async
   let state: Condition['state'] = 'fixed'
   const watch = createStandingWatch({
     notifier: createNotifier([{ name: 'chat', of: ['tokens'], since: 0 }], text => text, 'generic'),
-    ...{ runs: store.runs, outbox: store.outbox, conditions: store.repositories.conditions, destinations: [] },
+    ...{ runs: store.runs, outbox: store.outbox, conditions: store.repositories.of(knownConditions), destinations: [] },
     standing: [
       async at => [
         {

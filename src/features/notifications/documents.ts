@@ -1,0 +1,21 @@
+// What is known of the conditions that people are notified about, and since when each rule exists. Times are the store's.
+import { z } from 'zod'
+import { documentKind } from '../../core/store/ports/repository.ts'
+import type { KnownCondition } from './incident.ts'
+
+export const knownCondition = z.object({
+  subject: z.string(),
+  state: z.enum(['broken', 'fixed']),
+  version: z.array(z.number()).readonly(),
+  incident: z.object({ id: z.string(), since: z.number(), to: z.array(z.string()).readonly() }).optional(),
+  changedAt: z.number(),
+}) satisfies z.ZodType<KnownCondition>
+export type StoredCondition = z.infer<typeof knownCondition>
+
+/** How long a condition is remembered after its last report, ms: a test is reported as flaky once within this time. */
+export const conditionLife = 100 * 24 * 3_600_000
+
+/** Written with what reports a condition, by `condition-reporter.ts`. */
+export const knownConditions = documentKind('condition', knownCondition, ['subject'])
+/** Written when a daemon starts. What happened before `since` is not sent. */
+export const rules = documentKind('notification-rule', z.object({ name: z.string(), since: z.number() }), ['name'])

@@ -1,0 +1,54 @@
+// Messages to people by webhook: one when something breaks, and one when it works again. What is broken is a condition (`model/condition.ts`), which any
+// room reports to the context's `notifier` within its transaction; rules of the configuration decide who is told (`notifier.ts`), and what is known of
+// the condition whether it is news (`incident.ts`, read that first; `condition-reporter.ts` writes it). A message then waits in the outbox like any export,
+// for a destination with a format of its own (`destinations.ts`, `formats.ts`). `pipespan notify` sends a test message.
+import { addNotifyCommand } from './commands.ts'
+import { createRules } from './rules.ts'
+import { createSingleton } from '../../core/find/singleton.ts'
+import { createStandingWatch } from './standing-watch.ts'
+import { feature } from '../../daemon/feature.ts'
+import { knownConditions } from './documents.ts'
+import { notificationDestinations } from './destinations.ts'
+import { notificationOptions } from './options.ts'
+import { ofAnnouncedToken, ofDefaultBranch } from './conditions.ts'
+import { silentNotifications, wrongNotifications } from './setting-checks.ts'
+
+export const notifications = feature({
+  name: 'notifications',
+  options: notificationOptions,
+  faults: wrongNotifications,
+  warnings: silentNotifications,
+  messages: notificationDestinations,
+  notifier: createRules,
+  lineStep: (_, { notifier }) => ({
+    onSnapshot: notifier.isAbout('default-branch') ? chunk => notifier.reports(ofDefaultBranch(chunk)) : undefined,
+    onEvent: (event, receivedAt) => notifier.reports(ofAnnouncedToken(event, receivedAt)),
+  }),
+  parts: [
+    {
+      why: 'standing conditions are looked at after the next start',
+      create: (options, context) => {
+        const { store, events, notifier, clock, log } = context
+        const standing = context.standing().filter(({ kind }) => notifier.isAbout(kind))
+        if (!notifier.isAbout('dead-letters') && standing.length === 0) return undefined
+        const all = [...context.destinations, ...notificationDestinations(options, context)]
+        return createStandingWatch({
+          ...{ notifier, runs: store.runs, outbox: store.outbox, conditions: store.repositories.of(knownConditions) },
+          destinations: all.map(({ name }) => name),
+          standing: standing.map(({ look }) => look),
+          lease: createSingleton('notifications', store.leases, clock),
+          onMessage: () => events.pending.emit(),
+          ...{ clock, log },
+        })
+      },
+    },
+  ],
+  commands: addNotifyCommand,
+  checks: [
+    {
+      name: 'notifications',
+      run: async (options, surroundings) =>
+        (await import('./checks.ts')).checkNotifications(notificationDestinations(options, surroundings)),
+    },
+  ],
+})
