@@ -37,9 +37,9 @@ export const deploymentTables: StorePart = {
                 }),
               ),
       },
-      ...Object.entries(others).map(([kind, { prune }]): Kept => ({
+      ...Object.entries(others).map(([kind, one]): Kept => ({
         ...{ kind, keep },
-        sweep: () => async (before, isEnough) => steps.repeat(async rows => prune(before, rows), isEnough),
+        sweep: () => async (before, isEnough) => steps.repeat(async rows => one.prune(before, rows), isEnough),
       })),
     ]
   },
