@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { features } from '../src/features.ts'
+import { woven } from './support/woven.ts'
 
 const source = path.join(import.meta.dirname, '..', 'src')
 
@@ -49,8 +50,6 @@ function isShape(file: string): boolean {
   )
 }
 
-/** Features of the list that are still woven through the daemon and the commands. */
-const woven = ['deployments']
 
 /** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet, or that is still woven. */
 function featureOf(file: string): string | undefined {
