@@ -50,7 +50,6 @@ function isShape(file: string): boolean {
   )
 }
 
-
 /** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet, or that is still woven. */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
