@@ -58,8 +58,9 @@ export function migrate(connection: DatabaseSync, parts: readonly StorePart[], s
   }
 }
 
-/** Whether the schemas of the store and of these features have all steps of this version. */
+/** Whether the schemas of the store and of these features have all steps of this version. Throws as `refuseUnknownSchema`. */
 export function isUpToDateWith(connection: DatabaseSync, parts: readonly StorePart[]): boolean {
+  refuseUnknownSchema(connection)
   return versionOf(connection) >= sqliteMigrations.length && missingParts(connection, parts).length === 0
 }
 
