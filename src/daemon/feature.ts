@@ -142,9 +142,12 @@ export interface TokenContext extends PartContext {
   readonly taking: EventTaking
 }
 
-/** The options of a feature for each token. */
-export function perToken<Slice>({ config }: Pick<Context, 'config'>): readonly Slice[] {
-  return platformViews(config).map(view => view.config as Slice)
+/** A feature's options for each token. `options`: those of the whole configuration. */
+export function perToken<Slice extends object>(
+  { config }: Pick<Context, 'config'>,
+  options: Slice,
+): readonly (Slice & Config)[] {
+  return platformViews(config).map(view => ({ ...options, ...view.config }))
 }
 
 /** `switch`: the option that turns them on, for the page of metrics. */

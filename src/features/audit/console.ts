@@ -9,10 +9,10 @@ import { notShownPage } from '../../console/access/entrance.ts'
 import { perToken, type PartContext } from '../../daemon/feature.ts'
 import type { AuditOptions } from './options.ts'
 
-export function auditConsole(context: PartContext): ConsolePart {
+export function auditConsole(options: AuditOptions, context: PartContext): ConsolePart {
   const own = () => ({
     adminToken: context.config.admin.token.current(),
-    isRead: perToken<AuditOptions>(context).some(({ audit = [] }) => audit.length > 0),
+    isRead: perToken(context, options).some(({ audit = [] }) => audit.length > 0),
   })
   return {
     links: [],

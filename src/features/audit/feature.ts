@@ -55,5 +55,5 @@ export const audit = feature({
     sources: auditSources,
     run: backfillAudit,
   },
-  console: async (_, context) => (await import('./console.ts')).auditConsole(context),
+  console: async (options, context) => (await import('./console.ts')).auditConsole(options, context),
 })

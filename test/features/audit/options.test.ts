@@ -43,7 +43,7 @@ it('are divided between the tokens of a platform by the longest group', () => {
       - {groups: [org/team/sub], token: sub}
 `)
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults))
-  expect(perToken<AuditOptions>(loaded).map(options => options.audit)).toEqual([
+  expect(perToken(loaded, loaded.config as unknown as AuditOptions).map(options => options.audit)).toEqual([
     ['other'],
     ['project:org/team/app'],
     ['org/team/sub'],
