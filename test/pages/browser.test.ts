@@ -132,9 +132,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const elsewhere: Readonly<Record<string, string>> = {
       '/pipelines/:projectId/:pipelineId/jobs/:jobId/log': 'job-log',
       '/trends/regressions': 'regressions',
-      '/environments/behind/:projectId': 'behind',
+      '/environments/behind/:projectId': '../features/deployments/behind',
       '/timeline': 'timeline',
-      '/audit': 'audit',
+      '/audit': '../features/audit/page',
     }
     const opened = addresses.map(([, address]) => address().split('?', 1)[0] ?? '')
     const left = siteOf({} as never, {} as never, consoleParts).filter(
