@@ -56,10 +56,11 @@ describe('a message from outside', () => {
     fc.assert(
       fc.property(secretText, text => {
         new Secret(text)
-        const words = redact(`{"error": "not allowed: ${encode(text)}; try again"}`)
+        // The quotation marks can be part of no secret: one of an earlier run would otherwise hide a colon before this one.
+        const words = redact(`{"error": "not allowed: «${encode(text)}»; try again"}`)
         expect(words).toContain('[secret]')
         expect(recovered(words, text)).toBe(false)
-        if (plain.includes(name)) expect(words).toMatch(/^\{"error": "not allowed: \[secret\]\s*; try again"\}$/)
+        if (plain.includes(name)) expect(words).toMatch(/^\{"error": "not allowed: «\[secret\]\s*»; try again"\}$/)
       }),
       { numRuns: 25 },
     )
