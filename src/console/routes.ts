@@ -109,7 +109,7 @@ export function createPages({
         limitRoutes(programs, createBusyLimit(turns, pageLimits), reply => reply.send({ message: busy }))
         registerApi(programs, views.whole.routes, views.of)
         const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
-        if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(programs, routesOf, all.log)
+        if (settings.servesMcp === true) (await import('../features/mcp/mcp-routes.ts')).registerMcp(programs, routesOf, all.log)
         else registerMcpOff(programs)
       })
       await inner.register(async rest => {

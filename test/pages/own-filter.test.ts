@@ -1,6 +1,6 @@
 // The filter by the operator's attribute, on the pages, in the JSON API and in the tools: what it shows, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connectMcp } from './mcp-client.ts'
+import { connectMcp } from '../features/mcp/mcp-client.ts'
 import { openHouse, type House } from './house.ts'
 import type { Costs } from '../../src/console/cost/cost-figures.ts'
 import type { Trends } from '../../src/console/trends/trend-figures.ts'

@@ -3,11 +3,11 @@
 // be the same JSON beside it, and clients that do not know that form need the text.
 import { z } from 'zod'
 import { bounded, maxCharacters } from './bounded.ts'
-import { NotShown } from '../layout/not-shown.ts'
+import { NotShown } from '../../console/layout/not-shown.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { UnknownValue } from '../access/own-values.ts'
+import { UnknownValue } from '../../console/access/own-values.ts'
 import { tools, type Tool } from './tools.ts'
-import type { ApiRoute } from '../api/api-route.ts'
+import type { ApiRoute } from '../../console/api/api-route.ts'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
 import type { Log } from '../../lib/log.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { bounded, maxCharacters, maxTextLength } from '../../src/console/mcp/bounded.ts'
-import { runs } from '../full.ts'
+import { bounded, maxCharacters, maxTextLength } from '../../../src/features/mcp/bounded.ts'
+import { runs } from '../../full.ts'
 
 const first = { limit: 3, keep: 'first' } as const
 

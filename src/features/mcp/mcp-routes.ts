@@ -4,9 +4,9 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { createToolCalls, type ToolCalls } from './tool-calls.ts'
-import { isSameSite } from '../access/access.ts'
+import { isSameSite } from '../../console/access/access.ts'
 import { version } from '../../lib/version.ts'
-import type { ApiRoute } from '../api/api-route.ts'
+import type { ApiRoute } from '../../console/api/api-route.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Log } from '../../lib/log.ts'
 

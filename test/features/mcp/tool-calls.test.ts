@@ -1,10 +1,10 @@
 // Calls of MCP tools when the daemon fails.
 import { expect, it } from 'vitest'
-import { apiRoutes } from '../../src/console/api/api.ts'
-import { createToolCalls, type ToolCalls } from '../../src/console/mcp/tool-calls.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { consoleParts } from '../support/console-parts.ts'
-import type { PagesParts } from '../../src/console/ports.ts'
+import { apiRoutes } from '../../../src/console/api/api.ts'
+import { createToolCalls, type ToolCalls } from '../../../src/features/mcp/tool-calls.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { consoleParts } from '../../support/console-parts.ts'
+import type { PagesParts } from '../../../src/console/ports.ts'
 
 function callsOf(handle: () => Promise<unknown>): ToolCalls {
   const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }, consoleParts).map(route => ({
