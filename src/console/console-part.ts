@@ -1,5 +1,6 @@
 // What a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
 import type { ApiRoute } from './api/api-route.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import { given, type Ids } from './layout/address.ts'
@@ -7,16 +8,27 @@ import { ofValue } from './access/own-values.ts'
 import type { TimelinePart } from './timeline/timeline-part.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 import type { ShownKind } from '../model/shown-event.ts'
+import type { Tool } from './api/tool.ts'
 
 export interface ConsolePart {
   /** Below those of the core in their group. */
-  readonly links: readonly NavigationLink[]
+  readonly links?: readonly NavigationLink[]
   /** What is shown only where an admin token is set; called at each request. */
   readonly secret?: () => Secret | undefined
   readonly timeline?: TimelinePart
   /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
-  readonly pages: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
-  readonly routes: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
+  readonly pages?: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
+  readonly routes?: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
+  /** What programs with a language model may ask. */
+  readonly tools?: readonly Tool[]
+  /** Adds routes for programs, behind the guard and the limits of the JSON API. */
+  readonly programs?: (app: FastifyInstance, asked: AskedApi) => void
+}
+
+/** `routesOf`: the routes of the JSON API, with what a request may see; the same list for the same view. `tools`: those of all features. */
+export interface AskedApi {
+  readonly routesOf: (request: FastifyRequest) => readonly ApiRoute[]
+  readonly tools: readonly Tool[]
 }
 
 /** `timeline`: kinds of events on the timeline. */

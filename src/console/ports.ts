@@ -195,8 +195,6 @@ export interface PagesSettings {
   readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
   /** Kinds of the timeline that features add, where an admin token is set. */
   readonly secretKinds?: (() => readonly ShownKind[]) | undefined
-  /** Whether programs may ask by MCP. */
-  readonly servesMcp?: boolean | undefined
   /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */
   readonly people?: PeopleOptions | undefined
 }

@@ -109,8 +109,8 @@ export function createPages({
         limitRoutes(programs, createBusyLimit(turns, pageLimits), reply => reply.send({ message: busy }))
         registerApi(programs, views.whole.routes, views.of)
         const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
-        if (settings.servesMcp === true) (await import('../features/mcp/mcp-routes.ts')).registerMcp(programs, routesOf, all.log)
-        else registerMcpOff(programs)
+        const tools = features.flatMap(one => one.tools ?? [])
+        for (const one of features) one.programs?.(programs, { routesOf, tools })
       })
       await inner.register(async rest => {
         // They are about all projects.
@@ -184,16 +184,6 @@ function registerNotFound(app: FastifyInstance, base: string): void {
   })
 }
 
-function registerMcpOff(app: FastifyInstance): void {
-  const message = 'The MCP endpoint is off. Set PIPESPAN_MCP=true (mcp) and restart the daemon.'
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/mcp',
-    config: { isForTheRest: true },
-    handler: async (_request, reply) => reply.code(404).send({ message }),
-  })
-}
-
 const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
 
 interface SiteParts {
@@ -210,7 +200,7 @@ function registerSite(app: FastifyInstance, { views, access, live, base, feature
     const [, query = ''] = address.split(/\?(.*)/s)
     const session = admission.by === 'session'
     const secret = access.secured() ? features.flatMap(one => one.secret?.()?.links ?? []) : []
-    const links = [...secret, ...features.flatMap(one => one.links)]
+    const links = [...secret, ...features.flatMap(one => one.links ?? [])]
     const { now } = views.whole.parts
     return {
       ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, links },

@@ -108,7 +108,7 @@ export function siteOf(
       return action && (await confirmPage(parts, action, context))
     }),
     at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
-    ...features.flatMap(({ pages }) => pages(parts, settings)),
+    ...features.flatMap(({ pages }) => pages?.(parts, settings) ?? []),
   ]
 }
 

@@ -99,7 +99,6 @@ export function pagesOf(
       hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
       readsTests: config.tests,
-      servesMcp: config.mcp,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
       people: peopleOf(config),
     },

@@ -1,6 +1,5 @@
-// The filter by the operator's attribute, on the pages, in the JSON API and in the tools: what it shows, how it stays, and what of it is hidden.
+// The filter by the operator's attribute, on the pages and in the JSON API: what it shows, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connectMcp } from '../features/mcp/mcp-client.ts'
 import { openHouse, type House } from './house.ts'
 import type { Costs } from '../../src/console/cost/cost-figures.ts'
 import type { Trends } from '../../src/console/trends/trend-figures.ts'
@@ -14,7 +13,7 @@ attributes:
 `
 let house: House
 beforeAll(async () => {
-  const env = { PIPESPAN_PAGES_HIDE: 'brightwater/mobile/**', PIPESPAN_MCP: 'true' }
+  const env = { PIPESPAN_PAGES_HIDE: 'brightwater/mobile/**' }
   house = await openHouse({ ...env, PIPESPAN_PAGES_GROUP_BY: 'team' }, rules)
   await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
 })
@@ -113,17 +112,6 @@ describe('the filter by an attribute of your own', () => {
   it('shows no hidden project that has the value', async () => {
     for (const route of routes) expect(await text(`/api${route}?${team}`), route).not.toContain('brightwater/mobile')
     for (const page of pages) expect(await text(`${page}?${team}`), page).not.toContain('brightwater/mobile')
-  })
-
-  it('is an argument of the tools that list', async () => {
-    const mcp = await connectMcp(house.url)
-    const found = await mcp.call('find_pipelines', { own: 'data' })
-    const projects = (found.answer as { pipelines: { project: string }[] }).pipelines.map(({ project }) => project)
-    expect(projects).not.toEqual([])
-    expect(projects.every(project => project.startsWith('brightwater/data/'))).toBe(true)
-    for (const tool of ['failed_pipelines', 'find_pipelines', 'flaky_tests', 'cost', 'trends', 'regressions'])
-      expect(await mcp.call(tool, { own: 'none' }), tool).toMatchObject({ isError: true, text: reason })
-    await mcp.client.close()
   })
 })
 

@@ -30,7 +30,7 @@ admin:
 `
 
 beforeAll(async () => {
-  const env = { PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_MCP: 'true', SERVICE_OBSERVABILITY_EXPORT: 'traces,logs' }
+  const env = { PIPESPAN_ADMIN_TOKEN: token, SERVICE_OBSERVABILITY_EXPORT: 'traces,logs' }
   house = await openHouse(env, yaml)
   await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
   const refuse = { fault: { kind: 'status', status: 400, message: 'too much of brightwater/data/warehouse' } } as const
@@ -213,18 +213,6 @@ describe('somebody who is bound to projects', () => {
     }
     expect((await ask(shopViewer, '/metrics')).status).toBe(403)
     expect((await ask(viewer, '/metrics')).status).toBe(200)
-  })
-
-  it('gets the same from /mcp', async () => {
-    const call = async (who: string): Promise<string> => {
-      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-      const params = { name: 'find_pipelines', arguments: { limit: 100 } }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-      return (await ask(who, '/mcp', { method: 'POST', headers, body })).text()
-    }
-    expect(await call(viewer)).toMatch(others)
-    expect(await call(shopViewer)).toContain('brightwater/shop')
-    expect(await call(shopViewer)).not.toMatch(others)
   })
 
   it('gets no more of an open page than of one that is loaded', async () => {

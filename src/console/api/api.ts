@@ -201,6 +201,6 @@ export function apiRoutes(
       { body: chosen, answer: count },
       async ({ ids }, by) => ({ count: await perform(parts, { verb: 'drop', which: ids }, by) }),
     ),
-    ...features.flatMap(({ routes }) => routes(parts, settings)),
+    ...features.flatMap(({ routes }) => routes?.(parts, settings) ?? []),
   ]
 }

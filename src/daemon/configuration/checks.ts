@@ -144,12 +144,6 @@ const checks: readonly Check[] = [
     'Turn on pages.enabled (PIPESPAN_PAGES), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
   ),
   wrongIf(
-    ['mcp', 'pages.enabled'],
-    ({ mcp, pages }) => mcp && !pages.enabled,
-    'MCP is served beside the pages, which are off.',
-    'Turn on pages.enabled (PIPESPAN_PAGES), or turn off mcp (PIPESPAN_MCP).',
-  ),
-  wrongIf(
     ['pages.logs', 'pages.enabled', 'admin.token'],
     ({ pages, admin }) => pages.logs && pages.enabled && admin.token.current() === undefined,
     'Job logs would be visible to anyone who can reach the pages: there is no admin token.',

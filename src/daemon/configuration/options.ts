@@ -11,7 +11,7 @@ import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { jobMetricsOption, metricOptions } from './metric-options.ts'
 import { otlpOptions } from './otlp-options.ts'
-import { mcp, pageOptions, traceLink } from './page-options.ts'
+import { pageOptions, traceLink } from './page-options.ts'
 import { projectPatterns } from './project-kinds.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
@@ -131,7 +131,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       }),
     },
     Listening: listeningOptions,
-    Pages: { traceLink, pages: pageOptions, mcp },
+    Pages: { traceLink, pages: pageOptions },
     Store: {
       store: {
         url: setting(storeUrl, {

@@ -44,13 +44,6 @@ export const traceLink = setting(traceLinkKind, {
   example: 'https://tempo.example.com/trace/{traceId}',
 })
 
-export const mcp = setting(boolean, {
-  variable: 'PIPESPAN_MCP',
-  default: 'false',
-  description:
-    'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
-})
-
 export const pageOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_PAGES',

@@ -15,7 +15,6 @@ export function auditConsole(options: AuditOptions, context: PartContext): Conso
     isRead: perToken(context, options).some(({ audit = [] }) => audit.length > 0),
   })
   return {
-    links: [],
     secret: () =>
       own().isRead ? { links: [{ group: 'Daemon', link: ['/audit', 'Audit'] }], timeline: ['audit'] } : undefined,
     pages: parts => [

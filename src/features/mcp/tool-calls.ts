@@ -6,10 +6,10 @@ import { bounded, maxCharacters } from './bounded.ts'
 import { NotShown } from '../../console/layout/not-shown.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { UnknownValue } from '../../console/access/own-values.ts'
-import { tools, type Tool } from './tools.ts'
 import type { ApiRoute } from '../../console/api/api-route.ts'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
 import type { Log } from '../../lib/log.ts'
+import type { Tool } from '../../console/api/tool.ts'
 
 /** Rows of each list. */
 const defaultRows = 20
@@ -21,7 +21,7 @@ export interface ToolCalls {
 }
 
 /** `routes`: those of the JSON API. */
-export function createToolCalls(routes: readonly ApiRoute[], log: Log): ToolCalls {
+export function createToolCalls(tools: readonly Tool[], routes: readonly ApiRoute[], log: Log): ToolCalls {
   const known = new Map(tools.map(tool => [tool.name, callable(tool, routes)]))
   let listed: ListedTool[] | undefined
   return {
@@ -77,7 +77,10 @@ async function answered({ tool, route }: CallableTool, asked: Asked): Promise<Ca
     return refusal('Nothing with these ids is stored, or it is hidden. Find ids with find_pipelines.')
   const selected = tool.select === undefined ? found : tool.select(found as never, asked as never)
   if (typeof selected === 'string') return refusal(selected)
-  const answer = bounded(tool.answer.parse(selected), { limit: asked.limit, keep: tool.keep ?? 'first' })
+  const answer = bounded((tool.answer ?? route.answer).parse(selected) as object, {
+    limit: asked.limit,
+    keep: tool.keep ?? 'first',
+  })
   if (answer === undefined)
     return refusal(`The answer has more than ${maxCharacters} characters. Use a filter, or open it on the pages.`)
   return { content: [{ type: 'text', text: JSON.stringify(answer) }] }

@@ -1,45 +1,19 @@
-// The table of tools: each is a route of the JSON API, with the part of its answer that a model needs. Their arguments and answers are the shapes
-// of the JSON API.
+// The tools over routes of the core.
 import { z } from 'zod'
 import { comparedRunsShape } from '../../console/pipelines/compared-with.ts'
 import { comparisonShape } from '../../console/pipelines/comparison.ts'
 import { costsShape } from '../../console/cost/cost-figures.ts'
-import { fixFirstShape } from '../../console/overview/fix-first-shape.ts'
-import { flakyTestsShape } from '../../console/tests/test-figures.ts'
 import { jobDetailShape } from '../../console/jobs/job-detail.ts'
 import { jobLogShape } from '../../console/jobs/job-log-detail.ts'
 import { listedRunShape } from '../../console/pipelines/usual.ts'
 import { pipelineDetailShape } from '../../console/pipelines/pipeline-detail.ts'
 import { pipelineListShape } from '../../console/pipelines/pipelines.ts'
-import { regressionsShape } from '../../console/trends/regression-figures.ts'
 import { runCardShape } from '../../console/pipelines/run-card.ts'
 import { runnersViewShape } from '../../console/runners/runner-figures.ts'
 import { trendsShape } from '../../console/trends/trend-figures.ts'
 import type { ComparedRuns } from '../../console/pipelines/compared-with.ts'
 import type { Shaped } from '../../console/layout/shape.ts'
-
-export interface Tool {
-  readonly name: string
-  readonly title: string
-  /** In plain English, with units: models choose a tool and its arguments by it. */
-  readonly description: string
-  /** The GET route of the JSON API that it asks. */
-  readonly path: string
-  /** Arguments that are not asked for. */
-  readonly fixed?: Readonly<Record<string, unknown>>
-  /** Arguments beside those of the route. */
-  readonly more?: z.ZodRawShape
-  /** The part of the route's answer that is returned: what it does not name is left out. */
-  readonly answer: z.ZodObject
-  /** Turns the route's answer into one that `answer` fits, or into a sentence why there is none. */
-  readonly select?: (found: never, asked: never) => object | string
-  /** Rows of each list, unless `limit` is given. */
-  readonly rows?: number
-  /** Which rows of a list stay if there are too many; default: the first. */
-  readonly keep?: 'last'
-  /** Whether it asks the platform. */
-  readonly asksPlatform?: boolean
-}
+import type { Tool } from '../../console/api/tool.ts'
 
 const listShape = pipelineListShape.extend({ pipelines: z.array(listedRunShape.omit({ jobs: true })) })
 const cardShape = runCardShape.omit({ jobs: true })
@@ -54,7 +28,6 @@ export const tools: readonly Tool[] = [
     description:
       'What costs most per week, the most expensive first: jobs that always fail, flaky tests, regressions, waits for runners, superseded pipelines. Times are milliseconds per week. Start here if nothing else is asked.',
     path: '/fix-first',
-    answer: fixFirstShape,
   },
   {
     name: 'failed_pipelines',
@@ -132,7 +105,6 @@ export const tools: readonly Tool[] = [
     description:
       'Tests that failed and passed on the same revision, those that cost most time first. `costMs`: the duration of the jobs that failed with them, in milliseconds. Do not add it up: `total` and the groups count a job that failed with several tests once.',
     path: '/tests',
-    answer: flakyTestsShape,
   },
   {
     name: 'cost',
@@ -156,7 +128,6 @@ export const tools: readonly Tool[] = [
     description:
       'Pipelines and jobs that became slower (`before` and `after` in milliseconds) or less reliable (share of failed runs), since which pipeline, and the likely cause. Unresolved ones first.',
     path: '/trends/regressions',
-    answer: regressionsShape,
   },
   {
     name: 'runners',

@@ -32,15 +32,19 @@ beforeAll(async () => {
   platform = await startPlatform((asked, response) =>
     (asked.path.endsWith('/trace') ? answer(200, log) : answer(404, '{}'))(asked, response),
   )
-  house = await openHouse({
-    PIPESPAN_MCP: 'true',
-    PIPESPAN_ADMIN_TOKEN: token,
-    PIPESPAN_PAGES_LOGS: 'true',
-    PIPESPAN_PAGES_HIDE: `${hidden}/**`,
-    PIPESPAN_PLATFORM_URL: platform.url,
-    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
-    PIPESPAN_TESTS: 'true',
-  })
+  house = await openHouse(
+    {
+      PIPESPAN_MCP: 'true',
+      PIPESPAN_ADMIN_TOKEN: token,
+      PIPESPAN_PAGES_LOGS: 'true',
+      PIPESPAN_PAGES_HIDE: `${hidden}/**`,
+      PIPESPAN_PLATFORM_URL: platform.url,
+      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+      PIPESPAN_TESTS: 'true',
+      PIPESPAN_PAGES_GROUP_BY: 'team',
+    },
+    rules,
+  )
   await house.live(['family', 'retried', 'nightly', 'blocked', 'canceled', 'mergeRequest'])
   failedJob = await withTests(house.daemon.store)
   expect(await withSections(house.daemon.store, sampleSections)).toBe(failedJob)
@@ -85,6 +89,17 @@ async function listed(name: string, args: Record<string, unknown> = {}): Promise
 
 const unit = { projectId: 3, pipelineId: 4_711, jobId: 47_110 }
 
+const rules = `
+attributes:
+  rules: [{ projects: { include: ['acme/*'] }, set: { team: shop } }]
+admin:
+  trusted_header: X-Auth-Request-Email
+  trusted_proxies: [127.0.0.0/8, '::1']
+  people:
+    - { who: ['shop@*'], role: viewer, projects: { include: ['acme/shop'] } }
+    - { who: ['all@*'], role: viewer }
+`
+
 describe('the tools', () => {
   it('are listed with a description, also in docs/agents.md, are read-only, and take no unknown argument', async () => {
     const { tools: found } = await mcp.client.listTools()
@@ -115,6 +130,13 @@ describe('the tools', () => {
     expect(await listed('find_pipelines', { project: 'acme/shop' })).toHaveLength(2)
     expect(await listed('find_pipelines', { text: '#4711' })).toMatchObject([{ projectId: 3, pipelineId: 4_711 }])
     expect(await listed('find_pipelines', { text: 'nowhere-to-be-found' })).toEqual([])
+  })
+
+  it('take the operator’s attribute where they list', async () => {
+    expect(await listed('find_pipelines', { own: 'shop' })).toHaveLength(2)
+    const reason = 'No known project has the team “none”. Choose one of: shop.'
+    for (const tool of ['failed_pipelines', 'find_pipelines', 'flaky_tests', 'cost', 'trends', 'regressions'])
+      expect(await mcp.call(tool, { own: 'none' }), tool).toMatchObject({ isError: true, text: reason })
   })
 
   it('explain why a pipeline failed', async () => {
@@ -297,6 +319,18 @@ describe('who may ask', () => {
     expect((await post(house.url, { ...bearer, origin: new URL(house.url).origin })).status).toBe(200)
   })
 
+  it('is a person whom a proxy has logged in, who is shown their own projects', async () => {
+    const params = { name: 'find_pipelines', arguments: { limit: 100 } }
+    const seenBy = async (who: string): Promise<string> =>
+      (await post(house.url, { 'x-auth-request-email': who }, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
+        .text
+    expect(await seenBy('all@acme.example')).toMatch(/acme.*brightwater|brightwater.*acme/)
+    expect(await seenBy('shop@acme.example')).toContain('acme/shop')
+    expect(await seenBy('shop@acme.example')).not.toContain('brightwater')
+    const elsewhere = { 'x-auth-request-email': 'all@acme.example', host: 'evil.example' }
+    expect((await post(house.url, elsewhere)).status).toBe(403)
+  })
+
   it('is only this machine, under its own name, if there is no admin token', async () => {
     const open = await openHouse({ PIPESPAN_MCP: 'true' })
     try {
@@ -332,6 +366,14 @@ describe('the endpoint', () => {
     const refused = await fetch(`${house.url}/mcp`, { method, headers: { ...bearer, accept: 'text/event-stream' } })
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST'])
     expect((await fetch(`${house.url}/mcp`, { method })).status).toBe(401)
+  })
+
+  it('answers some of 200 calls at once, and asks others to come again', async () => {
+    const params = { name: 'find_pipelines', arguments: { limit: 200 } }
+    const call = async () => post(house.url, bearer, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    const answers = await Promise.all(Array.from({ length: 200 }, call))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
+    expect(answers.find(({ status }) => status === 429)?.text).toContain('Ask again')
   })
 
   it('refuses batches, large bodies, and what is not JSON', async () => {

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../../../src/console/api/api.ts'
 import { createToolCalls, type ToolCalls } from '../../../src/features/mcp/tool-calls.ts'
+import { tools } from '../../../src/features/mcp/tools.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { consoleParts } from '../../support/console-parts.ts'
 import type { PagesParts } from '../../../src/console/ports.ts'
@@ -11,7 +12,7 @@ function callsOf(handle: () => Promise<unknown>): ToolCalls {
     ...route,
     handle,
   }))
-  return createToolCalls(routes, silentLog())
+  return createToolCalls(tools, routes, silentLog())
 }
 
 it('does not show the reason of a failure, and says where it is', async () => {

@@ -1,0 +1,42 @@
+// Programs that ask: with `PIPESPAN_MCP=true`, `/mcp` answers coding assistants by the Model Context Protocol. A tool asks one route of the JSON API, so
+// it shows what the pages show, and only reads. Read `tool-calls.ts` first: it turns a call of a tool into a question to a route, and the answer into
+// one that a model can read (`bounded.ts`). `endpoint.ts` is the protocol over HTTP. `tools.ts` has the tools over routes of the core; other features
+// add theirs (`ConsolePart.tools`).
+import { boolean } from '../../daemon/configuration/plain-kinds.ts'
+import { feature } from '../../daemon/feature.ts'
+import { setting } from '../../daemon/configuration/option.ts'
+import type { FastifyInstance } from 'fastify'
+
+export const mcp = feature({
+  name: 'mcp',
+  options: {
+    Pages: {
+      mcp: setting(boolean, {
+        variable: 'PIPESPAN_MCP',
+        default: 'false',
+        description:
+          'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
+      }),
+    },
+  },
+  faults: ({ mcp, pages }, faultOf) => {
+    if (!mcp || pages.enabled) return []
+    const remedy = 'Turn on pages.enabled (PIPESPAN_PAGES), or turn off mcp (PIPESPAN_MCP).'
+    return [faultOf('mcp', 'MCP is served beside the pages, which are off.', remedy)]
+  },
+  console: async (options, { log }) => {
+    if (!options.mcp) return { programs: refuse }
+    const { registerMcp } = await import('./endpoint.ts')
+    return { programs: (app, asked) => registerMcp(app, asked, log) }
+  },
+})
+
+function refuse(app: FastifyInstance): void {
+  const message = 'The MCP endpoint is off. Set PIPESPAN_MCP=true (mcp) and restart the daemon.'
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/mcp',
+    config: { isForTheRest: true },
+    handler: async (_request, reply) => reply.code(404).send({ message }),
+  })
+}
