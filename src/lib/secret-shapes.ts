@@ -1,5 +1,5 @@
 // Patterns of secrets in the texts of jobs. The patterns of tokens come from secretlint's recommended rules and from the platform; the others are our
-// own (decision 84).
+// own (decision 105).
 //
 // An attacker may have chosen the text, so every pattern must take linear time. An attempt that fails may only have read a bounded number of
 // characters, or characters that no other attempt reads. Therefore nothing may be required after an unbounded character class, unless the class

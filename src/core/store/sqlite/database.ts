@@ -233,7 +233,7 @@ function databaseOf(
 
 /**
  * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. A transaction writes each page that it touches, and
- * most indexes are touched in one place for each project: with pages of 16 KiB twice as many bytes were written (decision 121).
+ * most indexes are touched in one place for each project: with pages of 16 KiB twice as many bytes were written (decision 48).
  */
 const ofFile = `
   PRAGMA page_size = 4096;
