@@ -22,8 +22,6 @@ export function costsOf(config: Config): string[] {
 function costsOfOne(config: Config): string[] {
   return [
     ...insideCosts(config),
-    ...deploymentCosts(config),
-    ...incidentCosts(config),
     ...hookCosts(config),
     ...inventoryCosts(config),
     ...attributeCosts(config),
@@ -42,22 +40,6 @@ function* attributeCosts(config: Config): Generator<string> {
   const words = (cost: string): string => (asksPlatform(config) ? cost : without)
   if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`
   if (variables) yield `Variables (attributes.rules): ${words('1 request for each pipeline that no webhook reported.')}`
-}
-
-/** Only with deployment events: without them no deployment is known. */
-function deploymentCosts(config: Config): string[] {
-  if (!config.events.includes('deployment') || !asksPlatform(config)) return []
-  return [
-    `Lead times (PIPESPAN_LEAD_TIME=${config.leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
-  ]
-}
-
-function incidentCosts(config: Config): string[] {
-  if (!config.events.includes('issue') || !asksPlatform(config)) return []
-  const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, config.poll.interval)))
-  return [
-    `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
-  ]
 }
 
 function hookCosts({ redelivery, watchHooks, poll }: Config): string[] {

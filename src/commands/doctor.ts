@@ -6,7 +6,6 @@ import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
 import { configuredClient } from './platform.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations, checkRoutes, messageRoutes } from './doctor/destinations.ts'
-import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
@@ -116,7 +115,6 @@ async function examinePlatform(
     if (groups.length === 0) await run('daemon', async () => checkDaemon(config))
     await run('platform', async () => checkPlatform(config, client))
     await run('hooks', async () => checkHooks(config, client))
-    await run('events', async () => checkEvents(config, client, store))
     if (groups.length === 0) await run('clock', async () => checkClock(config))
     await run('budget', async () => checkBudget(config, store))
     await run('jobs', async () => checkInsideJobs(config, client, store))

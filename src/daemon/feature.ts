@@ -6,9 +6,9 @@ import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigFault, FaultOf } from './configuration/config-fault.ts'
 import type { ConfigOf, Intersection, Sections } from './configuration/option.ts'
-import type { CountOf } from './own-telemetry/counts.ts'
 import type { ConsolePart } from '../console/console-part.ts'
 import type { Context } from './context.ts'
+import type { AnyChunk } from '../model/event.ts'
 import type { Destination, Proxies } from '../core/send/destination.ts'
 import type { EventTaking } from '../core/take-in/take-events.ts'
 import type { ByInstance } from '../model/instance.ts'
@@ -19,10 +19,14 @@ import type { Loop } from '../lib/loop.ts'
 import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformOf } from '../lib/chooser.ts'
+import type { ProjectIncrements } from '../model/totals.ts'
+import type { Route } from '../model/route.ts'
 import type { Secret } from '../lib/secret.ts'
 import { platformViews } from './configuration/platforms.ts'
+import type { Signal } from '../core/store/ports/signal.ts'
 import type { StorePart } from '../core/store/ports/store-part.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
+import type { Territory } from '../model/territory.ts'
 import type { Thing } from '../platform/port/inventory.ts'
 
 /** All of it but the name is optional. `Slice`: the feature's own options, as its table infers them. */
@@ -129,6 +133,12 @@ export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
 export interface PartContext extends RuleContext {
   /** Whom to report conditions to. */
   readonly notifier: Notifier
+  /** What a chunk adds to the totals of metrics; undefined: there are none. */
+  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
+  /** Where chunks are put for sending. */
+  readonly queues: readonly Route<Signal>[]
+  /** Every token of every platform, once the parts start that are not around sending. */
+  readonly tokens: () => readonly TokenContext[]
   /** Those of all features. */
   readonly standing: () => readonly Standing[]
 }
@@ -136,6 +146,10 @@ export interface PartContext extends RuleContext {
 export interface TokenContext extends PartContext {
   readonly client: PlatformClient
   readonly errors: ErrorThrottle
+  /** The runs that the token is for. */
+  readonly territory: Territory
+  /** The key of what is stored about the token. */
+  readonly scope: string
   /** The name of the lease of this token's work. */
   readonly leaseOf: (work: string) => string
   /** With `takeEvents`: events that no delivery reported. */
@@ -148,6 +162,15 @@ export function perToken<Slice extends object>(
   options: Slice,
 ): readonly (Slice & Config)[] {
   return platformViews(config).map(view => ({ ...options, ...view.config }))
+}
+
+/** A row of the daemon's own metrics: a counter. */
+export interface CountOf {
+  readonly name: string
+  readonly unit: string
+  readonly description: string
+  /** The counter of the feature's parts; or several, by the values of an attribute. */
+  readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
 }
 
 /** `switch`: the option that turns them on, for the page of metrics. */

@@ -2,13 +2,11 @@
 import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from './summed.ts'
-import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
 import { exportDestinations, messageDestinations, startExporter, startMetricFlush, surroundingsOf } from './export.ts'
-import { startIncidentPoller } from './incidents.ts'
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
 import { countedBy } from './own-telemetry/counts.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
-import { lineStepsOf, mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
+import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
 import { startInventory } from './inventory.ts'
@@ -22,7 +20,7 @@ import { tokenContextOf } from './token-context.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop } from './steps.ts'
 import { joinedNotifiers } from '../core/store/ports/reporter.ts'
-import type { Feature, PartContext, RuleContext, Running } from './feature.ts'
+import type { Feature, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
@@ -60,8 +58,10 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const beforeRules: RuleContext = { ...surroundings, ...context }
     const notifiers = features.flatMap(one => one.notifier?.(config as never, beforeRules) ?? [])
     const notifier = joinedNotifiers(await Promise.all(notifiers))
+    let tokens: readonly TokenContext[] = []
     const ofFeatures: PartContext = {
-      ...{ ...beforeRules, notifier },
+      ...{ ...beforeRules, notifier, measure: outlets.measure, queues: outlets.queues },
+      tokens: () => tokens,
       standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
     }
     /** What was started of each feature. */
@@ -93,10 +93,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       connections,
       selection: createSelection(config, platformNames(config)),
       notifier,
-      lineSteps: [
-        ...lineStepsOf(config),
-        ...features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
-      ],
+      lineSteps: features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
     }
     const rules = mergeRulesOf(config, enriches, wiring.lineSteps)
     const snapshotter = snapshotterOf(wiring)
@@ -105,19 +102,14 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     // The rest may take its time: webhooks are taken in from now on.
     await receiving.open()
     const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
-    for (const connection of connections) {
-      const context = tokenContextOf(wiring, ofFeatures, connection)
+    tokens = connections.map(connection => tokenContextOf(wiring, ofFeatures, connection))
+    for (const token of tokens) {
       for (const one of features) {
         const { part } = one.perToken ?? {}
-        if (part !== undefined) start(one, part.create(context.config as never, context), part.why)
+        if (part !== undefined) start(one, part.create(token.config as never, token), part.why)
       }
     }
     const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
-    const deployments = steps.add(startDeploymentCounter(wiring))
-    const changes = steps.add(startChangeCounter(wiring))
-    const incidents = steps.add(startIncidentCounter(wiring))
-    const incidentPollers = connections.map(one => steps.add(startIncidentPoller(wiring, one)))
-
     const [first, ...others] = connections
     const things = features.flatMap(one => one.things?.(config as never, ofFeatures) ?? [])
     steps.add(startInventory(wiring, first, things))
@@ -139,10 +131,6 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       exporter,
       flush,
       store,
-      deployments,
-      changes,
-      incidents,
-      incidentPoller: summedIfAny(present(incidentPollers)),
       budgets: connections.map(({ name, budget }) => ({ platform: name, budget })),
       enricher: parts?.enricher,
       poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
@@ -169,8 +157,4 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
 function counts(part: Running): part is Running & Required<Pick<Running, 'counters'>> {
   return part.counters !== undefined
-}
-
-function present<T>(all: readonly (T | undefined)[]): T[] {
-  return all.filter(one => one !== undefined)
 }

@@ -1,6 +1,5 @@
 // Starts what takes deliveries in, and the settle loop, which takes snapshots of runs.
 import { ciPushesOf } from './ci-pushes.ts'
-import { countedStep } from '../features/deployments/line-step.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
 import { createPriceTable } from '../core/take-in/price-table.ts'
@@ -24,7 +23,7 @@ import type { Config } from './configuration/options.ts'
 import type { Context } from './context.ts'
 import type { LineStep } from '../core/store/ports/reporter.ts'
 import type { Log } from '../lib/log.ts'
-import type { EventRules } from '../core/take-in/event-reports.ts'
+import { eventWait, type EventRules } from '../core/take-in/event-reports.ts'
 import type { EventTaking } from '../core/take-in/take-events.ts'
 import type { MergeRules } from '../core/take-in/merge-observations.ts'
 import { startDraining, type Started } from './steps.ts'
@@ -42,13 +41,6 @@ export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, ste
   return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
 }
 
-/** What is counted of the line. */
-export function lineStepsOf(config: Config): readonly LineStep[] {
-  const afterEvent = waitOf(config)
-  const change = config.events.includes('change') ? afterEvent : undefined
-  return [countedStep({ afterEvent, afterSnapshot: config.enrichDeadline, change })]
-}
-
 /** Which logs and reports of which jobs are read. */
 export function jobReadRulesOf(config: Config<ProfileName>): JobReadRules {
   const { job, tests, reports } = config
@@ -63,19 +55,12 @@ export function jobReadRulesOf(config: Config<ProfileName>): JobReadRules {
   }
 }
 
-/** Events wait no longer than this for the job that they belong to, ms. */
-const maxWait = 600_000
-
-function waitOf({ enrichDeadline }: Config): number {
-  return Math.min(maxWait, enrichDeadline)
-}
-
 /** How events that are about no pipeline are exported. */
 export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' | 'events' | 'queues'>): EventRules {
   return {
     to: queues.flatMap(({ signal, ...rest }) => (signal === 'logs' ? [{ ...rest, signal }] : [])),
     profile: profileBy(config),
-    wait: waitOf(config),
+    wait: eventWait(config),
     onTaken: () => events.pending.emit(),
   }
 }

@@ -8,10 +8,10 @@ import type { Wiring } from './wiring.ts'
 export function tokenContextOf(
   wiring: Wiring,
   shared: PartContext,
-  { name, config, client }: Connection,
+  { name, config, client, territory, scope }: Connection,
 ): TokenContext {
   return {
-    ...{ ...shared, config, client },
+    ...{ ...shared, config, client, territory, scope },
     errors: createErrorThrottle(wiring.log, name),
     leaseOf: work => leaseOf(work, name),
     taking: takingOf(wiring),

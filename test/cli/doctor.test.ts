@@ -6,12 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { changeReporter } from '../../src/features/deployments/sql/changes.ts'
-import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { listen } from '../support/after-test.ts'
-import { observedChange, type Change } from '../../src/model/change.ts'
-import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { event, job, rules, t0 } from '../flow/world.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
@@ -594,60 +589,4 @@ it('20a: tries the cross-project lists if no projects are configured', async () 
   ])
   env.PIPESPAN_POLL_CROSS_PROJECT = 'false'
   expect((await run()).text).toContain('- platform: Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off')
-})
-
-it('21: finds selected deployments, changes and incidents that no webhook reports', async () => {
-  afterwardsAnew()
-  const { runs, repositories, views } = daemon.store
-  const at = await daemon.store.now()
-  const of = { instance: platform.url, project: { id: 301, path: 'acme/shop' } }
-  const write = async (some: Partial<Deployment>[], others: Partial<Change>[]): Promise<void> => {
-    const deployments = some.map(one => ({ report: { ...of, jobId: 5, ...one }, countIn: 0 }))
-    const changes = others.map(one => ({ report: { ...of, iid: 3, ...one }, countIn: 0 }))
-    const reports = [...reportsBy(deploymentReporter, deployments), ...reportsBy(changeReporter, changes)]
-    await runs.transact([], { reports })
-  }
-  const said = async (): Promise<string[]> => {
-    return (await run()).text.split('\n').filter(line => line.includes('events: '))
-  }
-  env.PIPESPAN_EVENTS = 'none'
-  expect(await said()).toEqual([
-    '- events: Deployments are not watched (`deployment` is not in PIPESPAN_EVENTS).',
-    '- events: Changes (merge requests) are not watched (`change` is not in PIPESPAN_EVENTS).',
-    '- events: Incidents are not watched (`issue` is not in PIPESPAN_EVENTS).',
-  ])
-  env.PIPESPAN_EVENTS = 'deployment,change,issue'
-  const [deploymentRemedy, changeRemedy, issueRemedy] = ['deployment', 'merge request', 'issues'].map(
-    kind => `Enable ${kind} events in the webhooks: \`pipespan hooks ensure\` does.`,
-  )
-  expect(await said()).toEqual([
-    `- events: Deployments: none was reported in the last 30 days. ${deploymentRemedy}`,
-    `- events: Changes (merge requests): none was reported in the last 30 days. ${changeRemedy}`,
-    `- events: Incidents: none was opened in the last 30 days, and the platform's list of them was not read yet. ${issueRemedy}`,
-  ])
-  const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 1 }
-  const span = { trace, pipelineId: 1, jobId: 5, kind: 'job' as const }
-  await write([{ job: { status: 'success', environment: 'production', finishedAt: at, span } }], [])
-  const times = { createdAt: at - 60_000, finishedAt: at }
-  const observed = event('success', times, [], { mergeRequest: { iid: 3 } }, 9)
-  const key = { instance: platform.url, pipelineId: 9 }
-  await runs.transact(mergeObservations([{ ...observed, key }], 'webhook', { ...rules, settle: 0 }))
-  await expect.poll(async () => (await views.lastFinished(1)).map(({ run }) => run.key.pipelineId)).toEqual([9])
-  await repositories.incidentCursors.put({ instance: platform.url, at })
-  expect(await said()).toEqual([
-    `! events: Deployments: the last 30 days had deployed jobs, but no webhook reported one. ${deploymentRemedy}`,
-    `! events: Changes (merge requests): the last 30 days had pipelines of merge requests, but no webhook reported one. ${changeRemedy}`,
-    "✓ events: Incidents: none was opened in the last 30 days; the platform's list of them is read.",
-  ])
-  await write(
-    [{ event: observedEvent({ status: 'success', at, environment: 'production' }) }],
-    [{ event: observedChange({ state: 'open' }, at), createdAt: at }],
-  )
-  expect(await said()).toMatchObject([
-    expect.stringMatching(/^✓ events: Deployments are reported by webhooks, the last one \d+ min ago\.$/),
-    expect.stringMatching(
-      /^✓ events: Changes \(merge requests\) are reported by webhooks, the last one \d+ min ago\.$/,
-    ),
-    {},
-  ])
 })

@@ -1,12 +1,9 @@
 // A platform whose lists do not end: what was read of them is exported, other projects and sources have their turn, and the cut is said once.
 import { describe, expect, it } from 'vitest'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createIncidentPoller } from '../../src/features/deployments/incidents.ts'
 import { hour, minute, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 import { scenarios } from '../../src/simulator/platform/scenarios.ts'
-import { silentLog } from '../../src/lib/log.ts'
 import type { RestReply } from '../../src/simulator/platform/web-page.ts'
 import type { RestRequest } from '../../src/simulator/platform/rest-api.ts'
 
@@ -115,27 +112,5 @@ describe('the poller', () => {
     }
     await world.pass(10 * minute, minute)
     expect(await sweeps.get({ instance: world.api.url, group: 'acme' })).toMatchObject({ done: true })
-  })
-
-  it('reads 500 pages of an endless list of incidents, and continues in the next round', async () => {
-    await using world = await openPolledWorld()
-    world.api.misbehave = asked => {
-      const at = Date.parse(asked.query.get('updated_after') ?? '') + second
-      const incident = { iid: 1, project_id: 3, state: 'opened', updated_at: isoAt(at) }
-      return asked.path === '/issues' ? page(asked, world.api.url, () => [incident]) : undefined
-    }
-    const poller = createIncidentPoller({
-      name: 'incidents',
-      ...{ client: world.client, cursors: world.store.repositories.incidentCursors, leases: world.store.leases },
-      ...{ take: async () => undefined, interval: minute, errors: createErrorThrottle(silentLog()) },
-      ...{ clock: { now: () => world.now(), sleep: async () => undefined }, log: silentLog() },
-    })
-    await poller.round()
-    expect(poller.counters.requests).toBe(500)
-    const cursor = await world.store.repositories.incidentCursors.get({ instance: world.api.url })
-    await poller.round()
-    expect((await world.store.repositories.incidentCursors.get({ instance: world.api.url }))?.at).toBeGreaterThan(
-      cursor!.at,
-    )
   })
 })

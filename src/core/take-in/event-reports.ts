@@ -18,6 +18,14 @@ export interface EventRules {
   readonly onCiPush?: ((event: PlatformEvent) => void) | undefined
 }
 
+/** Events wait no longer than this for the job that they belong to, ms. */
+const maxWait = 600_000
+
+/** How long events wait; late reports about them arrive within that time. */
+export function eventWait({ enrichDeadline }: { readonly enrichDeadline: number }): number {
+  return Math.min(maxWait, enrichDeadline)
+}
+
 export interface EventReporting {
   /** How events are stored; undefined: not at all. */
   readonly events?: EventRules | undefined

@@ -1,5 +1,5 @@
 // The options of webhook events that are about no pipeline.
-import { boolean, oneOf } from './plain-kinds.ts'
+import { boolean } from './plain-kinds.ts'
 import { patterns, wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 
@@ -11,12 +11,6 @@ export function eventOptions(profiles: Profiles) {
       default: 'deployment,change,release,feature_flag,access_token,operator',
       description: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
-    }),
-    leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
-      variable: 'PIPESPAN_LEAD_TIME',
-      default: 'commit',
-      description:
-        'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
     }),
     production: setting(patterns, {
       variable: 'PIPESPAN_PRODUCTION',

@@ -1,13 +1,7 @@
 // Counters of features as rows of the table of the daemon's own metrics.
+import type { CountOf } from '../feature.ts'
 import type { ObservedMetric } from './table.ts'
-
-export interface CountOf {
-  readonly name: string
-  readonly unit: string
-  readonly description: string
-  /** The counter of the feature's parts. */
-  readonly counter: string
-}
+import type { Point } from './observe-parts.ts'
 
 interface Counting {
   readonly counts?: readonly CountOf[]
@@ -17,21 +11,26 @@ interface Counting {
 export function countedMetrics(features: readonly Counting[]): ObservedMetric[] {
   return features
     .flatMap(one => one.counts ?? [])
-    .map(({ name, unit, description }) => ({
-      ...{ name, unit, description, type: 'counter', attributes: [] },
-      points: ({ counted }) => {
-        const value = counted.get(name)
-        return value === undefined ? [] : [{ value }]
-      },
+    .map(({ name, unit, description, counter }) => ({
+      ...{ name, unit, description, type: 'counter' },
+      attributes: typeof counter === 'string' ? [] : [counter.attribute],
+      points: ({ counted }) => counted.get(name) ?? [],
     }))
 }
 
-/** The values of a feature's counters by the names of their metrics. `sums`: those of its parts; undefined: none runs. */
+/** The points of a feature's counters by the names of their metrics. `sums`: those of its parts; undefined: none runs. */
 export function countedBy(
   { counts = [] }: Counting,
   sums: { readonly counters: object } | undefined,
-): [name: string, value: number][] {
+): [name: string, points: readonly Point[]][] {
   if (sums === undefined) return []
   const all = new Map(Object.entries(sums.counters))
-  return counts.map(({ name, counter }) => [name, Number(all.get(counter))])
+  const point = (counter: string, attributes?: Point['attributes']): Point[] =>
+    all.has(counter) ? [{ value: Number(all.get(counter)), attributes }] : []
+  return counts.map(({ name, counter: of }) => [
+    name,
+    typeof of === 'string'
+      ? point(of)
+      : Object.entries(of.values).flatMap(([value, counter]) => point(counter, { [of.attribute]: value })),
+  ])
 }

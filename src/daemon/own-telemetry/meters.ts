@@ -1,8 +1,8 @@
 // Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed ones are read
 // at collection, from counters that the rooms keep anyway.
 import type { Attributes, Meter } from '@opentelemetry/api'
-import { observedMetrics, recordedMetrics, type ObservedMetric, type Point, type RecordedMetric } from './table.ts'
-import type { Observed } from './observe-parts.ts'
+import { observedMetrics, recordedMetrics, type ObservedMetric, type RecordedMetric } from './table.ts'
+import type { Observed, Point } from './observe-parts.ts'
 
 type Recorded = keyof typeof recordedMetrics
 

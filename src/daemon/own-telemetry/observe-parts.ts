@@ -1,13 +1,11 @@
 // Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
 import type { Budget, BudgetSnapshot } from '../../platform/port/budget.ts'
-import type { DeploymentCounters } from '../../features/deployments/deployment-counter.ts'
 import type { EnricherCounters } from '../../core/complete/enricher.ts'
 import type { JobReaderCounters } from '../../features/job-insides/job-reader.ts'
 import type { LogCounters } from '../../features/job-insides/read-log.ts'
 import type { ReportCounters } from '../../features/job-insides/read-report.ts'
 import type { SpanCounters } from '../../features/job-insides/read-spans.ts'
 import type { TestCounters } from '../../features/job-insides/read-tests.ts'
-import type { ChangeCounters, IncidentCounters } from '../../features/deployments/once-counter.ts'
 import type { TakeInCounters } from '../../core/take-in/take-in.ts'
 import type { ExportQueueStatus } from '../../core/send/exporter.ts'
 import type { PollerCounters } from '../../core/find/poller.ts'
@@ -16,6 +14,11 @@ import type { SnapshotCounters } from '../../core/settle/take-snapshots.ts'
 import type { SettleCounters } from '../../core/settle/settle-loop.ts'
 import type { WebhookCounts } from '../../core/receive/webhook-counts.ts'
 import type { Store } from '../../core/store/ports/store.ts'
+
+export interface Point {
+  readonly value: number
+  readonly attributes?: Readonly<Record<string, string>> | undefined
+}
 
 /** A part of the daemon that counts. */
 interface Counting<Counters> {
@@ -28,15 +31,11 @@ export interface ObservedParts {
   readonly intake: Counting<TakeInCounters>
   readonly snapshotter: Counting<SnapshotCounters>
   readonly settleLoop: Counting<SettleCounters>
-  readonly deployments: Counting<DeploymentCounters> & { readonly requests: () => number }
-  readonly changes: Counting<ChangeCounters>
-  readonly incidents: Counting<IncidentCounters>
-  readonly incidentPoller: Counting<{ readonly requests: number }> | undefined
   readonly enricher: Counting<EnricherCounters> | undefined
   readonly poller: Counting<PollerCounters> | undefined
   readonly redelivery: Counting<RedeliveryCounters> | undefined
-  /** The counters of features, by the names of their metrics. */
-  readonly counted: ReadonlyMap<string, number>
+  /** The points of features' counters, by the names of their metrics. */
+  readonly counted: ReadonlyMap<string, readonly Point[]>
   readonly jobReader?: Counting<JobReaderCounters> | undefined
   readonly jobLogs?: Counting<LogCounters> | undefined
   readonly jobTests?: Counting<TestCounters> | undefined

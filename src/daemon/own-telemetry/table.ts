@@ -1,11 +1,6 @@
 // The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
 import type { ExportQueueStatus } from '../../core/send/exporter.ts'
-import type { Observed } from './observe-parts.ts'
-
-export interface Point {
-  readonly value: number
-  readonly attributes?: Readonly<Record<string, string>> | undefined
-}
+import type { Observed, Point } from './observe-parts.ts'
 
 interface OwnHead {
   readonly name: string
@@ -132,18 +127,6 @@ export const observedMetrics = [
   { name: 'pipespan.job.log.cut', type: 'counter', unit: '{log}', attributes: ['reason'],
     description: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).',
     points: ({ jobLogs }) => (jobLogs === undefined ? [] : entries({ size: jobLogs.counters.cut, debug_trace: jobLogs.counters.debugTraces }, reason => ({ reason }))) },
-  { name: 'pipespan.deployments', type: 'counter', unit: '{deployment}', attributes: ['outcome'],
-    description: "Deployments that ended: counted, skipped (neither success nor failure, or no environment), or counted without the platform's list of commits.",
-    points: ({ deployments: { counters: { counted, passedOver, withoutCommits } } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
-  { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
-    description: 'Requests to the platform for the commits of deployments.', points: ({ deployments }) => [{ value: deployments.requests() }] },
-  { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
-    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`, their time in the merge `train`.', points: ({ changes }) => entries(changes.counters, measure => ({ measure })) },
-  { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
-    description: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
-    points: ({ incidents }) => entries(incidents.counters, measure => ({ measure })) },
-  { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
-    description: 'Requests to the platform for incidents that have changed.', points: ({ incidentPoller }) => one(incidentPoller?.counters.requests) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
     description: 'Test reports read: complete (`none`), or the reason why they are not.',
     points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.counters.reports, attributes: { fault: 'none' } },

@@ -17,19 +17,22 @@ const idleMs = 1_000
 /** The delay before one that fails alone is due again, ms. */
 const retryMs = 90_000
 
-export interface CounterOptions<Of, State, Around, Measure extends string> {
+export interface Counting extends FigureOutlets {
+  /** Called after something was put into the outbox. */
+  readonly onCounted: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface CounterOptions<Of, State, Around, Measure extends string> extends Omit<Counting, keyof FigureOutlets> {
   /** What is counted, in the log. */
   readonly name: string
   readonly store: Countable<Of, State, Around>
   readonly decide: Decide<Of, State, Around>
   /** The possible counters of a decision. */
   readonly measures: readonly Measure[]
-  /** Called after something was put into the outbox. */
-  readonly onCounted: () => void
   /** Called after some were found to wait for their commits. */
   readonly onApart?: () => void
-  readonly clock: Clock
-  readonly log: Log
 }
 
 export interface Counter<Measure extends string> extends Loop {

@@ -11,16 +11,12 @@ export type CommitsAnswer =
   /** It may answer later. */
   | { readonly as: 'later'; readonly error: PlatformError }
 
-export interface CommitsReading {
-  /** Asks for the commits that `to` has and `from` has not. */
-  read(
-    project: ProjectFacts,
-    range: { readonly from: string; readonly to: string },
-    signal: AbortSignal,
-  ): Promise<CommitsAnswer>
-  /** Requests that were sent. */
-  readonly counters: { requests: number }
-}
+/** Asks for the commits that `to` has and `from` has not. */
+export type ReadCommits = (
+  project: ProjectFacts,
+  range: { readonly from: string; readonly to: string },
+  call: { readonly signal: AbortSignal; readonly onSend: () => void },
+) => Promise<CommitsAnswer>
 
 /** Most pages of 100 commits. */
 const maxPages = 5
@@ -29,38 +25,31 @@ export function createCommitsReading(
   client: Pick<PlatformClient, 'commits'>,
   capabilities: Capabilities,
   definition: LeadTimeDefinition,
-): CommitsReading {
-  const counters = { requests: 0 }
-  return {
-    counters,
-    read: async (project, range, signal) => {
-      const asked = { what: 'commits', project: project.id, path: project.path } as const
-      if (!(await capabilities.mayAsk(asked))) return { as: 'refused' }
-      const times: number[] = []
-      const onSend = (): void => {
-        counters.requests += 1
-      }
-      try {
-        let pages = 0
-        const query = { ...range, firstParent: definition === 'merge' }
-        for await (const { items } of client.commits(project.id, query, { priority: 'inside', signal, onSend })) {
-          for (const { committedAt, authoredAt } of items) {
-            const time = definition === 'authored' ? (authoredAt ?? committedAt) : committedAt
-            if (time !== undefined) times.push(time)
-          }
-          pages += 1
-          if (pages === maxPages) break
+): ReadCommits {
+  return async (project, range, call) => {
+    const asked = { what: 'commits', project: project.id, path: project.path } as const
+    if (!(await capabilities.mayAsk(asked))) return { as: 'refused' }
+    const times: number[] = []
+    try {
+      let pages = 0
+      const query = { ...range, firstParent: definition === 'merge' }
+      for await (const { items } of client.commits(project.id, query, { priority: 'inside', ...call })) {
+        for (const { committedAt, authoredAt } of items) {
+          const time = definition === 'authored' ? (authoredAt ?? committedAt) : committedAt
+          if (time !== undefined) times.push(time)
         }
-        await capabilities.answered(asked)
-        return { as: 'read', commits: { definition, times } }
-      } catch (error) {
-        if (!(error instanceof PlatformError)) throw error
-        if (error.kind === 'forbidden' || error.kind === 'not-found') {
-          await capabilities.refused(asked, error)
-          return { as: 'refused' }
-        }
-        return error.passing || error.kind === 'unauthorized' ? { as: 'later', error } : { as: 'refused' }
+        pages += 1
+        if (pages === maxPages) break
       }
-    },
+      await capabilities.answered(asked)
+      return { as: 'read', commits: { definition, times } }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      if (error.kind === 'forbidden' || error.kind === 'not-found') {
+        await capabilities.refused(asked, error)
+        return { as: 'refused' }
+      }
+      return error.passing || error.kind === 'unauthorized' ? { as: 'later', error } : { as: 'refused' }
+    }
   }
 }

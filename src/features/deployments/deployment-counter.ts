@@ -9,27 +9,25 @@ import {
   type DeploymentFigures,
   type Neighbours,
 } from '../../model/deployment-figures.ts'
-import { countedFigures, createCounter, type FigureOutlets } from './counter.ts'
+import { countedFigures, createCounter, type Counting } from './counter.ts'
 import { createLeasedWork, createRests, oneLane, type LeasedWork } from '../../core/complete/leased-work.ts'
 import { tokenLanes } from '../../core/complete/token-lanes.ts'
 import { viewDeployment, type Deployment, type IsProduction } from '../../model/deployment.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { CommitsReading } from './deployed-commits.ts'
 import type { Decision } from './ports/counted.ts'
 import type { Deployments, DueDeployment } from './ports/deployments.ts'
 import type { ErrorThrottle } from '../../platform/port.ts'
-import type { Log } from '../../lib/log.ts'
+import type { ReadCommits } from './deployed-commits.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
 /** A token of a platform: it reads commits of the projects there. */
 export interface CommitsToken {
   readonly territory: Territory
-  readonly commits: CommitsReading
+  readonly readCommits: ReadCommits
   readonly errors: ErrorThrottle
 }
 
-export interface DeploymentCounterOptions extends FigureOutlets {
+export interface DeploymentCounterOptions extends Counting {
   readonly deployments: Deployments
   /** Empty: the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
@@ -37,10 +35,6 @@ export interface DeploymentCounterOptions extends FigureOutlets {
   /** What other features report of a deployment, with the id of its row. */
   readonly reports?:
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
-  /** Called after something was put into the outbox. */
-  readonly onCounted: () => void
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** Counted since start. */
@@ -50,11 +44,12 @@ export interface DeploymentCounters {
   passedOver: number
   /** Counted without their commits: the platform refused, or did not answer. */
   withoutCommits: number
+  /** Requests for commits. */
+  commitRequests: number
 }
 
 export interface DeploymentCounter extends LeasedWork {
   readonly counters: Readonly<DeploymentCounters>
-  readonly requests: () => number
 }
 
 /** How many wait for their commits at the same time. */
@@ -67,7 +62,13 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   const { deployments, tokens, isProduction, clock, log } = options
   const lanes = tokenLanes(tokens, ({ instance, project }: Deployment) => ({ instance, path: project.path }), clock)
   const counter = createCounter({
-    ...{ name: 'deployment', measures: ['counted', 'passedOver', 'withoutCommits'], store: deployments, clock, log },
+    ...{
+      name: 'deployment',
+      measures: ['counted', 'passedOver', 'withoutCommits', 'commitRequests'],
+      store: deployments,
+      clock,
+      log,
+    },
     onCounted: options.onCounted,
     onApart: () => apart.wake(),
     decide: ({ id, of }, around) => (rangeOf(of, around) === undefined ? decide(id, of, around, undefined) : 'apart'),
@@ -106,8 +107,8 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
       return 'later'
     }
     const { project } = deployment
-    const { commits, errors } = token
-    const answer = await commits.read(project, range, signal)
+    const { readCommits, errors } = token
+    const answer = await readCommits(project, range, { signal, onSend: () => void (counters.commitRequests += 1) })
     if (answer.as === 'read') {
       rests.answered()
       errors.answered(`project ${project.path ?? project.id}`)
@@ -167,6 +168,5 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
       await apart.drain()
     },
     counters,
-    requests: () => tokens.reduce((sum, { commits }) => sum + commits.counters.requests, 0),
   }
 }

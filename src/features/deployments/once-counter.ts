@@ -1,10 +1,10 @@
 // Counts the times of changes, and incidents. It makes no requests to the platform.
 import { changeMeasures, uncounted, type ChangeMeasure, type CountedTimes } from '../../model/change-figures.ts'
-import { countedFigures, createCounter, type Counter, type CounterOptions, type FigureOutlets } from './counter.ts'
+import { countedFigures, createCounter, type Counter, type Counting } from './counter.ts'
 import { incidentFigures, viewIncident, type CountedIncident, type Incident } from '../../model/incident.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { viewChange, type Change } from '../../model/change.ts'
-import type { Due } from './ports/counted.ts'
+import type { Countable, Due } from './ports/counted.ts'
 import type { EventChunk } from '../../model/event.ts'
 
 /** One metric point, and what it counts for. */
@@ -57,16 +57,13 @@ export const countedIncidents: Kind<Incident, CountedIncident, IncidentMeasure> 
   },
 }
 
-export type OnceCounter<Measure extends string> = Counter<Measure>
-export type ChangeCounters = Counter<ChangeMeasure>['counters']
-export type IncidentCounters = Counter<IncidentMeasure>['counters']
-
 export function createOnceCounter<Of extends Change | Incident, State, Measure extends string>(
   { name, event, measures, count }: Kind<Of, State, Measure>,
-  options: Pick<CounterOptions<Of, State, undefined, Measure>, 'store' | 'onCounted' | 'clock' | 'log'> & FigureOutlets,
+  store: Countable<Of, State>,
+  options: Counting,
 ): Counter<Measure> {
   return createCounter({
-    ...{ ...options, name, measures },
+    ...{ ...options, name, measures, store },
     decide: due => {
       const { counted, points } = count(due)
       const written = points.map(({ measures: of, ...point }) => {

@@ -8,7 +8,8 @@ import { closeAfterTest } from '../../support/after-test.ts'
 import { changeOfEvent } from '../../../src/model/event-reports.ts'
 import { changeStates, type Change, type ChangeState } from '../../../src/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/changes.ts'
-import { countedChanges, createOnceCounter, type OnceCounter } from '../../../src/features/deployments/once-counter.ts'
+import type { Counter } from '../../../src/features/deployments/counter.ts'
+import { countedChanges, createOnceCounter } from '../../../src/features/deployments/once-counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { isEvent } from '../../../src/model/event.ts'
@@ -157,10 +158,9 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     store = await here.open()
   })
 
-  function counter(): OnceCounter<ChangeMeasure> {
-    return createOnceCounter(countedChanges, {
+  function counter(): Counter<ChangeMeasure> {
+    return createOnceCounter(countedChanges, store.on(storedChanges), {
       ...{
-        store: store.on(storedChanges),
         to: [delta],
         profile: 'generic',
         measure: chunk => measure(chunk, settings),

@@ -228,7 +228,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       ...{
         deployments,
         tokens: platform
-          ? [{ territory: wholeInstance(instance), commits: reading, errors: createErrorThrottle(silentLog()) }]
+          ? [{ territory: wholeInstance(instance), readCommits: reading, errors: createErrorThrottle(silentLog()) }]
           : [],
         to: [delta],
         profile: 'generic',
@@ -311,7 +311,7 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       expect(lead[0].count).toBe(truth.leadTimes.length)
       expect(lead[0].sum).toBeCloseTo(sum(truth.leadTimes), 1)
     }
-    expect([asked.requests, counter.requests()]).toEqual([requests, requests])
+    expect([asked.requests, counter.counters.commitRequests]).toEqual([requests, requests])
     // Each once: nothing more is due, whatever is reported again.
     await report(...observed.slice(0, 500))
     here.move(day)

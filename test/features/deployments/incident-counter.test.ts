@@ -9,9 +9,9 @@ import {
   countedIncidents,
   createOnceCounter,
   type IncidentMeasure,
-  type OnceCounter,
 } from '../../../src/features/deployments/once-counter.ts'
-import { createIncidentPoller } from '../../../src/features/deployments/incidents.ts'
+import type { Counter } from '../../../src/features/deployments/counter.ts'
+import { createIncidentPoller, incidentCursors } from '../../../src/features/deployments/incident-poller.ts'
 import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
 import { incidentOfEvent } from '../../../src/model/event-reports.ts'
 import { isFull } from '../../full.ts'
@@ -52,16 +52,16 @@ const issue = (
 describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
-  let counter: OnceCounter<IncidentMeasure>
+  let counter: Counter<IncidentMeasure>
   beforeEach(async () => {
     here = closeAfterTest(await bench())
     store = await here.open()
     counter = create()
   })
 
-  function create(): OnceCounter<IncidentMeasure> {
-    return createOnceCounter(countedIncidents, {
-      ...{ store: store.on(storedIncidents), to: [], profile: 'generic', onCounted: () => undefined },
+  function create(): Counter<IncidentMeasure> {
+    return createOnceCounter(countedIncidents, store.on(storedIncidents), {
+      ...{ to: [], profile: 'generic', onCounted: () => undefined },
       measure: chunk => measure(chunk, settings),
       clock: { now: () => here.now(), sleep: async () => undefined },
       log: silentLog(),
@@ -223,7 +223,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
           }
         },
       },
-      ...{ cursors: store.repositories.incidentCursors, leases: store.leases, interval: minute },
+      ...{ cursors: store.repositories.of(incidentCursors), leases: store.leases, interval: minute },
       take: async found => report(...found),
       ...{ errors: createErrorThrottle(silentLog()), log: silentLog() },
       clock: { now: () => here.now(), sleep: async () => undefined },
@@ -232,7 +232,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     // More than a page of one instant, and more behind it.
     for (let iid = 1; iid <= 250; iid += 1) change(iid, iid <= 150 ? t0 : t0 + iid * 1_000)
     await poller.round()
-    expect(poller.counters.requests).toBe(asked.length)
+    expect(poller.counters.incidentRequests).toBe(asked.length)
     expect(asked.length).toBeLessThanOrEqual(5)
     here.move(countIn)
     await counter.drain()
@@ -253,6 +253,33 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       .on(storedIncidents)
       .opened({ project: 'acme/shop', since: 0, until: t0 + day, limit: 300 })
     expect(first?.view).toMatchObject({ severity: 'high', openedAt: t0 - hour })
+  })
+
+  it('reads 500 pages of an endless list, and continues in the next round', async () => {
+    let iid = 0
+    const asked: number[] = []
+    const poller = createIncidentPoller({
+      name: 'incidents',
+      client: {
+        instance,
+        incidents: async function* ({ updatedAfter }, { onSend }) {
+          onSend?.()
+          asked.push(updatedAfter)
+          yield {
+            items: [issue({ iid: (iid += 1), severity: 'low', openedAt: t0 }, 'opened', updatedAfter + 1_000)],
+            next: 'next',
+          }
+        },
+      },
+      ...{ cursors: store.repositories.of(incidentCursors), leases: store.leases, interval: minute },
+      ...{ take: async () => undefined, errors: createErrorThrottle(silentLog()), log: silentLog() },
+      clock: { now: () => here.now(), sleep: async () => undefined },
+    })
+    await poller.round()
+    expect(poller.counters.incidentRequests).toBe(500)
+    const last = asked.at(-1)!
+    await poller.round()
+    expect(asked[500]).toBe(last + 1_000 - 5 * minute)
   })
 })
 

@@ -117,8 +117,6 @@ export function repositoriesOf(make: MakeRepository) {
     /** Written by redelivery. */
     hooks: make('hook', watchedHook, ['instance', 'kind', 'id']),
     backfills: make('backfill', backfill, ['instance', 'name']),
-    /** Written by the reader of incidents. `at`: the `updated_at` of the last incident that was read, the platform's time. */
-    incidentCursors: make('incidents/cursor', z.object({ instance: z.string(), at: z.number() }), ['instance']),
     /** Written by the API client, one for each token. */
     budgets: make('budget', apiBudget, ['account']),
     /** Written by the job reader. */

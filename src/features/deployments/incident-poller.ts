@@ -1,18 +1,24 @@
 // Asks the platform for incidents that have changed, in case a webhook was lost. One replica does it, by a lease; the cursor is in the store. Each
 // round begins some minutes before the last change; reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
+import { documentKind, type Repository } from '../../core/store/ports/repository.ts'
 import { incidentLookback, type Incident } from '../../model/incident.ts'
 import { maxPages } from '../../core/find/list-limits.ts'
 import type { CallOptions, PlatformClient } from '../../platform/port.ts'
 import type { Loop } from '../../lib/loop.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Repositories } from '../../core/store/ports/repository.ts'
+import { z } from 'zod'
+
+/** `at`: the `updated_at` of the last incident that was read, the platform's time. */
+const incidentCursor = z.object({ instance: z.string(), at: z.number() })
+/** Until when incidents were read with each token. */
+export const incidentCursors = documentKind('incidents/cursor', incidentCursor, ['instance'])
 
 export interface IncidentPollerOptions extends RoundsOptions {
   /** The key of its cursor; by default the instance. */
   readonly scope?: string | undefined
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
-  readonly cursors: Repositories['incidentCursors']
+  readonly cursors: Repository<z.infer<typeof incidentCursor>, 'instance'>
   /** Resolves when they are stored. */
   readonly take: (incidents: readonly Incident[]) => Promise<void>
   /** Between two rounds, ms. */
@@ -20,7 +26,7 @@ export interface IncidentPollerOptions extends RoundsOptions {
 }
 
 export interface IncidentPoller extends Loop {
-  readonly counters: Readonly<{ requests: number }>
+  readonly counters: Readonly<{ incidentRequests: number }>
   /** Reads all that has changed, whoever has the lease. */
   round(): Promise<void>
 }
@@ -32,10 +38,10 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   const { client, cursors, clock } = options
   const instance = options.scope ?? client.instance
   const interval = Math.max(1_000, options.interval)
-  const counters = { requests: 0 }
+  const counters = { incidentRequests: 0 }
   const rounds = createRounds(options)
   const { signal } = rounds
-  const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
+  const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.incidentRequests += 1) }
 
   async function read(): Promise<void> {
     const known = await cursors.get({ instance })

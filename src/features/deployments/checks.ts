@@ -1,0 +1,120 @@
+// Checks of what is reported about deployments, changes and incidents: whether webhooks report them, by what the store has of them.
+import { changeOfRun } from '../../model/change.ts'
+import { changes } from './sql/changes.ts'
+import { deployments } from './sql/deployments.ts'
+import { incidentCursors } from './incident-poller.ts'
+import { incidents } from './sql/incidents.ts'
+import { reportOf, type Finding } from '../../lib/finding.ts'
+import type { PlatformClient } from '../../platform/port.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
+
+const report = reportOf('events')
+const day = 86_400_000
+/** Days that are looked back: in this time a project that is worked on has some of each. */
+const lookedBack = 30
+/** How many of the latest are looked at. */
+const lookedAt = 100
+
+/** A thing that webhooks report. */
+interface Watched {
+  readonly name: string
+  /** In PIPESPAN_EVENTS. */
+  readonly word: string
+  readonly find: (asked: Asked) => Promise<Finding>
+}
+
+interface Asked {
+  readonly client: Pick<PlatformClient, 'instance'> | undefined
+  readonly store: SharedStore | undefined
+  readonly now: number
+  readonly within: { readonly since: number; readonly until: number; readonly limit: number }
+}
+
+interface Seen {
+  readonly at: number
+  /** Else by its job or pipeline only. */
+  readonly byWebhook: boolean
+}
+
+const watched: readonly Watched[] = [
+  {
+    ...{ name: 'Deployments', word: 'deployment' },
+    find: async ({ store, within, now }) => {
+      const all = (await store?.on(deployments).list(within)) ?? []
+      const seen = all.map(({ at, deployment }) => ({ at, byWebhook: deployment.event !== undefined }))
+      return findingOf('Deployments', { flag: 'deployment events', otherwise: 'deployed jobs' }, seen, now)
+    },
+  },
+  {
+    ...{ name: 'Changes (merge requests)', word: 'change' },
+    find: async ({ store, within, now }) => {
+      const all = (await store?.on(changes).list(within)) ?? []
+      // A change that no webhook reported is not in the list: it is known by its pipelines alone.
+      const runs = (await store?.views.lastFinished(lookedAt)) ?? []
+      const seen = [
+        ...all.map(({ at, change }) => ({ at, byWebhook: change.event !== undefined })),
+        ...runs.flatMap(({ run }) => {
+          const change = changeOfRun(run)
+          return change === undefined ? [] : [{ at: change.pipeline?.createdAt ?? 0, byWebhook: false }]
+        }),
+      ].filter(({ at }) => at >= within.since)
+      const how = { flag: 'merge request events', otherwise: 'pipelines of merge requests' }
+      return findingOf('Changes (merge requests)', how, seen, now)
+    },
+  },
+  { name: 'Incidents', word: 'issue', find: findIncidents },
+]
+
+/** Without a store nothing is known of them. */
+export async function checkEvents({
+  config,
+  client,
+  store,
+}: Pick<Asked, 'client' | 'store'> & { readonly config: { readonly events: readonly string[] } }): Promise<Finding[]> {
+  const now = (await store?.now()) ?? Date.now()
+  const within = { since: now - lookedBack * day, until: now + day, limit: lookedAt }
+  return Promise.all(
+    watched.map(async ({ name, word, find }) =>
+      config.events.includes(word)
+        ? find({ client, store, now, within })
+        : report('skipped', `${name} are not watched (\`${word}\` is not in PIPESPAN_EVENTS).`),
+    ),
+  )
+}
+
+/** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: of those by webhook the latest first. */
+function findingOf(
+  name: string,
+  { flag, otherwise }: { readonly flag: string; readonly otherwise: string },
+  seen: readonly Seen[],
+  now: number,
+): Finding {
+  const last = seen.find(({ byWebhook }) => byWebhook)
+  if (last !== undefined) return report('fine', `${name} are reported by webhooks, the last one ${ago(last.at, now)}.`)
+  const remedy = `Enable ${flag} in the webhooks: \`pipespan hooks ensure\` does.`
+  if (seen.length === 0) return report('skipped', `${name}: none was reported in the last ${lookedBack} days.`, remedy)
+  return report(
+    'warning',
+    `${name}: the last ${lookedBack} days had ${otherwise}, but no webhook reported one.`,
+    remedy,
+  )
+}
+
+/** Incidents come from webhooks and from the platform's list, and the store does not distinguish them. */
+async function findIncidents({ client, store, within, now }: Asked): Promise<Finding> {
+  const [last] = (await store?.on(incidents).opened({ ...within, limit: 1 })) ?? []
+  const openedAt = last?.view.openedAt
+  if (openedAt !== undefined)
+    return report('fine', `Incidents are reported, the last one was opened ${ago(openedAt, now)}.`)
+  const none = `Incidents: none was opened in the last ${lookedBack} days`
+  const cursor = client && (await store?.repositories.of(incidentCursors).get({ instance: client.instance }))
+  if (cursor !== undefined) return report('fine', `${none}; the platform's list of them is read.`)
+  const remedy = 'Enable issues events in the webhooks: `pipespan hooks ensure` does.'
+  return report('skipped', `${none}, and the platform's list of them was not read yet.`, remedy)
+}
+
+function ago(at: number, now: number): string {
+  const minutes = Math.max(0, Math.round((now - at) / 60_000))
+  if (minutes < 120) return `${minutes} min ago`
+  return minutes < 2 * 24 * 60 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 60 / 24)} days ago`
+}

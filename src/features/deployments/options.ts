@@ -1,0 +1,31 @@
+// The options of deployments: where lead times begin, and which environments are production; and how many requests they cost.
+import { oneOf } from '../../daemon/configuration/plain-kinds.ts'
+import { setting } from '../../daemon/configuration/option.ts'
+import type { SliceOf, Surroundings } from '../../daemon/feature.ts'
+
+export const deploymentOptions = {
+  'What is exported': {
+    leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
+      variable: 'PIPESPAN_LEAD_TIME',
+      default: 'commit',
+      description:
+        'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
+    }),
+  },
+}
+
+export type DeploymentOptions = SliceOf<typeof deploymentOptions>
+
+/** Without deployment events no deployment is known. */
+export function requestCosts(
+  { leadTime }: DeploymentOptions,
+  { events, platform, poll }: Surroundings['config'],
+): string[] {
+  if (platform.url === undefined || platform.token.current() === undefined) return []
+  const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, poll.interval)))
+  const costs = {
+    deployment: `Lead times (PIPESPAN_LEAD_TIME=${leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
+    issue: `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
+  }
+  return Object.entries(costs).flatMap(([word, cost]) => (events.includes(word) ? [cost] : []))
+}

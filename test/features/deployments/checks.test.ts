@@ -1,0 +1,61 @@
+// The doctor's check of what reports deployments, changes and incidents.
+import { expect, it } from 'vitest'
+import { changeReporter } from '../../../src/features/deployments/sql/changes.ts'
+import { checkEvents } from '../../../src/features/deployments/checks.ts'
+import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
+import { event, hour, instance, openWorld, second, t0 } from '../../flow/world.ts'
+import { incidentCursors } from '../../../src/features/deployments/incident-poller.ts'
+import { observedChange } from '../../../src/model/change.ts'
+import { observedEvent } from '../../../src/model/deployment.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+
+const of = { instance, project: { id: 301, path: 'acme/shop' } }
+
+it('finds selected deployments, changes and incidents that no webhook reports', async () => {
+  const world = openWorld()
+  const { store } = world
+  const check = async (...events: string[]): Promise<string[]> => {
+    const found = await checkEvents({ config: { events }, client: { instance }, store })
+    return found.map(({ level, what, remedy = '' }) => `${level}: ${what} ${remedy}`.trim())
+  }
+  const all = async (): Promise<string[]> => check('deployment', 'change', 'issue')
+  expect(await check()).toEqual([
+    'skipped: Deployments are not watched (`deployment` is not in PIPESPAN_EVENTS).',
+    'skipped: Changes (merge requests) are not watched (`change` is not in PIPESPAN_EVENTS).',
+    'skipped: Incidents are not watched (`issue` is not in PIPESPAN_EVENTS).',
+  ])
+  const [deploymentRemedy, changeRemedy, issueRemedy] = ['deployment', 'merge request', 'issues'].map(
+    kind => `Enable ${kind} events in the webhooks: \`pipespan hooks ensure\` does.`,
+  )
+  expect(await all()).toEqual([
+    `skipped: Deployments: none was reported in the last 30 days. ${deploymentRemedy}`,
+    `skipped: Changes (merge requests): none was reported in the last 30 days. ${changeRemedy}`,
+    `skipped: Incidents: none was opened in the last 30 days, and the platform's list of them was not read yet. ${issueRemedy}`,
+  ])
+  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 1 } as const
+  const span = { trace, pipelineId: 1, jobId: 5, kind: 'job' } as const
+  const job = { status: 'success', environment: 'production', finishedAt: t0, span }
+  const deployment = { ...of, jobId: 5, job }
+  await store.runs.transact([], { reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: 0 }]) })
+  await world.observe(event('success', { finishedAt: t0 }, [], { mergeRequest: { iid: 3 } }))
+  await world.pass(10 * second)
+  await store.repositories.of(incidentCursors).put({ instance, at: t0 })
+  expect(await all()).toEqual([
+    `warning: Deployments: the last 30 days had deployed jobs, but no webhook reported one. ${deploymentRemedy}`,
+    `warning: Changes (merge requests): the last 30 days had pipelines of merge requests, but no webhook reported one. ${changeRemedy}`,
+    "fine: Incidents: none was opened in the last 30 days; the platform's list of them is read.",
+  ])
+  const byEvent = observedEvent({ status: 'success', at: t0, environment: 'production' })
+  const change = { ...of, iid: 3, event: observedChange({ state: 'open' }, t0), createdAt: t0 }
+  await store.runs.transact([], {
+    reports: [
+      ...reportsBy(deploymentReporter, [{ report: { ...deployment, event: byEvent }, countIn: 0 }]),
+      ...reportsBy(changeReporter, [{ report: change, countIn: 0 }]),
+    ],
+  })
+  await world.pass(3 * hour)
+  expect((await all()).slice(0, 2)).toEqual([
+    'fine: Deployments are reported by webhooks, the last one 3 h ago.',
+    'fine: Changes (merge requests) are reported by webhooks, the last one 3 h ago.',
+  ])
+})
