@@ -8,7 +8,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { figures, projects } from '../../src/simulator/platform/world.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { defaultRule } from '../../src/features/regressions/rule.ts'
-import type { ListedRun } from '../../src/console/pipelines/usual.ts'
+import type { ListedRun } from '../../src/console/pipelines/run-card.ts'
 import type { Trends } from '../../src/console/trends/trend-figures.ts'
 
 let house: House

@@ -1,6 +1,6 @@
 // The elapsed time of what runs: one number everywhere, and it follows the clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClocks } from '../../src/console/pipelines/run-card.ts'
+import { createPlatformClocks } from '../../src/console/pipelines/platform-clock.ts'
 import { openHouse, type House } from './house.ts'
 import { runCommand } from '../e2e/run-command.ts'
 

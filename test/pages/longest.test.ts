@@ -1,7 +1,7 @@
 // The list of pipelines, sorted by what is not stored by pipeline: how long each took, and how many times its usual duration that is.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
-import type { ListedRun } from '../../src/console/pipelines/usual.ts'
+import type { ListedRun } from '../../src/console/pipelines/run-card.ts'
 
 let house: House
 beforeAll(async () => {

@@ -3,7 +3,7 @@
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { createFixFirst } from '../overview/fix-first-view.ts'
-import { createPlatformClocks } from '../pipelines/run-card.ts'
+import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { createRunnersView } from '../runners/runners-view.ts'
 import { createUsuals } from '../pipelines/usual.ts'
 import { siteOf } from '../site.ts'

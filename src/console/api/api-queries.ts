@@ -2,11 +2,8 @@
 import { z } from 'zod'
 import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/pipeline.ts'
-import { runSorts } from '../pipelines/longest.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
-import { cursorPattern, instantPattern } from '../pipelines/pipelines.ts'
 import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
-import { knownStatuses } from '../../model/status.ts'
 import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { spanNames } from '../layout/trend-spans.ts'
@@ -35,48 +32,24 @@ const group = z
   .regex(/\/$/, 'Write a slash at its end')
   .optional()
   .describe('Path of a group, with a slash at its end.')
-const instant = z
-  .string()
-  .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
-  .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
 export const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
 /** `pattern`: that of `next`. */
 export const nextPage = (pattern: RegExp) =>
   z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
-const text = (description: string) => z.string().optional().describe(description)
-const own = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
-export const componentsQuery = z.object({ project: text('Full path; a group with a slash at its end.'), own })
+export const text = (description: string) => z.string().optional().describe(description)
+export const scope = text('Full path; a group with a slash at its end.')
+export const ownValue = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
+export const componentsQuery = z.object({ project: scope, own: ownValue })
 export const overviewQuery = z.object({
   limit: atMost(100)
     .optional()
     .describe('Of the running and of the finished pipelines; by default as many as the page shows.'),
 })
-export const filters = z.object({
-  project: text('Full path; a group with a slash at its end.'),
-  own,
-  ref: text('Exact branch or tag.'),
-  status: text(`One of ${knownStatuses.join(', ')}.`),
-  source: text('What started it, such as `push`.'),
-  job: text('Exact name of a job.'),
-  text: text(
-    'Part of the project, branch, user, commit message or title; `#` and an ID or IID; a revision, trace ID or span ID.',
-  ),
-  since: instant.optional(),
-  until: instant.optional(),
-  sort: z
-    .enum(runSorts)
-    .optional()
-    .describe(
-      'By duration, or by how many times its usual duration a pipeline took: the first of the newest 300 matches.',
-    ),
-  after: nextPage(cursorPattern),
-  limit: atMost(200).default(50),
-})
 export const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
   group,
-  own,
+  own: ownValue,
   job: text('Exact name of a job of the `project`.'),
   branch: z.enum(branchClasses).optional().describe('Branch class.'),
   source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
@@ -102,7 +75,7 @@ export const logQuery = instanceQuery.extend({
 })
 export const regressionQuery = z.object({
   project: projectId,
-  own,
+  own: ownValue,
   job: text('Exact name of a job; empty: pipelines only.'),
 })
 const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
@@ -115,13 +88,13 @@ export const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
   group,
-  own,
+  own: ownValue,
 })
-const scope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
+const ownScope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
-  project: scope,
-  own,
+  project: ownScope,
+  own: ownValue,
   limit: atMost(200).default(50),
 })
 export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
@@ -130,8 +103,8 @@ export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) }
 export const timelineQuery = (kinds: readonly string[]) =>
   z.object({
     span: z.enum(spanNames).default('7d'),
-    project: scope,
-    own,
+    project: ownScope,
+    own: ownValue,
     kind: z
       .union([z.enum(kinds), z.array(z.enum(kinds))])
       .optional()

@@ -7,6 +7,7 @@ import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter.
 import { exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
 import { triedNowShape } from '../exports/queue-shape.ts'
 import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
+import { pipelinesQuery } from '../pipelines/run-filters.ts'
 import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
 import { jobLogView, jobLogShape } from '../jobs/job-log-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
@@ -34,7 +35,6 @@ import {
   componentsQuery,
   costQuery,
   exportsQuery,
-  filters,
   instanceQuery,
   logQuery,
   overviewQuery,
@@ -72,7 +72,7 @@ export function apiRoutes(
     get(
       '/pipelines',
       'Pipelines, newest first, filtered and paginated.',
-      { query: filters, answer: pipelineListShape },
+      { query: pipelinesQuery, answer: pipelineListShape },
       async ({ limit, ...asked }) => answerOf(parts, asked.own, async own => pipelineList(own, asked, limit)),
     ),
     get(

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { hasFailed } from '../../model/status.ts'
 import { historyOf, historyShape } from './job-history.ts'
-import { jobCardShape, runCard, runCardShape } from '../pipelines/run-card.ts'
+import { jobList, runCard, runCardShape } from '../pipelines/run-card.ts'
 import { jobSectionsShape, sectionsOf } from './job-sections.ts'
 import { jobReportShape, reportOf } from './job-tests.ts'
 import { exportedSpanShape } from '../pipelines/exported-span.ts'
@@ -37,7 +37,7 @@ type JobAbout = Shaped<typeof aboutShape>
 
 export const jobDetailShape = z.object({
   pipeline: runCardShape.omit({ jobs: true, failures: true }),
-  job: jobCardShape,
+  job: jobList.shape,
   verdict: verdictShape.optional(),
   about: aboutShape,
   sections: jobSectionsShape.optional(),

@@ -1,27 +1,73 @@
 // The recent runs of a job: jobs of the same name in the newest pipelines of the project.
-import { runnerColumn } from '../pipelines/jobs-table.ts'
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { badge, wordOf } from '../layout/status.ts'
-import { counted, duration, shortSha, time } from '../layout/format.ts'
+import { counted, duration, figure, shortSha, time } from '../layout/format.ts'
 import { empty, type RequestContext } from '../layout/frame.ts'
+import { drawn, listOf } from '../layout/list.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
-import { jobCardShape, runCard, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import { sortedTable } from '../layout/sorting.ts'
+import { jobList, runCard, runnerOf, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunCursor } from '../../core/store/ports/views.ts'
 
-const pastRunShape = z.object({
-  pipelineId: z.number(),
-  ref: z.string().optional(),
-  sha: z.string().optional(),
-  job: jobCardShape,
+interface HistoryContext extends RequestContext {
+  /** The run that the page shows. */
+  readonly here: JobCard
+  readonly projectId: number
+}
+
+const pastRuns = listOf<never, HistoryContext>()({
+  status: {
+    ...drawn,
+    title: 'Status',
+    by: ({ job }) => job.status,
+    cell: ({ job }) => badge(statusOf(job), wordOf(job.status)),
+  },
+  job: {
+    json: jobList.shape,
+    title: 'Job',
+    by: ({ job }) => job.id,
+    cell: ({ job, pipelineId }, { here, projectId, ...context }) =>
+      job.id === here.id
+        ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
+        : html`<a href="${jobAddress(context.base, { projectId, pipelineId }, job.id, context)}">#${job.id}</a>`,
+  },
+  ran: { ...drawn, title: 'Ran', by: ({ job }) => took(job), cell: ({ job }) => figure(duration(took(job))) },
+  queued: {
+    ...drawn,
+    title: 'Queued',
+    by: ({ job }) => job.queuedMs,
+    cell: ({ job }) => figure(duration(job.queuedMs)),
+  },
+  started: {
+    ...drawn,
+    title: 'Started',
+    by: ({ job }) => job.startedAt ?? job.createdAt,
+    cell: ({ job }, { now }) => time(job.startedAt ?? job.createdAt, now),
+  },
+  ref: {
+    json: z.string().optional(),
+    title: 'Branch and commit',
+    cell: ({ ref, sha }) =>
+      html`<span class="word"
+        >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
+      >`,
+  },
+  sha: { json: z.string().optional() },
+  runner: {
+    ...drawn,
+    title: 'Reason or runner',
+    by: ({ job }) => job.failureReason ?? job.runner,
+    cell: ({ job }) => runnerOf(job),
+  },
+  pipelineId: { json: z.number() },
 })
-type PastRun = Shaped<typeof pastRunShape>
+type PastRun = Shaped<typeof pastRuns.shape>
 
 export const historyShape = z.object({
-  runs: z.array(pastRunShape),
+  runs: z.array(pastRuns.shape),
   pipelines: z.number().describe('Number of newest pipelines of the project that were searched.'),
 })
 /** Newest first. */
@@ -66,38 +112,7 @@ export function historyTable(
   context: RequestContext,
 ): Content {
   if (runs.length === 0) return empty(`No run in the last ${counted(pipelines, 'pipeline')} of its project.`)
-  const columns: Record<string, ShownColumn<PastRun>> = {
-    status: {
-      head: 'Status',
-      of: ({ job }) => job.status,
-      cell: ({ job }) => badge(statusOf(job), wordOf(job.status)),
-    },
-    job: {
-      head: 'Job',
-      of: ({ job }) => job.id,
-      cell: ({ job, pipelineId }) =>
-        job.id === here.id
-          ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
-          : html`<a href="${jobAddress(context.base, { projectId, pipelineId }, job.id, context)}">#${job.id}</a>`,
-    },
-    ran: figures('Ran', ({ job }) => took(job), duration),
-    queued: figures('Queued', ({ job }) => job.queuedMs, duration),
-    started: {
-      head: 'Started',
-      of: ({ job }) => job.startedAt ?? job.createdAt,
-      cell: ({ job }) => time(job.startedAt ?? job.createdAt, context.now),
-    },
-    ref: {
-      head: 'Branch and commit',
-      of: ({ ref }) => ref,
-      cell: ({ ref, sha }) =>
-        html`<span class="word"
-          >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
-        >`,
-    },
-    runner: runnerColumn(({ job }) => job),
-  }
-  return html`${sortedTable('Recent runs', columns, runs, context)}
+  return html`${sortedTable('Recent runs', pastRuns.table({ ...context, here, projectId }), runs, context)}
     <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
 }
 

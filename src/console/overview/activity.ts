@@ -6,8 +6,7 @@ import { empty, type RequestContext } from '../layout/frame.ts'
 import { html, type Html } from '../layout/html.ts'
 import { isFinished } from '../../model/status.ts'
 import { pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
-import type { RunCard } from '../pipelines/run-card.ts'
-import type { ListedRun } from '../pipelines/usual.ts'
+import type { ListedRun, RunCard } from '../pipelines/run-card.ts'
 
 /** Statuses of pipelines in which something runs, or waits for a runner. */
 export const activeStatuses = [

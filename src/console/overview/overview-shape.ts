@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fixFirstShape } from './fix-first-shape.ts'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
-import { listedRunShape } from '../pipelines/usual.ts'
+import { runList } from '../pipelines/run-card.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
 import { queueShape } from '../exports/queue-shape.ts'
@@ -19,15 +19,15 @@ export const overviewShape = z.object({
   setup: setupShape,
   hasRuns: z.boolean(),
   hooksOff: z.array(z.string()),
-  running: z.array(listedRunShape),
+  running: z.array(runList.shape),
   active: z.number(),
-  silent: z.array(listedRunShape).describe('Running, but without an event for an hour.'),
+  silent: z.array(runList.shape).describe('Running, but without an event for an hour.'),
   silentCount: z.number(),
   regressions: z.array(regressionShape).describe('Unresolved ones, newest first.'),
   regressionCount: z.number(),
   fixFirst: fixFirstShape,
   lastHour: lastHourShape,
-  finished: z.array(listedRunShape),
+  finished: z.array(runList.shape),
   finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
 })
 

@@ -1,7 +1,8 @@
 // Finds what a pipeline is compared with: the previous run, the last one that passed, a run by its number, or the usual durations.
 import { z } from 'zod'
 import { compareRuns, compareUsual, comparisonShape } from './comparison.ts'
-import { runCard, runCardShape, startOf, type RunCard, type PlatformNow } from './run-card.ts'
+import { runCard, runCardShape, startOf, type RunCard } from './run-card.ts'
+import type { PlatformNow } from './platform-clock.ts'
 import { wholeNumber } from '../layout/address.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunCursor } from '../../core/store/ports/views.ts'

@@ -1,15 +1,12 @@
 // The table of a pipeline's jobs: failed ones first, or sorted by a column; paginated.
 import { hasFailed } from '../../model/status.ts'
 import { addressWith, given } from '../layout/address.ts'
-import { badge, wordOf } from '../layout/status.ts'
-import { clock, duration, number } from '../layout/format.ts'
+import { number } from '../layout/format.ts'
 import { alternatives, empty, table, type RequestContext } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
-import { byStart, statusOf, type JobCard } from './run-card.ts'
-import type { ShownColumn } from '../layout/sorting.ts'
-import { cellsOf, figures, sorting } from '../layout/sorting.ts'
-import { usualCell } from './usual.ts'
+import { byStart, jobList, type JobCard } from './run-card.ts'
+import { cellsOf, sorting } from '../layout/sorting.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
 /** Rows of a page. */
@@ -17,51 +14,13 @@ const pageOfJobs = 500
 /** A longer table scrolls on its own. */
 const maxTall = 40
 
-function columnsOf(
-  { pipeline, jobUsuals }: PipelineDetail,
-  context: RequestContext,
-): Readonly<Record<string, ShownColumn<JobCard>>> {
-  return {
-    status: { head: 'Status', of: statusOf, cell: job => badge(statusOf(job), wordOf(job.status)) },
-    name: {
-      head: 'Job',
-      of: job => job.name,
-      cell: job =>
-        html`<span class="name"
-          ><a href="${jobAddress(context.base, pipeline, job.id, context)}">${job.name}</a>
-          ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}</span
-        >`,
-    },
-    stage: { head: 'Stage', of: job => job.stage, cell: job => html`<span class="word">${job.stage}</span>` },
-    started: { head: 'Started', of: job => job.startedAt, cell: job => clock(job.startedAt) },
-    queued: figures('Queued', job => job.queuedMs, duration),
-    ran: figures('Ran', job => job.ranMs, duration),
-    usual: {
-      head: 'Usual / p95',
-      of: job => jobUsuals[job.name]?.p50,
-      cell: job => usualCell(job.ranMs, jobUsuals[job.name]),
-    },
-    runner: runnerColumn(job => job),
-  }
-}
-
-/** Where a job ran, or why it failed. */
-export function runnerColumn<Row>(jobOf: (row: Row) => JobCard): ShownColumn<Row> {
-  return {
-    head: 'Reason or runner',
-    of: row => jobOf(row).failureReason ?? jobOf(row).runner,
-    cell: row => {
-      const { failureReason, runner } = jobOf(row)
-      return html`<span class="word">${failureReason === undefined ? runner : wordOf(failureReason)}</span>`
-    },
-  }
-}
-
 /** `jobs`: those of the pipeline that are shown. */
 export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], context: RequestContext): Content {
-  if (jobs.length === 0) return empty(detail.pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')
-  const columns = columnsOf(detail, context)
-  const { heads, rows } = sorting(columns, jobs, {
+  const { pipeline, jobUsuals } = detail
+  if (jobs.length === 0) return empty(pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')
+  const columns = jobList.table({ hrefOf: id => jobAddress(context.base, pipeline, id, context) })
+  const listed = jobs.map(job => ({ ...job, usual: jobUsuals[job.name] }))
+  const { heads, rows } = sorting(columns, listed, {
     sort: context.query.get('sort'),
     href: sort => address(detail, context, { sort }),
     otherwise: (a, b) => rank(a) - rank(b) || byStart(a, b),

@@ -1,170 +1,234 @@
-// A run as plain data, for lists on the pages and in the JSON API.
+// The columns of lists of pipelines and of jobs: a run and its jobs as plain data, for the pages and in the JSON API.
 import { z } from 'zod'
-import { millis, ms, type Shaped } from '../layout/shape.ts'
+import { badge, wordOf } from '../layout/status.ts'
 import { branchClasses, branchClassOf } from '../../model/pipeline.ts'
+import { clock, duration, figure, shortSha } from '../layout/format.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../../model/attempt.ts'
+import { eachRunColumn, type runColumns } from '../../core/store/ports/run-columns.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
-import { isFinished, isRunning, isTerminal, hasFailed } from '../../model/status.ts'
 import { foldedName } from '../../core/store/ports/pipeline-name.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { isFinished, isRunning, isTerminal, hasFailed } from '../../model/status.ts'
+import { listOf } from '../layout/list.ts'
+import { millis, ms, type Shaped } from '../layout/shape.ts'
+import { usualCell, usualShape, type Usuals } from './usual.ts'
 import { viewJob, type JobView } from '../../model/job.ts'
-import { sharedAnswer } from '../../lib/shared-answer.ts'
-import type { ProjectFacts } from '../../model/observation.ts'
+import type { PipelineFacts, PipelineTimes, ProjectFacts } from '../../model/observation.ts'
+import type { PlatformNow } from './platform-clock.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
-import type { Views } from '../../core/store/ports/views.ts'
 
-// The current time on each platform's clock: our clock, and how far the platform's is ahead of it. Running pipelines and jobs are measured by
-// it, because their start is the platform's time.
-
-/** The current time on the clock of an instance. */
-export type PlatformNow = (instance: string) => Millis
-
-/** How long a reading of the leads is cached, ms. */
-const believedFor = 10_000
-/** ms. A time further ahead is a wrong time, not a wrong clock. */
-const maxLead = 3_600_000
-
-/**
- * `offsetOf`: how far an instance's clock is ahead of ours, as its API proves; it may be negative. If it is unknown, a pipeline that we received
- * before it was created proves that the platform's clock is ahead. No delivery proves that it is behind, because it may also be late. So without
- * the API such a clock counts as ours, and no late event ever shortens an elapsed time.
- */
-export function createPlatformClocks(
-  views: Pick<Views, 'newestFirstSeen'>,
-  offsetOf: (instance: string) => number | undefined,
-  now: () => Millis,
-): () => Promise<PlatformNow> {
-  const leads = sharedAnswer(believedFor, now, async () => leadsOf(await views.newestFirstSeen()))
-  return async () => {
-    const known = await leads()
-    const at = now()
-    return instance => at + (offsetOf(instance) ?? known.get(instance) ?? 0)
-  }
+/** A job of a run. */
+interface ViewedJob {
+  readonly job: JobView
+  readonly isRetried: boolean
+  readonly platformNow: Millis
 }
 
-function leadsOf(seen: Awaited<ReturnType<Views['newestFirstSeen']>>): ReadonlyMap<string, number> {
-  const leads = new Map<string, number>()
-  for (const { instance, createdAt, firstSeenAt } of seen) {
-    const lead = createdAt - firstSeenAt
-    if (lead > (leads.get(instance) ?? 0) && lead <= maxLead) leads.set(instance, lead)
-  }
-  return leads
+/** What the table of a pipeline's jobs knows beside them. */
+interface JobsContext {
+  readonly hrefOf: (jobId: number) => string
 }
 
-export const jobCardShape = z.object({
-  id: z.number(),
-  kind: z.enum(['job', 'bridge']),
-  name: z.string(),
-  stage: z.string(),
-  status: z.string(),
-  allowFailure: z.boolean(),
-  retried: z.boolean(),
-  createdAt: millis.optional(),
-  startedAt: millis.optional(),
-  finishedAt: millis.optional(),
-  ranMs: ms.optional().describe('From its start to its end, or to now while it runs.'),
-  queuedMs: ms.optional(),
-  failureReason: z.string().optional(),
-  url: z.string().optional(),
-  runner: z.string().optional(),
-  downstreamId: z.number().optional(),
+export const jobList = listOf<ViewedJob, JobsContext>()({
+  id: { json: z.number(), of: ({ job }) => job.id },
+  kind: { json: z.enum(['job', 'bridge']), of: ({ job }) => job.kind },
+  status: {
+    json: z.string(),
+    of: ({ job }) => job.status,
+    title: 'Status',
+    by: job => statusOf(job),
+    cell: job => badge(statusOf(job), wordOf(job.status)),
+  },
+  name: {
+    json: z.string(),
+    of: ({ job }) => job.name ?? String(job.id),
+    title: 'Job',
+    cell: ({ id, name, retried, kind }, { hrefOf }) =>
+      html`<span class="name"
+        ><a href="${hrefOf(id)}">${name}</a>
+        ${retried && html`<span class="tag">retried</span>`}${kind === 'bridge' && html`<span class="tag">bridge</span>`}</span
+      >`,
+  },
+  stage: {
+    json: z.string(),
+    of: ({ job }) => job.stage ?? '',
+    title: 'Stage',
+    cell: ({ stage }) => html`<span class="word">${stage}</span>`,
+  },
+  allowFailure: { json: z.boolean(), of: ({ job }) => job.allowFailure ?? false },
+  retried: { json: z.boolean(), of: ({ isRetried }) => isRetried },
+  createdAt: { json: millis.optional(), of: ({ job }) => job.createdAt },
+  startedAt: {
+    json: millis.optional(),
+    of: ({ job }) => job.startedAt,
+    title: 'Started',
+    as: 'started',
+    cell: ({ startedAt }) => clock(startedAt),
+  },
+  finishedAt: { json: millis.optional(), of: ({ job }) => job.finishedAt },
+  queuedMs: {
+    json: ms.optional(),
+    of: ({ job }) => (job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000)),
+    title: 'Queued',
+    as: 'queued',
+    cell: ({ queuedMs }) => figure(duration(queuedMs)),
+  },
+  ranMs: {
+    json: ms.optional().describe('From its start to its end, or to now while it runs.'),
+    of: ({ job, platformNow }) => ranMs(job, platformNow),
+    title: 'Ran',
+    as: 'ran',
+    cell: job => figure(duration(job.ranMs)),
+  },
+  usual: {
+    json: usualShape.optional(),
+    inJson: false,
+    title: 'Usual / p95',
+    by: ({ usual }) => usual?.p50,
+    cell: ({ ranMs: took, usual }) => usualCell(took, usual),
+  },
+  failureReason: { json: z.string().optional(), of: ({ job }) => job.failureReason },
+  url: { json: z.string().optional(), of: ({ job }) => job.url },
+  runner: {
+    json: z.string().optional(),
+    of: ({ job }) => job.runner?.description,
+    title: 'Reason or runner',
+    by: ({ failureReason, runner }) => failureReason ?? runner,
+    cell: job => runnerOf(job),
+  },
+  downstreamId: { json: z.number().optional(), of: ({ job }) => job.downstream?.pipelineId },
 })
-export type JobCard = Shaped<typeof jobCardShape>
+export type JobCard = Shaped<typeof jobList.shape>
 
-export const runCardShape = z.object({
-  instance: z.string(),
-  projectId: z.number(),
-  pipelineId: z.number(),
-  project: z.string(),
-  iid: z.number().optional(),
-  status: z.string(),
-  name: z.string().optional(),
-  ref: z.string().optional(),
-  branchClass: z.enum(branchClasses),
-  countedAs: z.string().describe('Name without the parts that change from run to run.'),
-  sha: z.string().optional(),
-  source: z.string().optional(),
-  user: z.string().optional(),
-  commit: z.string().optional(),
-  url: z.string().optional(),
-  mergeRequest: z.object({ iid: z.number(), title: z.string().optional() }).optional(),
-  createdAt: millis.optional(),
-  finishedAt: millis.optional(),
-  changedAt: millis,
-  platformNow: millis.describe("The current time on the platform's clock."),
-  spentMs: ms.optional().describe('From its creation to its end, or to now while it runs.'),
-  attempts: z.number(),
-  jobs: z.array(jobCardShape),
-  failures: z.array(jobCardShape),
-  waitsUntil: millis.optional(),
+/** A run, with what several of its columns are made of. */
+interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
+  readonly facts: Partial<PipelineFacts>
+  readonly times: PipelineTimes
+  readonly status: string
+  readonly jobs: readonly JobCard[]
+  readonly platformNow: Millis
+}
+
+/** The texts that the store declares. */
+const texts = Object.fromEntries(
+  eachRunColumn.map(([name, { of, title }]) => {
+    const draw = (row: object): Content => {
+      const shown = (row as Readonly<Record<string, string | undefined>>)[name]
+      return shown !== undefined && html`<span class="dim">${title} ${shown}</span>`
+    }
+    const column = { json: z.string().optional(), of: ({ facts }: ViewedRun) => of(facts as PipelineFacts) }
+    return [name, { ...column, ...(title !== undefined && { cell: draw }) }]
+  }),
+) as Readonly<Record<keyof typeof runColumns, TextColumn>>
+interface TextColumn {
+  readonly json: z.ZodOptional<z.ZodString>
+  readonly of: (run: ViewedRun) => string | undefined
+}
+
+/** A list shows those with a cell in one line, and can be sorted by those with a title, among its newest pipelines and the largest first. */
+export const runList = listOf<ViewedRun>()({
+  instance: { json: z.string(), of: ({ run }) => run.key.instance },
+  projectId: { json: z.number(), of: ({ run }) => run.project.facts.id },
+  project: {
+    json: z.string(),
+    of: ({ run }) => projectName(run.project.facts),
+    cell: ({ project }) => html`<span>${project}</span>`,
+  },
+  pipelineId: {
+    json: z.number(),
+    of: ({ run }) => run.key.pipelineId,
+    cell: ({ pipelineId }) => html`<span class="dim">#${pipelineId}</span>`,
+  },
+  iid: { json: z.number().optional(), of: ({ facts }) => facts.iid },
+  ...texts,
+  status: { json: z.string(), of: ({ status }) => status },
+  ref: { ...texts.ref, cell: ({ ref }) => ref !== undefined && html`<code>${ref}</code>` },
+  sha: { ...texts.sha, cell: ({ sha }) => sha !== undefined && html`<span class="dim mono">${shortSha(sha)}</span>` },
+  attempts: {
+    json: z.number(),
+    of: ({ run }) => run.attempts.length,
+    cell: ({ attempts }) => attempts > 1 && html`<span class="tag">attempt ${attempts}</span>`,
+  },
+  branchClass: { json: z.enum(branchClasses), of: ({ facts, run }) => branchClassOf(facts, run.project.facts) },
+  countedAs: {
+    json: z.string().describe('Name without the parts that change from run to run.'),
+    of: ({ facts }) => foldedName(facts),
+  },
+  mergeRequest: {
+    json: z.object({ iid: z.number(), title: z.string().optional() }).optional(),
+    of: ({ facts }) => facts.mergeRequest && { iid: facts.mergeRequest.iid, title: facts.mergeRequest.title },
+  },
+  createdAt: { json: millis.optional(), of: ({ times }) => times.createdAt },
+  finishedAt: { json: millis.optional(), of: finishOf },
+  changedAt: { json: millis, of: ({ timing }) => timing.changedAt },
+  platformNow: {
+    json: millis.describe("The current time on the platform's clock."),
+    of: ({ platformNow }) => platformNow,
+  },
+  spentMs: {
+    json: ms.optional().describe('From its creation to its end, or to now while it runs.'),
+    of: spentMs,
+    as: 'duration',
+    title: 'Longest first',
+    by: run => run.spentMs,
+  },
+  jobs: { json: z.array(jobList.shape), of: ({ jobs }) => jobs },
+  failures: {
+    json: z.array(jobList.shape),
+    of: ({ jobs }) => jobs.filter(job => hasFailed(job.status) && !job.retried && !job.allowFailure),
+  },
+  waitsUntil: { json: millis.optional(), of: waitsUntil },
+  usual: {
+    json: usualShape.optional(),
+    title: 'Slowest against usual first',
+    by: ({ spentMs: took, usual }) =>
+      took === undefined || usual?.p50 === undefined || usual.p50 === 0 ? undefined : took / usual.p50,
+  },
 })
+export const runCardShape = runList.shape.omit({ usual: true })
 export type RunCard = Shaped<typeof runCardShape>
+export type ListedRun = Shaped<typeof runList.shape>
 
 export function runCard({ run, timing }: StoredRun, clock: PlatformNow): RunCard {
   const platformNow = clock(run.key.instance)
-  const facts = run.pipeline?.record.facts
-  const times = run.pipeline?.times
   const newest = newestByName(run)
   const jobs = [...run.jobs.values()]
     .map(viewJob)
     .sort((a, b) => a.id - b.id)
-    .map((job): JobCard => ({
-      id: job.id,
-      kind: job.kind,
-      name: job.name ?? String(job.id),
-      stage: job.stage ?? '',
-      status: job.status,
-      allowFailure: job.allowFailure ?? false,
-      retried: job.name !== undefined && newest.get(job.name) !== job.id,
-      createdAt: job.createdAt,
-      startedAt: job.startedAt,
-      finishedAt: job.finishedAt,
-      ranMs: ranMs(job, platformNow),
-      queuedMs: job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000),
-      failureReason: job.failureReason,
-      url: job.url,
-      runner: job.runner?.description,
-      downstreamId: job.downstream?.pipelineId,
-    }))
-  const status = facts?.status ?? 'unknown'
-  const ended = isTerminal(status)
-  const waits = ended && (timing.enrichingUntil !== undefined || (hasActiveJobs(run) && delayingJobs(run).length > 0))
-  const card = {
-    instance: run.key.instance,
-    projectId: run.project.facts.id,
-    pipelineId: run.key.pipelineId,
-    project: projectName(run.project.facts),
-    iid: facts?.iid,
-    status,
-    name: facts?.name,
-    ref: facts?.ref,
-    branchClass: branchClassOf(facts ?? {}, run.project.facts),
-    countedAs: foldedName(facts ?? {}),
-    sha: facts?.sha,
-    source: facts?.source,
-    user: facts?.user?.username,
-    commit: facts?.commit?.message,
-    url: facts?.url,
-    mergeRequest: facts?.mergeRequest && { iid: facts.mergeRequest.iid, title: facts.mergeRequest.title },
-    createdAt: times?.createdAt,
-    finishedAt: ended ? times?.finishedAt : undefined,
-    changedAt: timing.changedAt,
-    platformNow,
-    attempts: run.attempts.length,
-    jobs,
-    failures: jobs.filter(job => hasFailed(job.status) && !job.retried && !job.allowFailure),
-    waitsUntil: waits ? (timing.enrichingUntil ?? timing.dueAt) : undefined,
-  }
-  return { ...card, spentMs: spentMs(card) }
+    .map(job => {
+      const isRetried = job.name !== undefined && newest.get(job.name) !== job.id
+      return jobList.row({ job, isRetried, platformNow })
+    })
+  const facts: Partial<PipelineFacts> = run.pipeline?.record.facts ?? {}
+  const { status = 'unknown' } = facts
+  return runList.row({ run, timing, facts, times: run.pipeline?.times ?? {}, status, jobs, platformNow })
+}
+
+export async function withUsual(
+  { usuals }: { readonly usuals: Usuals },
+  cards: readonly RunCard[],
+): Promise<ListedRun[]> {
+  return Promise.all(cards.map(async card => ({ ...card, usual: (await usuals.of(card, [''])).get('') })))
+}
+
+/** A pipeline that is retried keeps its finish while it runs again. */
+function finishOf({ status, times }: Pick<ViewedRun, 'status' | 'times'>): Millis | undefined {
+  return isTerminal(status) ? times.finishedAt : undefined
+}
+
+function waitsUntil({ run, timing, status }: ViewedRun): Millis | undefined {
+  const isDelayed = timing.enrichingUntil !== undefined || (hasActiveJobs(run) && delayingJobs(run).length > 0)
+  return isTerminal(status) && isDelayed ? (timing.enrichingUntil ?? timing.dueAt) : undefined
 }
 
 /** From the first known time to the end, or to now while it runs; undefined if no time is known. */
-function spentMs(card: Omit<RunCard, 'spentMs'>): number | undefined {
-  const start = startOf(card)
+function spentMs({ status, times, jobs, platformNow }: ViewedRun): number | undefined {
+  const start = startOf({ createdAt: times.createdAt, jobs })
   if (start === undefined) return undefined
-  const ended = isFinished(card.status) ? latest(card.jobs.map(job => job.finishedAt)) : undefined
-  const end = card.finishedAt ?? ended
-  if (end === undefined && isTerminal(card.status)) return undefined
-  return Math.max(0, (end ?? card.platformNow) - start)
+  const ended = isFinished(status) ? latest(jobs.map(job => job.finishedAt)) : undefined
+  const end = finishOf({ status, times }) ?? ended
+  if (end === undefined && isTerminal(status)) return undefined
+  return Math.max(0, (end ?? platformNow) - start)
 }
 
 /** The full path of a project, else what is known of it. */
@@ -200,8 +264,25 @@ export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; 
   return [...stages].map(([name, jobs]) => ({ name, jobs }))
 }
 
+/** Where a job ran, or why it failed. */
+export function runnerOf({
+  failureReason,
+  runner,
+}: {
+  readonly failureReason?: string | undefined
+  readonly runner?: string | undefined
+}): Html {
+  return html`<span class="word">${failureReason === undefined ? runner : wordOf(failureReason)}</span>`
+}
+
 /** The status to show of a job: one that was allowed to fail is a warning. */
-export function statusOf({ status, allowFailure }: Pick<JobCard, 'status' | 'allowFailure'>): string {
+export function statusOf({
+  status,
+  allowFailure,
+}: {
+  readonly status: string
+  readonly allowFailure: boolean
+}): string {
   return hasFailed(status) && allowFailure ? 'warning' : status
 }
 

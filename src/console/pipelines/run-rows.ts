@@ -1,12 +1,11 @@
 // Rows of runs in lists, each with the statuses of its stages; and the addresses of pages about runs.
 import { addressWith } from '../layout/address.ts'
-import { duration, shortSha, since, title } from '../layout/format.ts'
+import { duration, since, title } from '../layout/format.ts'
 import { badge, mark, wordOf } from '../layout/status.ts'
 import { beside } from './usual.ts'
 import { empty } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import { stagesOf, statusOfStage, type RunCard } from './run-card.ts'
-import type { ListedRun } from './usual.ts'
+import { runList, stagesOf, statusOfStage, type ListedRun, type RunCard } from './run-card.ts'
 import type { RequestContext } from '../layout/frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
@@ -75,17 +74,15 @@ export function runRows(cards: readonly ListedRun[], context: RequestContext, wh
   </ul>`
 }
 
-function runRow(card: ListedRun, { base, now }: RequestContext): Html {
+function runRow(card: ListedRun, context: RequestContext): Html {
+  const { base, now } = context
   const failed = card.failures.map(job => job.name)
   return html`<li class="run">
     <span class="run-status">${badge(card.status)}</span>
     <div class="run-main">
       <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
       <span class="run-where">
-        <span>${card.project}</span> <span class="dim">#${card.pipelineId}</span>
-        ${card.ref !== undefined && html`<code>${card.ref}</code>`}
-        ${card.sha !== undefined && html`<span class="dim mono">${shortSha(card.sha)}</span>`}
-        ${card.attempts > 1 && html`<span class="tag">attempt ${card.attempts}</span>`}
+        ${runList.columns.map(({ cell }) => cell !== undefined && html`${cell(card, context)} `)}
       </span>
       ${
         failed.length > 0 &&

@@ -1,6 +1,5 @@
 // The usual duration of a pipeline or a job: its figures of the last 30 days for the same branch class; and how pages show it next to
 // the duration of a run.
-import { runCardShape, type RunCard } from './run-card.ts'
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
@@ -30,7 +29,13 @@ export const usualShape = z
 export type Usual = Shaped<typeof usualShape>
 
 /** The pipeline whose usual durations are wanted. */
-type UsualOf = Pick<RunCard, 'instance' | 'projectId' | 'branchClass' | 'countedAs'>
+interface UsualOf {
+  readonly instance: string
+  readonly projectId: number
+  readonly branchClass: BranchClass
+  /** The name under which trends count it. */
+  readonly countedAs: string
+}
 
 export interface Usuals {
   /** By job name; `''` is the pipeline itself. Those without figures are left out. */
@@ -156,14 +161,4 @@ export function usualCell(tookMs: number | undefined, usual: Usual | undefined):
 
 function times(factor: number): string {
   return `${factor >= 10 ? Math.round(factor) : factor.toFixed(1)}×`
-}
-
-export const listedRunShape = runCardShape.extend({ usual: usualShape.optional() })
-export type ListedRun = Shaped<typeof listedRunShape>
-
-export async function withUsual(
-  { usuals }: { readonly usuals: Usuals },
-  cards: readonly RunCard[],
-): Promise<ListedRun[]> {
-  return Promise.all(cards.map(async card => ({ ...card, usual: (await usuals.of(card, [''])).get('') })))
 }

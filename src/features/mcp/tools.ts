@@ -5,17 +5,16 @@ import { comparisonShape } from '../../console/pipelines/comparison.ts'
 import { costsShape } from '../../console/cost/cost-figures.ts'
 import { jobDetailShape } from '../../console/jobs/job-detail.ts'
 import { jobLogShape } from '../../console/jobs/job-log-detail.ts'
-import { listedRunShape } from '../../console/pipelines/usual.ts'
 import { pipelineDetailShape } from '../../console/pipelines/pipeline-detail.ts'
 import { pipelineListShape } from '../../console/pipelines/pipelines.ts'
-import { runCardShape } from '../../console/pipelines/run-card.ts'
+import { runCardShape, runList } from '../../console/pipelines/run-card.ts'
 import { runnersViewShape } from '../../console/runners/runner-figures.ts'
 import { trendsShape } from '../../console/trends/trend-figures.ts'
 import type { ComparedRuns } from '../../console/pipelines/compared-with.ts'
 import type { Shaped } from '../../console/layout/shape.ts'
 import type { Tool } from '../../console/api/tool.ts'
 
-const listShape = pipelineListShape.extend({ pipelines: z.array(listedRunShape.omit({ jobs: true })) })
+const listShape = pipelineListShape.extend({ pipelines: z.array(runList.shape.omit({ jobs: true })) })
 const cardShape = runCardShape.omit({ jobs: true })
 const [logShape] = jobLogShape.options
 const untrusted =

@@ -4,6 +4,7 @@ import type { EventChunk } from '../../../model/event.ts'
 import type { JobInside } from '../../../model/inside.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PeriodFilter, ProjectScope } from './project-scope.ts'
+import { indexedFilters, runFilters, type RunFilter } from './run-columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { ShownKind } from '../../../model/shown-event.ts'
 import type { StoredRun } from './runs.ts'
@@ -12,12 +13,10 @@ import type { Judging } from './judging.ts'
 import type { CostReads } from './costs.ts'
 import type { TrendViews } from './trends.ts'
 
-export interface RunQuery {
+/** Filters by columns are exact. */
+export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | undefined>>> {
   /** Full path. */
   readonly project?: ProjectScope | undefined
-  readonly ref?: string | undefined
-  readonly status?: string | undefined
-  readonly source?: string | undefined
   /** Created at or after. */
   readonly since?: Millis | undefined
   /** Created before. */
@@ -106,6 +105,16 @@ export interface AuditPage {
 /** The count of a list stops here. */
 export const maxCounted = 10_000
 
+/** Whether a list has to be searched: not all of its filters are columns of a table. */
+export function isSearch(query: Omit<RunQuery, 'limit'>): boolean {
+  return query.text !== undefined || query.job !== undefined || unindexed(query).length > 0
+}
+
+/** The filters for which the runs themselves are read. */
+export function unindexed(query: Omit<RunQuery, 'limit'>): readonly RunFilter[] {
+  return runFilters.filter(name => query[name] !== undefined && !indexedFilters.includes(name))
+}
+
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
@@ -131,8 +140,8 @@ export interface Views {
   tookAbout(like: LikeRun, limit: number): Promise<readonly RunKey[]>
   /** Keys of runs, the last stored first; `before`: only those that were stored before this one. */
   listedKeys(limit: number, before?: RunCursor): Promise<readonly ListedKey[]>
-  /** The length of a list without text and job; undefined if it is longer than `maxCounted`. */
-  countRuns(query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>): Promise<number | undefined>
+  /** The length of a list; undefined if it is longer than `maxCounted`, or if only a search finds what is in it. */
+  countRuns(query: Omit<RunQuery, 'after' | 'limit'>): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */
   projects(limit: number): Promise<readonly string[]>
   /** The run of a project's pipeline; the newest one if several instances have it and none is named. */

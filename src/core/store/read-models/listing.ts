@@ -1,20 +1,24 @@
 // The columns by which lists of runs are filtered and ordered: a narrow row for each run, so that a list never reads runs that it skips.
 import { earliest } from '../../../model/instant.ts'
 import { isTerminal } from '../../../model/status.ts'
+import { eachRunColumn, indexedFilters, runColumns } from '../ports/run-columns.ts'
 import { parentOf } from '../../../model/family.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
 import { plainText } from '../sql/plain-text.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Run } from '../../../model/run.ts'
 
+const searched = eachRunColumn.flatMap(([, column]) => column.searched ?? [])
+
 /** The columns that may change. */
-const changing = ['project', 'status', 'ref', 'source', 'created_at', 'finished_at', 'parent_id', 'text']
+const changing = ['project', ...indexedFilters, 'created_at', 'finished_at', 'parent_id', 'text']
 
 const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
 /** Its rows are a run's id and its `listingOf`. An unchanged row is not written. */
 export const insertListings = forRows(
   [
-    ...(['bigint', 'text', 'bigint', 'bigint', 'text', 'text', 'text', 'text'] as const),
+    ...(['bigint', 'text', 'bigint', 'bigint', 'text'] as const),
+    ...indexedFilters.map(() => 'text' as const),
     ...(['bigint', 'bigint', 'bigint', 'text'] as const),
   ],
   ({ rows }) => `
@@ -39,13 +43,12 @@ export function listingOf(run: Run, now: Millis): StepValue[] | undefined {
   const { facts } = record
   const { id, path, name } = run.project.facts
   const started = [...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])
-  const title = facts.commit?.message?.split('\n', 1)[0]
-  const words = [path ?? name, facts.ref, facts.name, title, facts.sha?.slice(0, 12), facts.user?.username]
+  const words = [path ?? name, ...searched.map(of => of(facts))]
   // The trace id, as it cannot be computed from the run.
   if (facts.traceparent !== undefined) words.push(facts.traceparent.split('-')[1])
   return [
     ...[run.key.instance, run.key.pipelineId, id, plainText(path ?? name ?? '')],
-    ...[plainText(facts.status), plainText(facts.ref ?? ''), plainText(facts.source ?? '')],
+    ...indexedFilters.map(name => plainText(runColumns[name].of(facts) ?? '')),
     // If the creation is unknown, the earliest time known of the run.
     times.createdAt ?? earliest(started) ?? times.finishedAt ?? now,
     // A pipeline that is retried keeps its finish while it runs again.

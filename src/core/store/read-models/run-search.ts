@@ -1,21 +1,23 @@
 // The SQL that finds runs: by the filters of a list, by words, and by the name of a job.
 //
-// Job names have no index, because a run has dozens of jobs. Trends show which projects have a job of a name, and since when; the runs of these are
-// searched, the newest first, some at a time.
+// What is not a column of the list is looked for in the runs themselves, the newest first, some at a time. Job names are none, because a run has dozens
+// of jobs; trends show which projects have a job of a name, and since when.
 import { day, trendJob } from '../ports/trends.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { inScope } from '../sql/project-scope.ts'
 import { isGroup, isInScope } from '../ports/project-scope.ts'
 import { number, text, type Row } from '../sql/columns.ts'
+import { indexedFilters, runColumns } from '../ports/run-columns.ts'
+import { unindexed, type RunCursor, type RunPage, type RunQuery } from '../ports/views.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { Value } from '../sql/statements.ts'
-import type { RunCursor, RunPage, RunQuery } from '../ports/views.ts'
+import type { Run } from '../../../model/run.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
 /** Rows of the list that one page searches: some milliseconds. */
 const lookedAt = 5_000
-/** A search for a job reads whole runs, and some are large: how many at once, and for how long, ms. */
-const jobsLookedAt = { atOnce: 100, longest: 100 }
+/** Some runs are large: how many are read at once, and for how long, ms. */
+const runsLookedAt = { atOnce: 100, longest: 100 }
 /** A job that more projects have is searched in all of them. */
 const maxProjects = 200
 /** When a job ends, its pipeline is rarely older than this, ms. */
@@ -32,19 +34,23 @@ interface Found {
 
 export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuery): Promise<RunPage> {
   const { job, limit } = query
-  if (job === undefined) {
+  const others = unindexed(query)
+  if (job === undefined && others.length === 0) {
     const { found, ...page } = await onePage(ask, load, query, { max: lookedAt })
     return { runs: found.map(({ stored }) => stored), ...page }
   }
-  const known = await knownOf(ask, job, query)
+  const known = job === undefined ? undefined : await knownOf(ask, job, query)
+  const matches = ({ run }: StoredRun): boolean =>
+    (job === undefined || hasJob(run, job)) &&
+    others.every(name => run.pipeline !== undefined && runColumns[name].of(run.pipeline.record.facts) === query[name])
   const found: Found[] = []
   const began = performance.now()
-  const { atOnce, longest } = jobsLookedAt
+  const { atOnce, longest } = runsLookedAt
   let rest: Omit<Page, 'found'> = {}
   for (let looked = 0; looked < lookedAt; looked += atOnce) {
     const part = { ...query, after: rest.next ?? query.after, limit: atOnce }
     const { found: some, ...end } = await onePage(ask, load, part, { max: atOnce, known })
-    found.push(...some.filter(({ stored }) => hasJob(stored, job)))
+    found.push(...some.filter(({ stored }) => matches(stored)))
     rest = end
     if (rest.next === undefined || found.length > limit) break
     if (performance.now() - began > longest) break
@@ -54,7 +60,7 @@ export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuer
   return found.length > limit ? { runs, next: found[limit - 1]?.at } : { runs, ...rest }
 }
 
-function hasJob({ run }: StoredRun, name: string): boolean {
+function hasJob(run: Run, name: string): boolean {
   for (const job of run.jobs.values()) if (job.record.facts.name === name) return true
   return false
 }
@@ -146,9 +152,7 @@ export function conditions(
   const several = isOne ? undefined : query.project
   const equal = {
     project: isOne ? query.project : undefined,
-    ref: query.ref,
-    status: query.status,
-    source: query.source,
+    ...Object.fromEntries(indexedFilters.map(name => [name, query[name]])),
   }
   const given = Object.entries(equal).flatMap(([column, value]) =>
     typeof value === 'string' ? [{ column, value }] : [],

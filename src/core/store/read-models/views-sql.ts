@@ -12,7 +12,7 @@ import { chunksOf } from '../../../model/run-chunks.ts'
 import type { JobInside } from '../../../model/inside.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import { textWithin } from '../ports/scope.ts'
-import { maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
+import { isSearch, maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
 /** Runs of a project whose durations are compared. */
@@ -129,6 +129,7 @@ export function viewsOn({
       return rows.map(listedKey)
     },
     countRuns: async ({ since, until, ...query }) => {
+      if (isSearch(query)) return undefined
       const values: Value[] = []
       const place = (value: Value): string => `?${values.push(value)}`
       const { driver, others } = conditions(query, place)

@@ -1,0 +1,162 @@
+// The filters of the list of pipelines: in addresses, as parameters of the JSON API, as a query of the store, and as a form.
+import { z } from 'zod'
+import { atMost, nextPage, ownValue, scope, text } from '../api/api-queries.ts'
+import { choice, ownField, projectField, sources, unknownScope } from '../layout/scope-heading.ts'
+import { filterOf, runFilters, type RunFilter } from '../../core/store/ports/run-columns.ts'
+import { given } from '../layout/address.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { isInScope } from '../../core/store/ports/project-scope.ts'
+import { isKnownStatus, knownStatuses } from '../../model/status.ts'
+import { runList, type RunCard } from './run-card.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { RequestContext } from '../layout/frame.ts'
+import type { RunCursor, RunQuery } from '../../core/store/ports/views.ts'
+
+/** `2026-06-01` or `2026-06-01T12:00`, in UTC. */
+const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d)?$/
+/** The format of `next`. */
+const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
+
+/** What the list can be sorted by, the largest first: columns of the list that the store does not have. */
+export const runSorts = runList.columns.flatMap(({ as, title, by }) =>
+  title === undefined || by === undefined || by === null ? [] : [{ as, title, by }],
+)
+/** How many pipelines are read to be sorted. */
+export const maxSorted = 300
+
+const instant = z
+  .string()
+  .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
+  .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
+  .optional()
+
+export const pipelinesQuery = z.object({
+  project: scope,
+  own: ownValue,
+  ...(Object.fromEntries(runFilters.map(name => [name, text(filterOf(name).description)])) as Readonly<
+    Record<RunFilter, z.ZodOptional<z.ZodString>>
+  >),
+  job: text('Exact name of a job.'),
+  text: text(
+    'Part of the project, branch, user, commit message or title; `#` and an ID or IID; a revision, trace ID or span ID.',
+  ),
+  since: instant,
+  until: instant,
+  sort: z
+    .enum(runSorts.map(({ as }) => as))
+    .optional()
+    .describe(
+      `By duration, or by how many times its usual duration a pipeline took: the first of the newest ${maxSorted} matches.`,
+    ),
+  after: nextPage(cursorPattern),
+  limit: atMost(200).default(50),
+})
+export type Filters = Omit<z.output<typeof pipelinesQuery>, 'limit'>
+
+/** Those in an address, whether they mean something or not. */
+export function filtersIn(query: URLSearchParams): Filters {
+  return Object.fromEntries(
+    Object.keys(pipelinesQuery.omit({ limit: true }).shape).flatMap(name => {
+      const value = given(query, name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+}
+
+export function runQuery(filters: Filters, limit: number): RunQuery {
+  const { own: _, sort: __, since, until: last, after, ...exact } = filters
+  const until = instantOf(last)
+  return {
+    ...exact,
+    since: instantOf(since),
+    // Inclusive: a date is the whole day, a time the whole minute.
+    until: until === undefined ? undefined : until + (last?.includes('T') === true ? 60_000 : 24 * 3_600_000),
+    after: cursorOf(after),
+    limit,
+  }
+}
+
+/** Whether the query would find it, but for its text. */
+export function matches(card: RunCard, query: RunQuery): boolean {
+  const { project, job, since = -Infinity, until = Infinity } = query
+  return (
+    runFilters.every(name => query[name] === undefined || query[name] === card[name]) &&
+    isInScope(card.project, project) &&
+    (job === undefined || card.jobs.some(({ name }) => name === job)) &&
+    (card.createdAt ?? since) >= since &&
+    (card.createdAt ?? since) < until
+  )
+}
+
+/** Undefined for other texts. 2026-06-31 is read as 2026-07-01. */
+function instantOf(text: string | undefined): Millis | undefined {
+  if (text === undefined || !instantPattern.test(text)) return undefined
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)
+  return Date.UTC(year, month - 1, day, hour, minute)
+}
+
+function cursorOf(text: string | undefined): RunCursor | undefined {
+  const [, createdAt, id] = cursorPattern.exec(text ?? '') ?? []
+  return createdAt === undefined || id === undefined
+    ? undefined
+    : { createdAt: Number(createdAt), pipelineId: Number(id) }
+}
+
+export function cursorText({ createdAt, pipelineId }: RunCursor): string {
+  return `${createdAt}-${pipelineId}`
+}
+
+/** Explains filters that were ignored or cannot match, so that nobody misreads the list. */
+export function misread(filters: Filters, projects: readonly string[]): Content {
+  const { since, until, after, status, project, sort } = filters
+  const wrong = [
+    ...[since, until].map(
+      text =>
+        text !== undefined &&
+        !instantPattern.test(text) &&
+        `“${text}” is not a date and was ignored. Write it as 2026-06-01, or 2026-06-01T12:00, in UTC.`,
+    ),
+    after !== undefined &&
+      !cursorPattern.test(after) &&
+      `“${after}” is not a page of this list; this is the first page.`,
+    sort !== undefined &&
+      runSorts.every(({ as }) => as !== sort) &&
+      `“${sort}” is no order and was ignored. Sort by ${runSorts.map(({ as }) => as).join(' or ')}.`,
+    status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
+  ].filter(one => one !== false)
+  return [wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`), unknownScope(project, projects)]
+}
+
+/** What the form offers; the others are typed. */
+const choices: Readonly<Partial<Record<RunFilter, readonly string[]>>> = { status: knownStatuses, source: sources }
+
+export function filterForm(filters: Filters, projects: readonly string[], { base, own }: RequestContext): Html {
+  const field = (name: RunFilter): Html => {
+    const [offered, value] = [choices[name], filters[name]]
+    return html`<label
+      >${filterOf(name).label}${
+        offered === undefined
+          ? html`<input name="${name}" value="${value}" autocomplete="off" />`
+          : choice(name, offered, value)
+      }</label
+    >`
+  }
+  return html`<form
+    class="filters card"
+    method="get"
+    action="${base}/pipelines"
+    role="search"
+    aria-label="Filter pipelines"
+  >
+    <label class="wide"
+      >Search<input type="search" name="text" value="${filters.text}" placeholder="project, #id, commit, user, title …"
+    /></label>
+    ${filters.sort !== undefined && html`<input type="hidden" name="sort" value="${filters.sort}" />`}
+    ${projectField(filters.project, projects)} ${ownField(own)} ${field('status')} ${field('ref')}
+    <label>Job<input name="job" value="${filters.job}" autocomplete="off" placeholder="exact name" /></label>
+    ${runFilters.filter(name => name !== 'status' && name !== 'ref').map(field)}
+    <label>From<input type="date" name="since" value="${filters.since}" /></label>
+    <label>To<input type="date" name="until" value="${filters.until}" /></label>
+    <span class="buttons"><button>Filter</button><a class="button plain" href="${base}/pipelines">Clear</a></span>
+  </form>`
+}
