@@ -15,18 +15,21 @@ const event = { 'x-service-event': 'Pipeline Hook' }
 
 interface Noted {
   readonly daemon: Daemon
-  /** Modules of the wing in the files that it has loaded. */
-  readonly wing: () => readonly string[]
+  /** Modules of the console in the files that it has loaded, but for those that guard the admin listener. */
+  readonly console: () => readonly string[]
 }
 
 async function start(env: NodeJS.ProcessEnv): Promise<Noted> {
   const loaded = noteModules(temporaryFolder())
   const daemon = await Daemon.start({ SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics', ...env }, loaded.nodeArgs)
-  const wing = (): readonly string[] =>
+  const console = (): readonly string[] =>
     [...new Set(loaded.names())]
       .filter(name => name.endsWith('.js') && name !== 'main.js')
-      .flatMap(name => readFileSync(path.join(shippedModules, name), 'utf8').match(/^\/\/ src\/pages\/.*/gm) ?? [])
-  return { daemon, wing }
+      .flatMap(
+        name =>
+          readFileSync(path.join(shippedModules, name), 'utf8').match(/^\/\/ src\/console\/(?!access\/).*/gm) ?? [],
+      )
+  return { daemon, console }
 }
 
 const read = async (url: string, headers = {}): Promise<[number, string]> => {
@@ -36,7 +39,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
 
 it('exports, answers health checks and /metrics, and names the setting on every page; a later start with pages counts what was exported', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
-  const { daemon, wing } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  const { daemon, console } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   expect((await daemon.post(pipelineEvent({ id: 1 }), event)).status).toBe(202)
   await until(async () => receiver.spans.length > 0)
 
@@ -53,7 +56,7 @@ it('exports, answers health checks and /metrics, and names the setting on every 
   expect((await read(`${daemon.adminUrl}/healthz`))[0]).toBe(200)
   expect(await read(`${daemon.adminUrl}/metrics`)).toEqual([200, expect.stringContaining('pipespan_')])
   expect((await read(`${daemon.adminUrl}/metrics`, { 'x-forwarded-for': '192.0.2.1' }))[0]).toBe(403)
-  expect(wing()).toEqual([])
+  expect(console()).toEqual([])
 
   const top = await daemon.command('top', '--url', daemon.adminUrl)
   expect(top.code).not.toBe(0)
@@ -71,7 +74,7 @@ it('exports, answers health checks and /metrics, and names the setting on every 
   expect(figures()).toBe(0)
   await daemon.restart({ PIPESPAN_PAGES: 'true' })
   expect((await read(`${daemon.adminUrl}/api/overview`))[0]).toBe(200)
-  expect(wing()).toContain('// src/console/routes.ts')
+  expect(console()).toContain('// src/console/routes.ts')
   await until(async () => Number(figures()) > 0)
 })
 

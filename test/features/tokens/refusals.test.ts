@@ -294,7 +294,7 @@ function dropPrivileges(): void {
 
 /** A server with a certificate of an unknown authority. */
 async function startTls(): Promise<string> {
-  const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
+  const tls = path.join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
   const [cert, key] = await Promise.all(['localhost.crt', 'localhost.key'].map(name => readFile(path.join(tls, name))))
   const server = createServer({ cert: cert!, key: key! }, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
@@ -333,7 +333,14 @@ describe('a command that fails names the reason and a remedy', () => {
 
   it('but does not fail with a certificate of the configured authority', async () => {
     world.env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
-    world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(import.meta.dirname, '..', 'fixtures', 'tls', 'localhost.crt')
+    world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(
+      import.meta.dirname,
+      '..',
+      '..',
+      'fixtures',
+      'tls',
+      'localhost.crt',
+    )
     expect(await world.pipespan('tokens', 'list', '--json')).toEqual({ code: 0, out: '[]', err: '' })
   })
 })
