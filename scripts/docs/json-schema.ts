@@ -2,7 +2,11 @@
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { Each, Option, yamlKey, type Group, type Profiles } from '../../src/daemon/configuration/option.ts'
 import { features } from '../../src/features.ts'
-import type { JsonSchema } from '../../src/daemon/configuration/kind.ts'
+import { z } from 'zod'
+import type { Kind } from '../../src/daemon/configuration/kind.ts'
+
+/** A fragment of JSON Schema, draft 2020-12. */
+type JsonSchema = Readonly<Record<string, unknown>>
 
 /** The content of config/pipespan.schema.json. */
 export function jsonSchema(profiles: Profiles): JsonSchema {
@@ -43,8 +47,19 @@ function schemaOfOption({ kind, spec }: Option): JsonSchema {
   const isSwitch = parsed !== undefined && 'value' in parsed && typeof parsed.value === 'boolean'
   return {
     description: spec.description,
-    ...kind.schema,
+    ...valueSchema(kind),
     ...(text === undefined ? {} : { default: isSwitch ? text === 'true' : text }),
     ...(example === undefined ? {} : { examples: [example] }),
   }
+}
+
+/** YAML has numbers, booleans and lists of its own; what else is read from a text is a text there, too. */
+function valueSchema({ schema, words }: Kind<unknown>): JsonSchema {
+  if (words.json !== undefined) return words.json
+  const [read, written] = (['output', 'input'] as const).map((io): JsonSchema => {
+    const { $schema: _, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+    return own
+  })
+  if (read?.type === 'array') return { anyOf: [{ type: 'string' }, read] }
+  return read?.type === undefined ? { type: 'string', ...written } : read
 }

@@ -80,7 +80,7 @@ describe('a value', () => {
     }
     for (const source of ['[a]', '{ label: [a] }', '{ label: { a: b } }']) {
       expect(faults({}, `attributes: { rules: [{ set: { team: ${source} } }] }`)).toEqual([
-        expect.stringContaining('This value contains a list or a mapping.'),
+        expect.stringMatching(/is not a plain value\. Write names and values/),
       ])
     }
   })

@@ -3,16 +3,16 @@ import { attributes, headers } from '../../src/daemon/configuration/pair-kinds.t
 import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from '../../src/daemon/configuration/address-kinds.ts'
 import { boolean, byteSize, duration, integer, oneOf, timeout } from '../../src/daemon/configuration/plain-kinds.ts'
 import { list, patterns, someOf, wordsOf } from '../../src/daemon/configuration/list-kinds.ts'
-import type { Kind, Raw } from '../../src/daemon/configuration/kind.ts'
+import type { Kind } from '../../src/daemon/configuration/kind.ts'
 
 /** The value, or `wrong`. */
-function parsed(kind: Kind<unknown>, raw: Raw): unknown {
+function parsed(kind: Kind<unknown>, raw: unknown): unknown {
   const result = kind.parse(raw)
   return 'value' in result ? result.value : 'wrong'
 }
 
 describe('parsing a setting', () => {
-  it.each<[string, Kind<unknown>, Raw, unknown]>([
+  it.each<[string, Kind<unknown>, unknown, unknown]>([
     ['duration', duration, '250ms', 250],
     ['duration', duration, '1h30m', 5_400_000],
     ['duration', duration, ' 7d ', 604_800_000],
@@ -71,7 +71,7 @@ describe('parsing a setting', () => {
     ['base path', basePath, '/a?b', 'wrong'],
     ['list', list, 'a, b,,c', ['a', 'b', 'c']],
     ['list', list, ['a,b', ' c '], ['a,b', 'c']],
-    ['list', list, new Map(), 'wrong'],
+    ['list', list, {}, 'wrong'],
     ['patterns', patterns, 'main,release/{1,2},@(a|b,c)', ['main', 'release/{1,2}', '@(a|b,c)']],
     ['patterns', patterns, String.raw`a\,b,c`, [String.raw`a\,b`, 'c']],
     ['patterns', patterns, '[a-z', 'wrong'],
@@ -85,7 +85,7 @@ describe('parsing a setting', () => {
     ['words', wordsOf(['push', 'tag'], 'event'), 'tags', 'wrong'],
     ['words', wordsOf(['push', 'tag'], 'event'), ',', 'wrong'],
     ['attributes', attributes, 'a=1,b%2C=x%20y=z, c = d ', { a: '1', 'b,': 'x y=z', c: 'd' }],
-    ['attributes', attributes, new Map([['a', '100%']]), { a: '100%' }],
+    ['attributes', attributes, { a: '100%' }, { a: '100%' }],
     ['attributes', attributes, 'a', 'wrong'],
     ['attributes', attributes, '=a', 'wrong'],
   ])('%s %#: %s %j', (_, kind, raw, expected) => {
@@ -94,7 +94,7 @@ describe('parsing a setting', () => {
 })
 
 describe('headers', () => {
-  const revealed = (raw: Raw): unknown => {
+  const revealed = (raw: unknown): unknown => {
     const result = headers.parse(raw)
     return 'value' in result
       ? Object.fromEntries([...result.value].map(([name, value]) => [name, value.reveal()]))
@@ -103,7 +103,7 @@ describe('headers', () => {
 
   it('are percent-decoded in key=value pairs, and unchanged in a mapping', () => {
     expect(revealed('Authorization=Basic%20YTpi,x-key=a=b')).toEqual({ authorization: 'Basic YTpi', 'x-key': 'a=b' })
-    expect(revealed(new Map([['X-Key', '100%20']]))).toEqual({ 'x-key': '100%20' })
+    expect(revealed({ 'X-Key': '100%20' })).toEqual({ 'x-key': '100%20' })
   })
 
   it.each([

@@ -20,7 +20,7 @@ function given(file: string): Given {
   const news: string[] = []
   const opened = LiveSecret.fromFile<Secret>({
     path: file,
-    parse: text => secret.parse(text),
+    kind: secret,
     onNews: sentence => news.push(sentence),
     clock: { now: () => now, sleep: async () => undefined },
   })
@@ -107,7 +107,7 @@ describe('a secret in a file', () => {
 
   it('must be readable at the start', () => {
     const missing = path.join(folder(), 'token')
-    expect(LiveSecret.fromFile({ path: missing, parse: text => secret.parse(text) })).toEqual({
+    expect(LiveSecret.fromFile({ path: missing, kind: secret })).toEqual({
       wrong: {
         what: `The secret file ${quoted(missing)} cannot be read (ENOENT).`,
         remedy: 'Use a file that this process can read.',

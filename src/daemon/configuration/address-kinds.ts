@@ -2,23 +2,32 @@
 import { BlockList, isIP } from 'node:net'
 import { Secret } from '../../lib/secret.ts'
 import { quoted, type Wrong } from './config-fault.ts'
-import { scalar, type Kind } from './kind.ts'
+import { kind, line, refusing, scalar } from './kind.ts'
 
-/** An http or https URL, as it was written. It must not have credentials, because it is logged and shown. */
-export const httpUrl: Kind<string> = scalar<string>({
-  noun: 'an http or https URL',
-  remedy: 'Write it in full, such as https://example.com.',
-  schema: { type: 'string', format: 'uri', pattern: '^https?://' },
-  read: given => {
-    const url = parseUrl(given, ['http:', 'https:'])
-    if (url === undefined || /\s/.test(given)) return undefined
-    if (url.username === '' && url.password === '') return given
-    return {
-      what: `${quoted(given)} carries credentials.`,
-      remedy: 'Remove them from the URL; use a header or a token.',
-    }
-  },
-})
+/** An http or https URL, as it was written. */
+export const webUrl = line.regex(/^https?:\/\/\S+$/i).refine(url => URL.canParse(url), { abort: true })
+
+export function hasCredentials(url: string): boolean {
+  const { username, password } = new URL(url)
+  return username + password !== ''
+}
+
+/** It must not have credentials, because it is logged and shown. */
+export const httpUrl = kind(
+  webUrl
+    .superRefine(
+      refusing(url =>
+        hasCredentials(url)
+          ? {
+              what: `${quoted(url)} carries credentials.`,
+              remedy: 'Remove them from the URL; use a header or a token.',
+            }
+          : undefined,
+      ),
+    )
+    .meta({ format: 'uri' }),
+  { noun: 'an http or https URL', remedy: 'Write it in full, such as https://example.com.' },
+)
 
 export interface ListenAddress {
   /** A host name or an IP address without brackets. */
@@ -27,7 +36,7 @@ export interface ListenAddress {
   readonly port: number
 }
 
-export const listenAddress: Kind<ListenAddress> = scalar({
+export const listenAddress = scalar<ListenAddress>({
   noun: 'a listen address',
   remedy: 'Write host and port, such as 127.0.0.1:8080, or "[::]:8080" in quotes for every address.',
   read: given => {
@@ -53,7 +62,7 @@ export function isLoopback({ host }: ListenAddress): boolean {
 }
 
 /** The whole URL is a secret, because it may contain a user and a password. */
-export const proxyUrl: Kind<Secret> = scalar<Secret>({
+export const proxyUrl = scalar<Secret>({
   noun: 'the URL of a proxy',
   remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy requires it.',
   read: given => {
@@ -76,7 +85,7 @@ type StoreUrl =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
 /** A PostgreSQL URL, or `sqlite:` and a path: `sqlite:data/x.db`, `sqlite:/data/x.db` or `sqlite:///data/x.db`. */
-export const storeUrl: Kind<StoreUrl> = scalar({
+export const storeUrl = scalar<StoreUrl>({
   noun: 'the URL of a store',
   remedy: 'Write sqlite:./data/pipespan.db or postgres://user@host/database.',
   read: given => {
@@ -106,13 +115,10 @@ function sqliteFile(rest: string): StoreUrl | Wrong | undefined {
 }
 
 /** The path under which a reverse proxy publishes the daemon, without a slash at its end; empty at the root. */
-export const basePath: Kind<string> = scalar({
-  noun: 'a path that starts with /',
-  remedy: 'Write it as /pipespan.',
-  schema: { type: 'string', pattern: '^/' },
-  read: given => (/^(?:\/[\w.~-]+)*\/?$/.test(given) && given !== '' ? given.replace(/\/$/, '') : undefined),
-  show: path => (path === '' ? '/' : path),
-})
+export const basePath = kind(
+  line.regex(/^\/(?:[A-Za-z0-9_.~-]+(?:\/[A-Za-z0-9_.~-]+)*\/?)?$/).transform(given => given.replace(/\/$/, '')),
+  { noun: 'a path that starts with /', remedy: 'Write it as /pipespan.', show: path => (path === '' ? '/' : path) },
+)
 
 function isDecodable(text: string): boolean {
   try {

@@ -4,7 +4,8 @@ import { Each, setting } from './option.ts'
 import { choiceOf, projectChoice } from './choice-options.ts'
 import { someOf } from './list-kinds.ts'
 import { attributeNamePattern, wrongAttributeName } from './attribute-name.ts'
-import { wrong, type Kind } from './kind.ts'
+import { z } from 'zod'
+import { kind, reading, wrong, type Parsed } from './kind.ts'
 
 /** Maximum number of names in all rules together. */
 export const maxCustomAttributes = 16
@@ -31,41 +32,44 @@ const sourceSchema = {
 }
 
 /** Values by attribute name. */
-const attributeValues: Kind<Readonly<Record<string, AttributeSource>>> = {
-  noun: 'a mapping of attribute names to values',
-  secret: false,
-  nests: true,
-  schema: {
-    type: 'object',
-    minProperties: 1,
-    maxProperties: maxCustomAttributes,
-    propertyNames: { pattern: attributeNamePattern },
-    additionalProperties: {
-      anyOf: [{ type: ['string', 'number', 'boolean'], maxLength: maxValueLength }, sourceSchema],
+const attributeValues = kind(
+  z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])).transform(reading(valuesIn)),
+  {
+    ...{ noun: 'a mapping of attribute names to values', item: 'a plain value', remedy: setRemedy },
+    json: {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: maxCustomAttributes,
+      propertyNames: { pattern: attributeNamePattern },
+      additionalProperties: {
+        anyOf: [{ type: ['string', 'number', 'boolean'], maxLength: maxValueLength }, sourceSchema],
+      },
     },
+    show: values =>
+      Object.entries(values)
+        .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        .join(','),
   },
-  parse: raw => {
-    if (!(raw instanceof Map)) return wrong('This is not a mapping.', setRemedy)
-    if (raw.size === 0) return wrong('The rule sets nothing.', setRemedy)
-    const values: [string, AttributeSource][] = []
-    for (const [name, given] of raw as ReadonlyMap<string, string | ReadonlyMap<string, string>>) {
-      const source = sourceOf(given)
-      const fault = wrongAttributeName(name) ?? wrongSource(name, source)
-      if (fault !== undefined) return { wrong: fault }
-      if (source !== undefined) values.push([name, source])
-    }
-    return { value: Object.fromEntries(values) }
-  },
-  show: values =>
-    Object.entries(values)
-      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-      .join(','),
+)
+
+type Given = string | Readonly<Record<string, string>>
+
+function valuesIn(given: Readonly<Record<string, Given>>): Parsed<Readonly<Record<string, AttributeSource>>> {
+  const values: [string, AttributeSource][] = []
+  for (const [name, one] of Object.entries(given)) {
+    const source = sourceOf(one)
+    const fault = wrongAttributeName(name) ?? wrongSource(name, source)
+    if (fault !== undefined) return { wrong: fault }
+    if (source !== undefined) values.push([name, source])
+  }
+  if (values.length === 0) return wrong('The rule sets nothing.', setRemedy)
+  return { value: Object.fromEntries(values) }
 }
 
-function sourceOf(given: string | ReadonlyMap<string, string>): AttributeSource | undefined {
+function sourceOf(given: Given): AttributeSource | undefined {
   if (typeof given === 'string') return given
-  const [[from, text] = ['', '']] = given
-  if (given.size !== 1 || text.trim() === '') return undefined
+  const [[from, text] = ['', ''], ...more] = Object.entries(given)
+  if (more.length > 0 || text.trim() === '') return undefined
   if (from === 'label') return { label: text }
   return from === 'variable' ? { variable: text } : undefined
 }

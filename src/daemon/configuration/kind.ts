@@ -1,8 +1,6 @@
-// A kind of setting, such as a duration: one parser for the variable's text and for the YAML value, and how values are shown.
+// A kind of setting, such as a duration: a zod schema of what an operator writes, the same in a variable and in YAML, and the words of its messages.
+import { z } from 'zod'
 import { quoted, type Wrong } from './config-fault.ts'
-
-/** A value as the operator wrote it: a text, a YAML list or a YAML mapping of texts; of a kind that nests also of mappings. It is never blank. */
-export type Raw = string | readonly string[] | ReadonlyMap<string, string | ReadonlyMap<string, string>>
 
 export type Parsed<T> = { readonly value: T } | { readonly wrong: Wrong }
 
@@ -10,51 +8,112 @@ export function wrong(what: string, remedy: string): { readonly wrong: Wrong } {
   return { wrong: { what, remedy } }
 }
 
-/** A fragment of JSON Schema, draft 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>
-
-export interface Kind<T> {
+interface Words<T> {
   /** What a value is called, with its article: `a duration`. */
   readonly noun: string
+  /** What an item of a list is called. */
+  readonly item?: string
+  /** A whole sentence: `Write a number with its unit, such as 5s or 1h.` */
+  readonly remedy: string
   /** A secret is never shown, and may also be given as a file. */
-  readonly secret: boolean
-  /** A mapping may have mappings as its values. */
-  readonly nests?: true
-  /** The schema of the YAML value, for editors. */
-  readonly schema: JsonSchema
-  parse(raw: Raw): Parsed<T>
+  readonly secret?: true
+  /** The JSON Schema of the YAML value, for editors, where it does not follow from the zod schema. */
+  readonly json?: Readonly<Record<string, unknown>>
   /** The value as the operator would write it, with secrets masked. */
-  show(value: T): string
+  show?(value: T): string
   /** What of a secret the parts are built for, such as the names of templates. Only a reload can change it; the rest of a secret may change at any time. */
   shape?(value: T): string
 }
 
-interface ScalarKind<T> {
-  readonly noun: string
-  /** A whole sentence: `Write a number with its unit, such as 5s or 1h.` */
-  readonly remedy: string
-  /** The value; undefined if the text is not one; or what else is wrong with it. */
-  read(text: string): T | Wrong | undefined
-  readonly schema?: JsonSchema
-  show?(value: T): string
+export class Kind<T> {
+  readonly schema: z.ZodType<T>
+  readonly words: Words<T>
+
+  constructor(schema: z.ZodType<T>, words: Words<T>) {
+    this.schema = schema
+    this.words = words
+  }
+
+  get noun(): string {
+    return this.words.noun
+  }
+
+  get secret(): boolean {
+    return this.words.secret === true
+  }
+
+  /** `raw`: texts, and lists and mappings of texts, as in a file whose scalars are all texts. It is never blank. */
+  parse(raw: unknown): Parsed<T> {
+    const { data, error } = this.schema.safeParse(raw, { reportInput: true })
+    const [issue] = error?.issues ?? []
+    return issue === undefined ? { value: data as T } : { wrong: this.#wrongOf(issue, raw) }
+  }
+
+  #wrongOf(issue: z.core.$ZodIssue, raw: unknown): Wrong {
+    const { noun, item, remedy } = this.words
+    if (issue.code === 'custom' && typeof issue.params?.remedy === 'string')
+      return { what: issue.message, remedy: issue.params.remedy }
+    if ('origin' in issue && issue.origin === 'array')
+      return { what: `The list is ${issue.code === 'too_small' ? 'empty' : 'too long'}.`, remedy }
+    const isItem = issue.path.length > 0
+    const given = isItem ? issue.input : raw
+    return { what: `${this.secret ? 'This' : named(given)} is not ${isItem ? (item ?? noun) : noun}.`, remedy }
+  }
+
+  shape(value: T): string {
+    return this.words.shape?.(value) ?? ''
+  }
+
+  show(value: T): string {
+    return this.words.show?.(value) ?? (Array.isArray(value) ? value.join(',') : String(value))
+  }
 }
 
-/** A kind whose values are single texts, both in a variable and in YAML. */
-export function scalar<T extends string | number | boolean | object>(spec: ScalarKind<T>): Kind<T> {
-  const { noun, remedy } = spec
-  return {
-    noun,
-    secret: false,
-    schema: spec.schema ?? { type: 'string' },
-    parse: raw => {
-      if (typeof raw !== 'string')
-        return wrong(`${raw instanceof Map ? 'A mapping' : 'A list'} is not ${noun}.`, remedy)
-      const read = spec.read(raw.trim())
-      if (read === undefined) return wrong(`${quoted(raw)} is not ${noun}.`, remedy)
-      return isWrong(read) ? { wrong: read } : { value: read }
-    },
-    show: value => spec.show?.(value) ?? (typeof value === 'object' ? noun : String(value)),
+function named(given: unknown): string {
+  if (typeof given !== 'object' || given === null) return quoted(String(given))
+  return Array.isArray(given) ? 'A list' : 'A mapping'
+}
+
+export function kind<T>(schema: z.ZodType<T>, words: Words<T>): Kind<T> {
+  return new Kind(schema, words)
+}
+
+/** Single texts, both in a variable and in YAML. */
+export const line = z.string().trim()
+
+/** A transformation that may say what is wrong instead. */
+export function reading<I, T>(read: (input: I) => Parsed<T>): (input: I, context: z.RefinementCtx) => T {
+  return (input, context) => {
+    const parsed = read(input)
+    if ('value' in parsed) return parsed.value
+    report(parsed.wrong, context)
+    return z.NEVER
   }
+}
+
+/** A refinement that says what is wrong. */
+export function refusing<T>(wrongOf: (value: T) => Wrong | undefined): (value: T, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    const found = wrongOf(value)
+    if (found !== undefined) report(found, context)
+  }
+}
+
+function report({ what, remedy }: Wrong, context: z.RefinementCtx): void {
+  context.addIssue({ code: 'custom', message: what, params: { remedy } })
+}
+
+/** Single texts that a function reads: the value; undefined if the text is none; or what else is wrong with it. */
+export function scalar<T>({
+  read,
+  ...words
+}: Words<T> & { readonly read: (text: string) => T | Wrong | undefined }): Kind<T> {
+  const step = (text: string): Parsed<T> => {
+    const value = read(text)
+    if (value === undefined) return wrong(`${quoted(text)} is not ${words.noun}.`, words.remedy)
+    return isWrong(value) ? { wrong: value } : { value }
+  }
+  return kind(line.transform(reading(step)) as unknown as z.ZodType<T>, words)
 }
 
 function isWrong(read: unknown): read is Wrong {

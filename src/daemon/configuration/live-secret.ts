@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { systemClock, type Clock } from '../../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
-import type { Parsed } from './kind.ts'
+import type { Kind, Parsed } from './kind.ts'
 
 /** How often the file is checked for changes at most, ms. */
 const lookEvery = 1000
@@ -11,9 +11,8 @@ const maxBytes = 64 * 1024
 
 interface SecretFileOptions<T> {
   readonly path: string
-  readonly parse: (text: string) => Parsed<T>
-  /** See `Kind.shape`: a value of another shape is not taken over while the daemon runs. */
-  readonly shape?: ((value: T) => string) | undefined
+  /** A value of another shape is not taken over while the daemon runs. */
+  readonly kind: Kind<T>
   /** Called with a sentence, which has no secret, when the file was read again or can no longer be used. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
@@ -100,7 +99,7 @@ class SecretFile<T> {
   }
 
   #readIfChanged(): Wrong | undefined {
-    const { path, parse, shape, onNews } = this.#options
+    const { path, kind, onNews } = this.#options
     const named = `The secret file ${quoted(path)}`
     try {
       // `stat` follows links: where Kubernetes updates a secret, it points a link to a new folder, and the inode changes.
@@ -112,9 +111,9 @@ class SecretFile<T> {
       if (version === this.#stamp && this.#problem === undefined) return undefined
       const text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '')
       if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret to it.' }
-      const parsed = parse(text)
+      const parsed = kind.parse(text)
       if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
-      if (this.#value !== undefined && shape?.(parsed.value) !== shape?.(this.#value)) {
+      if (this.#value !== undefined && kind.shape(parsed.value) !== kind.shape(this.#value)) {
         const what = `${named} has changed in its templates or its host, which only a reload can apply.`
         return { what, remedy: 'Send SIGHUP to apply it.' }
       }

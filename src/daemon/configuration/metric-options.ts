@@ -1,24 +1,25 @@
 // The options of metrics: interval, series, buckets, scraping.
 import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
-import { listOf, patterns } from './list-kinds.ts'
-import { quoted } from './config-fault.ts'
+import { z } from 'zod'
+import { itemsOf, patterns } from './list-kinds.ts'
+import { kind, refusing } from './kind.ts'
+import type { Wrong } from './config-fault.ts'
 import { setting } from './option.ts'
-import { wrong, type Kind } from './kind.ts'
+
+const boundsRemedy = 'Write seconds above 0 in ascending order, such as 1,10,60,600.'
 
 /** Upper bounds of histogram buckets, seconds, ascending. */
-const bounds: Kind<readonly number[]> = listOf({
-  noun: 'a list of bounds',
-  item: { type: 'number', exclusiveMinimum: 0 },
-  read: items => {
-    const numbers = items.map(Number)
-    const isNext = (number: number, at: number): boolean =>
-      Number.isFinite(number) && number > (at === 0 ? 0 : (numbers[at - 1] ?? 0))
-    const remedy = 'Write seconds above 0 in ascending order, such as 1,10,60,600.'
-    const bad = items[numbers.findIndex((number, at) => !isNext(number, at))]
-    if (bad !== undefined) return wrong(`${quoted(bad)} is not a valid bound.`, remedy)
-    return numbers.length === 0 ? wrong('The list is empty.', remedy) : { value: numbers }
-  },
-})
+const bounds = kind<readonly number[]>(
+  itemsOf().pipe(
+    z.array(z.string().transform(Number).pipe(z.number().positive())).nonempty().superRefine(refusing(notAscending)),
+  ),
+  { noun: 'a list of bounds', item: 'a bound', remedy: boundsRemedy },
+)
+
+function notAscending(bounds: readonly number[]): Wrong | undefined {
+  const low = bounds.find((bound, at) => bound <= (bounds[at - 1] ?? 0))
+  return low === undefined ? undefined : { what: `${low} is not above the bound before it.`, remedy: boundsRemedy }
+}
 
 export const temporality = oneOf(['cumulative', 'delta', 'lowmemory'])
 

@@ -1,10 +1,11 @@
 // The options of the OTLP exporter, with the names of the OpenTelemetry specification ("OpenTelemetry Protocol Exporter"):
 // one set for all signals, and one for each.
+import { z } from 'zod'
 import { certificateFile, keyFile } from './file-kinds.ts'
 import { headers } from './pair-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { oneOf, timeout } from './plain-kinds.ts'
-import { scalar, type Kind } from './kind.ts'
+import { kind, line } from './kind.ts'
 import { secretSetting, setting } from './option.ts'
 import { temporality } from './metric-options.ts'
 
@@ -12,18 +13,9 @@ export const signals = ['traces', 'metrics', 'logs'] as const
 
 export type Signal = (typeof signals)[number]
 
-const protocol: Kind<'http/protobuf'> = scalar<'http/protobuf'>({
+const protocol = kind(line.pipe(z.literal('http/protobuf')), {
   noun: 'the protocol `http/protobuf`',
-  remedy: 'Write http/protobuf, or remove it.',
-  schema: { const: 'http/protobuf' },
-  read: given => {
-    if (given === 'http/protobuf') return given
-    if (given !== 'grpc' && given !== 'http/json') return undefined
-    return {
-      what: `Pipespan supports http/protobuf only, not ${given}.`,
-      remedy: 'Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector).',
-    }
-  },
+  remedy: 'Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector): no other protocol is supported.',
 })
 
 /** For all signals. A signal's own setting overrides them. */

@@ -1,24 +1,18 @@
 // The options of the pages: who may open them, links to traces, job logs, and which projects are hidden.
 import { boolean, text } from './plain-kinds.ts'
 import { projectPatterns } from './project-kinds.ts'
-import { scalar, wrong, type Kind } from './kind.ts'
-import { secret } from './secret-kinds.ts'
+import { scalar } from './kind.ts'
+import { secretOf } from './secret-kinds.ts'
 import { secretSetting, setting } from './option.ts'
-import type { Secret } from '../../lib/secret.ts'
 
 /** A shorter one could be guessed. */
 const minAdminTokenLength = 16
 
-const adminTokenKind: Kind<Secret> = {
-  ...secret,
-  noun: 'an admin token',
-  parse: raw => {
-    const parsed = secret.parse(raw)
-    if (!('value' in parsed) || parsed.value.reveal().length >= minAdminTokenLength) return parsed
-    const remedy = `Use at least ${minAdminTokenLength} random characters, for instance from \`openssl rand -hex 24\`.`
-    return wrong('The admin token is too short.', remedy)
-  },
-}
+const adminTokenKind = secretOf('an admin token', value => {
+  if (value.length >= minAdminTokenLength) return undefined
+  const remedy = `Use at least ${minAdminTokenLength} random characters, for instance from \`openssl rand -hex 24\`.`
+  return { what: 'The admin token is too short.', remedy }
+})
 
 export const adminToken = secretSetting(adminTokenKind, {
   variable: 'PIPESPAN_ADMIN_TOKEN',
@@ -28,7 +22,7 @@ export const adminToken = secretSetting(adminTokenKind, {
     'Required unless the admin listener is on loopback.',
 })
 
-const traceLinkKind: Kind<string> = scalar({
+const traceLinkKind = scalar<string>({
   noun: 'a link to a trace',
   remedy: 'Write an http(s) URL that contains {traceId}, such as https://tempo.example.com/trace/{traceId}.',
   read: given => {

@@ -1,80 +1,77 @@
 // Kinds of key=value pairs: OTLP headers and resource attributes. In a variable they are written as the OpenTelemetry
 // specification says (W3C Baggage without metadata, percent-encoded), in YAML as a mapping of plain values.
+import { z } from 'zod'
 import { namesIn } from '../../lib/template.ts'
 import { Secret } from '../../lib/secret.ts'
-import { itemsOf } from './list-kinds.ts'
-import { wrong, type Kind, type Parsed, type Raw } from './kind.ts'
+import type { Wrong } from './config-fault.ts'
+import { kind, reading, refusing, wrong, type Parsed } from './kind.ts'
 import { headerValueProblem } from './secret-kinds.ts'
 
 /** Values by header name in lower case. */
 export type Headers = ReadonlyMap<string, Secret>
 
-const pairsSchema = { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { type: 'string' } }] }
-
 /** Headers that the exporter sets itself, because they describe the body. */
 const ownHeaders = ['connection', 'content-encoding', 'content-length', 'content-type', 'transfer-encoding']
 
-export const headers: Kind<Headers> = {
-  noun: 'a set of headers',
-  secret: true,
-  schema: pairsSchema,
-  parse: raw => {
-    const pairs = pairsOf(raw)
-    if ('wrong' in pairs) return pairs
-    for (const [name, value] of pairs.value) {
-      if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
-        return wrong('A header name is invalid in HTTP.', 'Use letters, digits and dashes, such as x-api-key.')
-      }
-      if (ownHeaders.includes(name.toLowerCase())) {
-        return wrong(`The header ${name} is set by Pipespan itself.`, 'Remove it.')
-      }
-      const problem = headerValueProblem(value)
-      if (problem !== undefined) {
-        return wrong(
-          `The header ${name} contains ${problem}.`,
-          'Write printable ASCII; percent-encode only in the key=value form.',
-        )
-      }
-    }
-    return { value: new Map([...pairs.value].map(([name, value]) => [name.toLowerCase(), new Secret(value)])) }
+const pairsRemedy = 'Write key=value pairs with commas between them, or a YAML mapping.'
+
+const pairs = z.unknown().transform(reading(pairsIn)).pipe(z.record(z.string(), z.string()))
+
+function jsonOf(value: object) {
+  return { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: value }] }
+}
+
+export const headers = kind<Headers>(
+  pairs
+    .superRefine(refusing(wrongHeader))
+    .transform(all => new Map(Object.entries(all).map(([name, value]) => [name.toLowerCase(), new Secret(value)]))),
+  {
+    ...{ noun: 'a set of headers', item: 'a plain value', remedy: pairsRemedy, secret: true },
+    json: jsonOf({ type: 'string' }),
+    show: values => [...values.keys()].map(name => `${name}=[secret]`).join(','),
+    shape: values => [...new Set([...values.values()].flatMap(value => namesIn(value.reveal())))].sort().join(),
   },
-  show: values => [...values].map(([name]) => `${name}=[secret]`).join(','),
-  shape: values => [...new Set([...values.values()].flatMap(value => namesIn(value.reveal())))].sort().join(),
+)
+
+function wrongHeader(all: Readonly<Record<string, string>>): Wrong | undefined {
+  for (const [name, value] of Object.entries(all)) {
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+      return { what: 'A header name is invalid in HTTP.', remedy: 'Use letters, digits and dashes, such as x-api-key.' }
+    if (ownHeaders.includes(name.toLowerCase()))
+      return { what: `The header ${name} is set by Pipespan itself.`, remedy: 'Remove it.' }
+    const problem = headerValueProblem(value)
+    const remedy = 'Write printable ASCII; percent-encode only in the key=value form.'
+    if (problem !== undefined) return { what: `The header ${name} contains ${problem}.`, remedy }
+  }
+  return undefined
 }
 
 /** Attribute values by name. All are strings, as in the specification's variable. */
-export const attributes: Kind<Readonly<Record<string, string>>> = {
-  noun: 'a set of attributes',
-  secret: false,
-  schema: {
-    anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } }],
-  },
-  parse: raw => {
-    const pairs = pairsOf(raw)
-    return 'wrong' in pairs ? pairs : { value: Object.fromEntries(pairs.value) }
-  },
+export const attributes = kind<Readonly<Record<string, string>>>(pairs, {
+  ...{ noun: 'a set of attributes', item: 'a plain value', remedy: pairsRemedy },
+  json: jsonOf({ type: ['string', 'number', 'boolean'] }),
   show: values =>
     Object.entries(values)
       .map(pair => pair.map(encodeURIComponent).join('='))
       .join(','),
-}
+})
 
-function pairsOf(raw: Raw): Parsed<ReadonlyMap<string, string>> {
-  if (raw instanceof Map) return { value: raw as ReadonlyMap<string, string> }
-  const remedy = 'Write key=value pairs with commas between them, or a YAML mapping.'
-  if (typeof raw !== 'string') return wrong('A list is not a set of pairs.', remedy)
-  const items = itemsOf(raw)
-  if ('wrong' in items) return items
-  const pairs = new Map<string, string>()
-  for (const [index, item] of items.value.entries()) {
+/** Of the text of a variable; a mapping is as it was. */
+function pairsIn(raw: unknown): Parsed<Record<string, string>> {
+  if (typeof raw !== 'string') return { value: raw as Record<string, string> }
+  const found: [string, string][] = []
+  const items = raw.split(',').map(item => item.trim())
+  for (const [index, item] of items.filter(one => one !== '').entries()) {
     const equals = item.indexOf('=')
-    if (equals < 1) return wrong(`Pair ${index + 1} has no key or no "=".`, remedy)
+    if (equals < 1) return wrong(`Pair ${index + 1} has no key or no "=".`, pairsRemedy)
     try {
-      const [key, value] = [item.slice(0, equals), item.slice(equals + 1)].map(part => decodeURIComponent(part.trim()))
-      if (key !== undefined && value !== undefined) pairs.set(key, value)
+      const [key = '', value = ''] = [item.slice(0, equals), item.slice(equals + 1)].map(part =>
+        decodeURIComponent(part.trim()),
+      )
+      found.push([key, value])
     } catch {
       return wrong(`Pair ${index + 1} is not percent-encoded correctly.`, 'Write a percent sign itself as %25.')
     }
   }
-  return { value: pairs }
+  return { value: Object.fromEntries(found) }
 }

@@ -1,47 +1,39 @@
 // The options of people who open the pages behind a proxy that has logged them in.
-import { isIP } from 'node:net'
+import { z } from 'zod'
 import { projectChoice } from './choice-options.ts'
 import { Each, setting } from './option.ts'
 import { listOf, patterns } from './list-kinds.ts'
 import { oneOf } from './plain-kinds.ts'
-import { quoted } from './config-fault.ts'
-import { scalar, wrong, type Kind } from './kind.ts'
+import { kind, line } from './kind.ts'
 
-const headerName: Kind<string> = scalar({
-  noun: 'the name of a header',
-  remedy: 'Write the name of the header that your proxy sets, such as X-Auth-Request-Email.',
+const headerName = kind(
   // Those that a proxy passes on unchanged prove nothing.
-  read: given =>
-    /^[a-z][a-z\d-]*$/i.test(given) && !/^(?:authorization|cookie|host|user-agent)$/i.test(given)
-      ? given.toLowerCase()
-      : undefined,
-})
-
-const networks: Kind<readonly string[]> = listOf({
-  noun: 'a list of addresses and networks',
-  read: items => {
-    const bad = items.find(item => !isNetwork(item))
-    if (bad === undefined) return { value: items }
-    return wrong(`${quoted(bad)} is no address or network.`, 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.')
+  line
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .toLowerCase()
+    .refine(name => !['authorization', 'cookie', 'host', 'user-agent'].includes(name)),
+  {
+    noun: 'the name of a header',
+    remedy: 'Write the name of the header that your proxy sets, such as X-Auth-Request-Email.',
   },
+)
+
+const networks = listOf(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]), {
+  noun: 'a list of addresses and networks',
+  ...{ item: 'an address or a network', remedy: 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.' },
 })
 
 /** As they are in URLs, without a port. */
-const hostNames: Kind<readonly string[]> = listOf({
-  noun: 'a list of host names',
-  read: items => {
-    const bad = items.find(item => URL.parse(`http://${item}/`)?.hostname !== item.toLowerCase())
-    if (bad === undefined) return { value: items.map(item => item.toLowerCase()) }
-    return wrong(`${quoted(bad)} is no host name.`, 'Write it without scheme and port, such as pipespan.example.com.')
+const hostNames = listOf(
+  z
+    .string()
+    .toLowerCase()
+    .refine(name => URL.parse(`http://${name}/`)?.hostname === name),
+  {
+    noun: 'a list of host names',
+    ...{ item: 'a host name', remedy: 'Write it without scheme and port, such as pipespan.example.com.' },
   },
-})
-
-function isNetwork(item: string): boolean {
-  const [address = '', bits, ...more] = item.split('/')
-  const version = isIP(address)
-  if (version === 0 || more.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-}
+)
 
 export const peopleOptions = {
   trustedHeader: setting(headerName, {

@@ -1,7 +1,8 @@
 // Kinds of settings that name projects and groups: by their IDs or full paths, or by patterns of full paths.
-import { listOf, patterns } from './list-kinds.ts'
+import { z } from 'zod'
+import { kind, line, refusing, type Kind } from './kind.ts'
+import { listOf, patternsOf } from './list-kinds.ts'
 import { quoted, type Wrong } from './config-fault.ts'
-import { scalar, wrong, type Kind } from './kind.ts'
 
 /** What is wrong with the ID or full path of a project or group; undefined if nothing is. No other text can name one in a request. */
 export function wrongPath(text: string): Wrong | undefined {
@@ -23,34 +24,23 @@ function remedyFor(text: string, example: string, otherwise = ''): string {
 }
 
 /** One project or group. */
-export const projectName: Kind<string> = scalar<string>({
+export const projectName = kind(line.superRefine(refusing(wrongPath)), {
   noun: 'the full path of a project or group',
   remedy: 'Write its full path, such as team/shop.',
-  read: text => wrongPath(text) ?? text,
 })
 
 /** IDs and full paths. `or`: another word that may be among them, such as `*`. */
 export function projectNames({ or }: { readonly or?: string } = {}): Kind<readonly string[]> {
-  return listOf<string>({
-    noun: 'a list of IDs and full paths',
-    read: value => {
-      const fault = value.map(item => (item === or ? undefined : wrongPath(item))).find(one => one !== undefined)
-      return fault === undefined ? { value } : { wrong: fault }
-    },
-  })
+  const one = z.string().superRefine(refusing(item => (item === or ? undefined : wrongPath(item))))
+  return listOf(one, { noun: 'a list of IDs and full paths' })
 }
 
 /** Patterns of full paths. One that no path can match would hide, choose or exclude nothing. */
-export const projectPatterns: Kind<readonly string[]> = {
-  ...patterns,
-  noun: 'a list of patterns of full paths',
-  parse: raw => {
-    const parsed = patterns.parse(raw)
-    const bad = 'value' in parsed ? parsed.value.find(isOfNoPath) : undefined
-    if (bad === undefined) return parsed
-    return wrong(`${quoted(bad)} matches no full path.`, remedyFor(bad, 'such as team/shop or team/**'))
-  },
-}
+export const projectPatterns = patternsOf('full paths', one =>
+  isOfNoPath(one)
+    ? { what: `${quoted(one)} matches no full path.`, remedy: remedyFor(one, 'such as team/shop or team/**') }
+    : undefined,
+)
 
 function isOfNoPath(pattern: string): boolean {
   return /:\/\/|%2f|^\/|(?:^|\/)\.\.?(?:\/|$)/i.test(pattern) || /[^\\]\/$/.test(pattern)

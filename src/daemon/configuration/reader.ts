@@ -4,7 +4,7 @@ import type { ConfigFault, Source, Wrong } from './config-fault.ts'
 import { Each, Option, rowsOf, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
 import { firstSet, type Environment } from './variables.ts'
 import type { FileMap, FileValue } from './yaml-file.ts'
-import type { Parsed, Raw } from './kind.ts'
+import type { Parsed } from './kind.ts'
 import { LiveSecret } from './live-secret.ts'
 import { nearest } from './nearest.ts'
 
@@ -29,7 +29,7 @@ export interface ReaderOptions {
 const maxListed = 20
 
 /** A value as it was given, or the path of the file that has it. */
-type Given = { readonly source: Source } & ({ readonly raw: Raw } | { readonly secretFile: string })
+type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readonly secretFile: string })
 
 export class Reader {
   readonly faults: ConfigFault[] = []
@@ -112,9 +112,7 @@ export class Reader {
     if ('secretFile' in given) {
       const { onSecretNews: onNews, clock, mayBeMissing } = this.#options
       const path = given.secretFile
-      const parse = (text: string): Parsed<unknown> => kind.parse(text)
-      const shape = kind.shape && ((value: unknown): string => kind.shape?.(value) ?? '')
-      return LiveSecret.fromFile({ path, parse, shape, onNews, clock, mayBeMissing: mayBeMissing?.(setting) })
+      return LiveSecret.fromFile({ path, kind, onNews, clock, mayBeMissing: mayBeMissing?.(setting) })
     }
     const parsed = kind.parse(given.raw)
     return 'value' in parsed && kind.secret ? { value: LiveSecret.fixed(parsed.value) } : parsed
@@ -155,8 +153,8 @@ export class Reader {
     const key = path.slice(path.lastIndexOf('.') + 1)
     const inline = map?.entries.get(key)?.value
     const filed = option.kind.secret ? map?.entries.get(`${key}_file`)?.value : undefined
-    const raw = inline === undefined ? undefined : this.#rawOf(inline, path, option.kind.nests)
-    const file = filed === undefined ? undefined : this.#rawOf(filed, `${path}_file`)
+    const raw = inline === undefined ? undefined : this.#rawOf(inline)
+    const file = filed === undefined ? undefined : this.#rawOf(filed)
     if (inline !== undefined && filed !== undefined && raw !== undefined && file !== undefined) {
       this.#fault(path, inline.source, bothGiven(path, `${path}_file`))
     }
@@ -169,22 +167,10 @@ export class Reader {
   }
 
   /** Undefined for a blank value, and for one that is nested too deeply. */
-  #rawOf(value: FileValue, path: string, nests?: true): Raw | undefined {
+  #rawOf(value: FileValue): unknown {
     if (value.is === 'blank') return undefined
     if (value.is === 'text') return value.text
-    const parts = value.is === 'list' ? value.items : [...value.entries.values()].map(entry => entry.value)
-    const nested = parts.find(
-      part => part.is === 'list' || (part.is === 'map' && (nests === undefined || isDeep(part))),
-    )
-    if (nested !== undefined) {
-      const remedy = 'Write plain values here, quoted if they contain special characters such as [ or {.'
-      this.#fault(path, nested.source, { what: 'This value contains a list or a mapping.', remedy })
-      return undefined
-    }
-    if (value.is === 'list') return value.items.map(textOf).filter(text => text !== '')
-    return new Map(
-      [...value.entries].map(([key, { value: one }]) => [key, one.is === 'map' ? textsOf(one) : textOf(one)]),
-    )
+    return plainOf(value)
   }
 
   #fault(path: string, source: Source, { what, remedy }: Wrong): void {
@@ -193,15 +179,10 @@ export class Reader {
   }
 }
 
-function isDeep(map: FileMap): boolean {
-  return [...map.entries.values()].some(({ value }) => value.is === 'list' || value.is === 'map')
-}
-
-function textsOf(map: FileMap): ReadonlyMap<string, string> {
-  return new Map([...map.entries].map(([key, { value }]) => [key, textOf(value)]))
-}
-
-function textOf(value: FileValue): string {
+/** Texts, lists and mappings. */
+function plainOf(value: FileValue): unknown {
+  if (value.is === 'map') return Object.fromEntries([...value.entries].map(([key, one]) => [key, plainOf(one.value)]))
+  if (value.is === 'list') return value.items.map(plainOf)
   return value.is === 'text' ? value.text : ''
 }
 

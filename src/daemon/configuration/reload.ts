@@ -79,7 +79,7 @@ function valueOf(setting: Setting | undefined): unknown {
 /** What of a secret parts are built for; undefined: there is none. */
 function shapeOf({ value, option: { kind } }: Setting): string | undefined {
   const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
-  return secret === undefined ? undefined : (kind.shape?.(secret) ?? '')
+  return secret === undefined ? undefined : kind.shape(secret)
 }
 
 function needsRestart(path: string, old: Setting | undefined, now: Setting | undefined): string {

@@ -49,7 +49,9 @@ function protectionsOf({ option: { kind, spec }, value }: Setting): readonly str
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
   // Of headers only their templates protect: they divide tenants.
-  return current !== undefined && kind.shape ? kind.shape(current).split(',').filter(Boolean) : textsOf(current)
+  return current !== undefined && kind.words.shape
+    ? kind.words.shape(current).split(',').filter(Boolean)
+    : textsOf(current)
 }
 
 function textsOf(value: unknown): readonly string[] {

@@ -1,7 +1,9 @@
 // Kinds of secrets: tokens and signing secrets. No message about one repeats any of it.
+import { z } from 'zod'
 import { Secret } from '../../lib/secret.ts'
-import { listSchema } from './list-kinds.ts'
-import { wrong, type Kind } from './kind.ts'
+import type { Wrong } from './config-fault.ts'
+import { itemsOf } from './list-kinds.ts'
+import { kind, refusing, type Kind } from './kind.ts'
 
 /** Why a text cannot be the value of an HTTP header; undefined if it can. */
 export function headerValueProblem(value: string): string | undefined {
@@ -11,26 +13,32 @@ export function headerValueProblem(value: string): string | undefined {
 
 const asciiRemedy = 'Copy it again, as one line of printable ASCII.'
 
-export const secret: Kind<Secret> = {
-  noun: 'a secret',
-  secret: true,
-  schema: { type: 'string' },
-  parse: raw => {
-    if (typeof raw !== 'string') return wrong('More than one value is given.', 'Write one text.')
-    const problem = headerValueProblem(raw)
-    if (problem === undefined) return { value: new Secret(trimSpaces(raw)) }
-    return wrong(`The secret contains ${problem}.`, asciiRemedy)
-  },
-  show: String,
+export const secret = secretOf('a secret', () => undefined)
+
+/** `wrongOf`: what else is wrong with it; it must not repeat any of it. */
+export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undefined): Kind<Secret> {
+  const schema = z
+    .string()
+    .transform(trimSpaces)
+    .superRefine(
+      refusing(value => {
+        const problem = headerValueProblem(value)
+        return problem === undefined ? wrongOf(value) : { what: `The secret contains ${problem}.`, remedy: asciiRemedy }
+      }),
+    )
+  return kind(
+    schema.transform(value => new Secret(value)),
+    { noun, secret: true, remedy: asciiRemedy },
+  )
 }
 
 /** Several secrets, all of them valid, for rotation. */
-export const secretList: Kind<readonly Secret[]> = secretsThat(headerValueProblem, 'a list of secrets', asciiRemedy)
+export const secretList = secretsThat(headerValueProblem, 'a list of secrets', asciiRemedy)
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Secrets as Standard Webhooks (standardwebhooks.com) writes them: `whsec_` and the key in base64. */
-export const signingTokens: Kind<readonly Secret[]> = secretsThat(
+export const signingTokens = secretsThat(
   value => {
     const [, key] = /^whsec_(.+)$/s.exec(value) ?? []
     return key !== undefined && base64.test(key) ? undefined : 'something other than whsec_ and base64'
@@ -44,28 +52,20 @@ function secretsThat(
   noun: string,
   remedy: string,
 ): Kind<readonly Secret[]> {
-  return {
-    noun,
-    secret: true,
-    schema: listSchema({ type: 'string' }),
-    parse: raw => {
-      if (raw instanceof Map) return wrong('A mapping is not a list.', 'Write a list: [one, two].')
-      const items = (typeof raw === 'string' ? raw.split(',') : [...(raw as readonly string[])])
-        .map(trimSpaces)
-        .filter(item => item !== '')
-      if (items.length === 0) return wrong('No secret is given.', remedy)
-      for (const [index, item] of items.entries()) {
-        const problem = problemOf(item)
-        const which = items.length === 1 ? 'The secret' : `Secret ${index + 1}`
-        if (problem !== undefined) return wrong(`${which} contains ${problem}.`, remedy)
-      }
-      return { value: items.map(item => new Secret(item)) }
-    },
-    show: secrets => secrets.map(String).join(','),
+  const wrongOf = (items: readonly string[]): Wrong | undefined => {
+    const problems = items.map(problemOf)
+    const index = problems.findIndex(one => one !== undefined)
+    const which = items.length === 1 ? 'The secret' : `Secret ${index + 1}`
+    return index === -1 ? undefined : { what: `${which} contains ${problems[index] ?? ''}.`, remedy }
   }
+  const texts = itemsOf(undefined, trimSpaces).pipe(z.array(z.string()).nonempty().superRefine(refusing(wrongOf)))
+  return kind(
+    texts.transform((items): readonly Secret[] => items.map(item => new Secret(item))),
+    { noun, item: 'a secret', remedy, secret: true },
+  )
 }
 
 /** Trims spaces only: a tab or a line break in a secret is a copying mistake, and has its fault. */
-function trimSpaces(text: string): string {
-  return text.replace(/^ +| +$/g, '')
+function trimSpaces(given: string): string {
+  return given.replace(/^ +| +$/g, '')
 }

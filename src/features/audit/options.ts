@@ -1,27 +1,33 @@
 // The options of audit events: where they are read, how far back, and whether with addresses.
+import { z } from 'zod'
 import { boolean, duration } from '../../daemon/configuration/plain-kinds.ts'
-import { listOf } from '../../daemon/configuration/list-kinds.ts'
+import { itemsOf } from '../../daemon/configuration/list-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
-import { wrong, type Kind } from '../../daemon/configuration/kind.ts'
+import { kind, refusing } from '../../daemon/configuration/kind.ts'
 import { wrongPath } from '../../daemon/configuration/project-kinds.ts'
+import type { Wrong } from '../../daemon/configuration/config-fault.ts'
 import type { SliceOf } from '../../daemon/feature.ts'
 
-const auditSources: Kind<readonly string[]> = listOf({
-  noun: '`instance`, or a list of groups and projects',
-  read: items => {
-    const value = [...new Set(items)]
-    if (value.includes('project:')) {
-      const remedy = 'Write the ID or full path after it, such as project:team/shop.'
-      return wrong('`project:` names no project.', remedy)
-    }
-    const names = value.filter(item => item !== 'instance').map(item => item.replace(/^project:/, ''))
-    const fault = names.map(wrongPath).find(one => one !== undefined)
-    if (fault !== undefined) return { wrong: fault }
-    if (!value.includes('instance') || value.length === 1) return { value }
-    const what = '`instance` already includes the audit events of all groups and projects.'
-    return wrong(what, 'Use instance alone, or remove it.')
-  },
-})
+const auditSources = kind<readonly string[]>(
+  itemsOf()
+    .pipe(z.array(z.string().superRefine(refusing(wrongSource))))
+    .transform(items => [...new Set(items)])
+    .superRefine(refusing(wrongTogether)),
+  { noun: '`instance`, or a list of groups and projects', remedy: 'Write instance, or IDs and full paths.' },
+)
+
+function wrongSource(item: string): Wrong | undefined {
+  if (item === 'instance') return undefined
+  if (item !== 'project:') return wrongPath(item.replace(/^project:/, ''))
+  const remedy = 'Write the ID or full path after it, such as project:team/shop.'
+  return { what: '`project:` names no project.', remedy }
+}
+
+function wrongTogether(items: readonly string[]): Wrong | undefined {
+  if (!items.includes('instance') || items.length === 1) return undefined
+  const what = '`instance` already includes the audit events of all groups and projects.'
+  return { what, remedy: 'Use instance alone, or remove it.' }
+}
 
 export const auditOptions = {
   'What is exported': {

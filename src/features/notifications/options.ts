@@ -5,8 +5,8 @@ import { Each, secretSetting, setting } from '../../daemon/configuration/option.
 import { headers } from '../../daemon/configuration/pair-kinds.ts'
 import { keepOut, Secret } from '../../lib/secret.ts'
 import { list, someOf } from '../../daemon/configuration/list-kinds.ts'
-import { httpUrl } from '../../daemon/configuration/address-kinds.ts'
-import { wrong, type Kind } from '../../daemon/configuration/kind.ts'
+import { hasCredentials, webUrl } from '../../daemon/configuration/address-kinds.ts'
+import { kind } from '../../daemon/configuration/kind.ts'
 import { conditionKinds, type ConditionKind } from '../../model/condition.ts'
 import { notificationFormats } from './formats.ts'
 import type { SliceOf } from '../../daemon/feature.ts'
@@ -17,25 +17,22 @@ const subjects = Object.keys(conditionKinds) as ConditionKind[]
 const minSecretPath = 20
 
 /** The address of a chat's webhook is its only credential, so all of it is a secret. */
-const webhookUrl: Kind<Secret> = {
-  noun: 'the secret URL of a webhook',
-  secret: true,
-  schema: { type: 'string' },
-  parse: raw => {
-    const parsed = httpUrl.parse(raw)
-    if ('wrong' in parsed)
-      return wrong(
-        'It is not an http or https URL, or has credentials before its host.',
-        'Write it in full, such as https://hooks.example.com/…; use headers for credentials.',
-      )
-    const { pathname, search } = new URL(parsed.value)
-    const path = pathname + search
-    if (path.length >= minSecretPath) keepOut(path)
-    return { value: new Secret(parsed.value) }
+const webhookUrl = kind<Secret>(
+  webUrl
+    .refine(url => !hasCredentials(url), { abort: true })
+    .transform(url => {
+      const { pathname, search } = new URL(url)
+      const path = pathname + search
+      if (path.length >= minSecretPath) keepOut(path)
+      return new Secret(url)
+    }),
+  {
+    noun: 'the secret URL of a webhook',
+    remedy: 'Write it in full, such as https://hooks.example.com/…; use headers for credentials.',
+    secret: true,
+    shape: url => new URL(url.reveal()).origin,
   },
-  show: String,
-  shape: url => new URL(url.reveal()).origin,
-}
+)
 
 const notifications = new Each(
   {
