@@ -73,7 +73,7 @@ const slowest = [
   'regressions/find-regressions',
   'platform/reports/other-reports',
   'fuzz/configuration',
-  'export/newest',
+  'features/gcpe/newest',
   'features/tokens/several-destinations',
   'features/mcp/shipped',
   'deploy/addresses',
@@ -91,7 +91,7 @@ const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

@@ -1,9 +1,10 @@
 // The features of this product, one line each: without its line, and its folder, the rest is a whole product.
 import { audit } from './features/audit/feature.ts'
 import { deployments } from './features/deployments/feature.ts'
+import { gcpe } from './features/gcpe/feature.ts'
 import { mcp } from './features/mcp/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { tokens } from './features/tokens/feature.ts'
 import type { Feature } from './daemon/feature.ts'
 
-export const features: readonly Feature[] = [audit, deployments, mcp, notifications, tokens]
+export const features: readonly Feature[] = [audit, deployments, gcpe, mcp, notifications, tokens]

@@ -1,5 +1,5 @@
 // Pages and schemas that are made from tables in the code: `npm run docs` writes them, a drift fails here.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/console/api/api.ts'
@@ -52,6 +52,14 @@ const generated: readonly [file: string, content: () => string][] = [
   ['deploy/helm/pipespan/README.md', () => chartReadme(ofChart('values.yaml'))],
 ]
 
-it.each(generated)('%s agrees with the code', async (file, content) => {
+/** Pages of features: `test/features/NAME/reference.ts` has some of them. */
+const ofFeatures = await Promise.all(
+  features.map(async ({ name }): Promise<typeof generated> => {
+    const file = path.join(import.meta.dirname, 'features', name, 'reference.ts')
+    return existsSync(file) ? ((await import(file)) as { readonly pages: typeof generated }).pages : []
+  }),
+)
+
+it.each([...generated, ...ofFeatures.flat()])('%s agrees with the code', async (file, content) => {
   await expect(content()).toMatchFileSnapshot(`../${file}`)
 })

@@ -10,9 +10,7 @@ import { incidentMetrics } from '../../src/core/telemetry/mapping/incident-metri
 import { deploymentMetrics } from '../../src/core/telemetry/mapping/deployment-metrics.ts'
 import { defaultBounds, longBounds } from '../../src/model/totals.ts'
 import { mergeRequestRefs, otherRefs } from '../../src/core/telemetry/settings.ts'
-import { maxRefs } from '../../src/core/send/gcpe-metrics.ts'
 import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'
-import * as gcpe from '../../src/core/telemetry/mapping/gcpe.ts'
 import type { RowVariant } from '../../src/core/telemetry/mapping/row.ts'
 import { code, table } from './markdown.ts'
 
@@ -37,26 +35,6 @@ function contractKeys(
   attributes: readonly { readonly keys: readonly string[]; readonly only?: RowVariant }[],
 ): string[] {
   return attributes.filter(({ only }) => only !== 'strict').flatMap(({ keys }) => keys)
-}
-
-function gcpeTable(): string {
-  const rows: readonly gcpe.GcpeRow<never>[] = [
-    ...gcpe.gcpePipelineMetrics,
-    ...gcpe.gcpeRunMetrics,
-    ...gcpe.gcpeJobMetrics,
-    ...gcpe.gcpeReportMetrics,
-    ...gcpe.gcpeSuiteMetrics,
-    ...gcpe.gcpeEnvironmentMetrics,
-  ]
-  return table(
-    ['metric', 'type', 'labels', 'description'],
-    rows.map(({ name, type, labels, description }) => [
-      code(name),
-      type,
-      labels.map(([label]) => code(label)).join(', '),
-      description,
-    ]),
-  )
 }
 
 /** Markdown, ending in a line feed. */
@@ -114,9 +92,6 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     cardinality,
     '### Scraping',
     scraping,
-    '### For dashboards of gitlab-ci-pipelines-exporter',
-    compatible,
-    gcpeTable(),
     '## The daemon itself',
     ownMetrics,
     table(
@@ -177,21 +152,6 @@ every \`PIPESPAN_POLL_INTERVAL\`), so an incident is closed even if the webhook 
 - What happened more than a week before an incident was first reported is not counted.
 - Incidents belong to a project, not to an environment. Incidents divided by deployments to production is one definition of the change failure rate; the other, failed deployments and rollbacks divided by
   all deployments, is in the metrics of deployments.`
-
-const compatible = `With \`PIPESPAN_METRICS_COMPAT=gcpe\`, \`/metrics\` also has the metrics of gitlab-ci-pipelines-exporter, with its names, labels and types, so that its dashboards and alerts keep working. [migration.md](migration.md#from-a-prometheus-poller)
-is the way to change over. They are only scraped, never pushed, and come from the store: from webhooks, and from what the API is asked anyway.
-
-- They show the newest pipeline of each ref, by its ID, the newest job of each name in it, and the newest deployment of each environment. Only refs that keep their names (\`PIPESPAN_METRICS_REFS\`) have series; merge requests have some with \`all\`, under their number. Child
-  pipelines have none. A project has the ${maxRefs} refs and the ${maxRefs} environments with the newest pipelines and deployments, and each metric at most \`PIPESPAN_METRICS_MAX_SERIES\` series of a project, those of the newest pipelines; there is no overflow series. Hidden projects
-  (\`PIPESPAN_PAGES_HIDE\`) have none.
-- Statuses are sparse, as by default there: only the current status has a series, with the value 1. Unknown values are 0, and unknown labels are empty: \`topics\`, \`variables\`, \`environment_id\` and \`external_url\` always. \`available\` is always \`true\`.
-- \`gitlab_ci_pipeline_run_count\` and \`gitlab_ci_environment_deployment_count\` count what was stored when they were first switched on, and all since: a series begins with that number, at least 1, and continues after a restart, alike in all replicas.
-  \`gitlab_ci_pipeline_job_run_count\` begins at 0 with the first job of a name, stage and tags that a process sees on a ref, and begins anew with each process, which Prometheus sees as a reset. As with the exporter, other runners, triggers and failures change its labels, not its value.
-- The first scrape after a start reads the list of all stored pipelines and deployments, 2,000 rows at a time; later ones read what was added. With 100,000 pipelines of 50 refs in SQLite the first takes about 0.3 s, later ones under 50 ms.
-- The metrics of test reports need \`PIPESPAN_TESTS=true\`. Each suite is a job, as on the platform.
-- An environment is compared with the newest pipeline of the ref that was deployed to it. \`gitlab_ci_environment_behind_commits_count\` needs a platform token if the two are different: the comparison is requested in the background, once for each pair of commits, within a tenth of the API budget,
-  and the series appears at a later scrape. It counts one page of commits (100) at most.
-- In OpenMetrics the type of the counters is \`unknown\`, because their names do not end in \`_total\`.`
 
 const temporality = `\`cumulative\` (default): running totals of each project. They are kept in the store and updated in the transaction that takes the snapshot of an attempt, so neither a restart nor a second replica resets or doubles them. A counter has no point before its first event, so it does not begin at 0. One
 replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; if a backend refuses them, the next export replaces them. The resource is the project's, with its owner as \`service.namespace\` and its ID as \`service.instance.id\`.

@@ -1,12 +1,8 @@
 // Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
-import { behindCountsOf } from './behind.ts'
 import { metricSourcesOf } from './export.ts'
 import { connectionLimits, openFilesLimit } from './listeners/connection-limits.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { createGate } from '../console/access/gate.ts'
-import { createGcpeEnvironments } from '../features/deployments/gcpe-environments.ts'
-import { latestDeployments } from '../features/deployments/sql/latest-deployments.ts'
-import { createGcpeMetrics } from '../core/send/gcpe-metrics.ts'
 import { createHealth } from './listeners/health.ts'
 import { createListener } from './listeners/listener.ts'
 import { createMetricsPage } from './listeners/metrics-page.ts'
@@ -18,7 +14,6 @@ import { proveRoom } from '../core/store/maintenance/writable.ts'
 import { wholeMetrics } from './listeners/exposition.ts'
 import { createTurns, type Turns } from '../lib/turns.ts'
 import { withoutPages } from './listeners/without-pages.ts'
-import type { Context } from './context.ts'
 import type { Feature, PartContext } from './feature.ts'
 import type { OwnTelemetry } from './own-telemetry/own-telemetry.ts'
 import type { Scope } from '../core/store/ports/scope.ts'
@@ -48,7 +43,7 @@ export async function startAdmin(
   const turns = createTurns()
   const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log, limits, turns })
   const scopeOf = scopesOf(config)
-  const metrics = metricsPage(context, shown, own, scopeOf(undefined), turns)
+  const metrics = metricsPage(context, features, shown, own, scopeOf(undefined), turns)
   if (config.metrics.open) admin.register(metrics)
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
@@ -65,37 +60,28 @@ export async function startAdmin(
   return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
-/** `/metrics`: those of pipelines, where metrics are on, those of another exporter, if they are wanted, and the daemon's own. */
+/** `/metrics`: the metrics of pipelines, where metrics are on, those of features, and the daemon's own. */
 function metricsPage(
-  context: Context,
-  { settings, connections, scrapes }: Shown,
+  context: PartContext,
+  features: readonly Feature[],
+  { settings, scrapes }: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
   scope: Scope,
   turns: Turns,
 ): Routes {
-  const { config, store, log } = context
-  const { repositories, latest } = store
-  const { countedRows } = repositories
+  const { config, log } = context
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({
         ...metricSourcesOf(context, settings),
         scope,
       })
     : undefined
-  const compatible =
-    config.metrics.compat === 'gcpe'
-      ? createGcpeMetrics({
-          ...{ latest, countedRows, settings, scope },
-          others: [
-            createGcpeEnvironments({
-              ...{ latest: store.on(latestDeployments), countedRows, scope },
-              countBehind: behindCountsOf(context, connections),
-            }),
-          ],
-        })
-      : undefined
+  const ofFeatures = features.flatMap(one => one.scraped?.(config as never, context, { settings, scope }) ?? [])
   return createMetricsPage({
-    ofPipelines: async () => [...((await ofPipelines?.()) ?? []), ...wholeMetrics((await compatible?.()) ?? [])],
+    ofPipelines: async () => [
+      ...((await ofPipelines?.()) ?? []),
+      ...wholeMetrics((await Promise.all(ofFeatures.map(async scrape => scrape()))).flat()),
+    ],
     own: async () => own.collect(),
     ...{ maxSeries: config.metrics.scrapeMaxSeries, counts: scrapes, turns, log },
   })

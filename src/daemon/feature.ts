@@ -21,11 +21,14 @@ import type { Millis } from '../model/instant.ts'
 import type { PlatformOf } from '../lib/chooser.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { Route } from '../model/route.ts'
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import type { Scope } from '../core/store/ports/scope.ts'
 import type { Secret } from '../lib/secret.ts'
 import { platformViews } from './configuration/platforms.ts'
 import type { Signal } from '../core/store/ports/signal.ts'
 import type { StorePart } from '../core/store/ports/store-part.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
+import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 import type { Territory } from '../model/territory.ts'
 import type { Thing } from '../platform/port/inventory.ts'
 
@@ -58,6 +61,12 @@ export interface FeatureOf<Slice> {
   readonly counts?: readonly CountOf[]
   /** The gauges that it exports. */
   readonly gauges?: Gauges
+  /** Metrics that only `/metrics` shows, read at each scrape. Undefined: there are none. */
+  readonly scraped?: (
+    options: Slice,
+    context: PartContext,
+    view: ScrapeView,
+  ) => (() => Promise<readonly ScopeMetrics[]>) | undefined
   /** What is to be asked from time to time, whose answers are points of its gauges. */
   readonly things?: (options: Slice, surroundings: Surroundings) => readonly Thing[]
   /** Conditions that last until somebody acts; undefined: there are none to look at. */
@@ -141,6 +150,12 @@ export interface PartContext extends RuleContext {
   readonly tokens: () => readonly TokenContext[]
   /** Those of all features. */
   readonly standing: () => readonly Standing[]
+}
+
+/** What scrapes show, and of which projects. */
+export interface ScrapeView {
+  readonly settings: TelemetrySettings
+  readonly scope: Scope
 }
 
 export interface TokenContext extends PartContext {

@@ -122,25 +122,6 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await names(2, read.jobId)).toEqual([])
     })
 
-    it('returns the totals of the test reports of a run, without its other chunks', async () => {
-      const [read] = await take(1)
-      if (read === undefined) throw new Error('nothing to read')
-      const owner = { id: read.jobId, kind: 'job', start: at(5), end: at(50) } as const
-      const totals = { total: 3, passed: 2, failed: 1, errored: 0, skipped: 0, flaky: 0, seconds: 4 }
-      const summary = { totals, suiteSeconds: [4], dropped: { cases: 0, suites: 0, failures: 0 } }
-      const insides: JobInside[] = [
-        { job: owner, tests: { summary, failures: [] } },
-        { job: owner, tests: { failures: [{ suite: 's', name: 'a', result: 'fail' }] } },
-      ]
-      const logs: ExportQueue = { destination: 'default', signal: 'logs' }
-      const [listed] = await store.latest.runsAfter(0, 1)
-      const before = await store.latest.versions([listed!.id])
-      await store.runs.transact([applyReading(read, insides, { to: [logs], measure: undefined })])
-      const found = await store.latest.testTotals(listed!.id, 10)
-      expect(found.map(({ job, tests }) => [job.id, tests?.summary?.totals])).toEqual([[read.jobId, totals]])
-      expect(await store.latest.versions([listed!.id])).not.toEqual(before)
-    })
-
     it('numbers a later supplement after earlier results', async () => {
       for (const read of await take()) await apply(read)
       const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])

@@ -8,7 +8,6 @@ import { eventsExercise } from './events-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../support/stores.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
-import { latestExercise } from './latest-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { sectionExercise } from '../regressions/section-exercise.ts'
@@ -39,7 +38,6 @@ totalsExercise('PostgreSQL', bench)
 enrichmentQueueExercise('PostgreSQL', bench)
 jobReadsExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
-latestExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
 viewsExercise('PostgreSQL', bench)
 regressionExercise('PostgreSQL', bench)

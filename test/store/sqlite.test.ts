@@ -11,7 +11,6 @@ import { eventsExercise } from './events-exercise.ts'
 import { exercise } from './exercise.ts'
 import { keep, undecodable } from './taking-in-exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
-import { latestExercise } from './latest-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { sectionExercise } from '../regressions/section-exercise.ts'
@@ -31,7 +30,6 @@ enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
-latestExercise('SQLite', sqliteBench)
 regressionExercise('SQLite', sqliteBench)
 sectionExercise('SQLite', sqliteBench)
 jobReadsExercise('SQLite', sqliteBench)

@@ -3,10 +3,8 @@ import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { createFamilies } from '../../src/core/telemetry/metrics/families.ts'
-import { createGcpeFamilies } from '../../src/core/telemetry/metrics/gcpe-families.ts'
-import { gcpeRunMetrics } from '../../src/core/telemetry/mapping/gcpe.ts'
-import { wholeMetrics, type Exposition } from '../../src/daemon/listeners/exposition.ts'
-import { expositionText, metricsPageOf } from './metrics-pages.ts'
+import { wholeMetrics } from '../../src/daemon/listeners/exposition.ts'
+import { metricsPageOf } from './metrics-pages.ts'
 import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import type { Exemplar, SeriesTotal } from '../../src/model/totals.ts'
 
@@ -41,17 +39,6 @@ async function scrape(accept?: string): Promise<{ type: unknown; body: string }>
 const project =
   'platform_url="https://git.example.com",project_id="3",project_path="acme/shop",vcs_owner_name="acme",vcs_repository_name="shop"'
 const openmetrics = 'application/openmetrics-text'
-
-it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', async () => {
-  const families = createGcpeFamilies(10)
-  families.add(gcpeRunMetrics, { project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
-  const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'
-  const linesOf = async (format: Exposition): Promise<string[]> =>
-    (await expositionText(wholeMetrics(families.scopes()), format)).split('\n').slice(1, 3)
-  const sample = `gitlab_ci_pipeline_run_count{${labels}} 3`
-  expect(await linesOf('text')).toEqual(['# TYPE gitlab_ci_pipeline_run_count counter', sample])
-  expect(await linesOf('openmetrics')).toEqual(['# TYPE gitlab_ci_pipeline_run_count unknown', sample])
-})
 
 describe('OpenMetrics', () => {
   it('has exemplars on counters and on the bucket of their value, and ends with EOF', async () => {

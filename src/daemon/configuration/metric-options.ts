@@ -53,12 +53,6 @@ export const metricOptions = {
     description:
       'Maximum number of series of pipelines on `/metrics`, of all metrics and projects together; each bucket of a histogram is one. Gauges come first, then counters, then histograms: further ones are left out and counted (`pipespan.scrape.left_out`).',
   }),
-  compat: setting(oneOf(['off', 'gcpe']), {
-    variable: 'PIPESPAN_METRICS_COMPAT',
-    default: 'off',
-    description:
-      'With `gcpe`, `/metrics` also has the metrics of the Prometheus exporter of that name, with its names and labels, so that its dashboards and alerts keep working.',
-  }),
   open: setting(boolean, {
     variable: 'PIPESPAN_METRICS_OPEN',
     default: 'false',

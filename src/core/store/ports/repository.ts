@@ -27,18 +27,6 @@ const exportEndpoint = z.object({
 })
 export type ExportEndpoint = z.infer<typeof exportEndpoint>
 
-// How many runs or deployments a project has had, for counters that are only scraped.
-const countedRows = z.object({
-  kind: z.enum(['runs', 'deployments']),
-  instance: z.string(),
-  projectId: z.number(),
-  /** Rows up to this id are counted. */
-  upTo: z.number(),
-  /** By the name of a ref or an environment, the pairs of what is counted, such as a source, and the count. */
-  names: z.record(z.string(), z.array(z.tuple([z.string(), z.number()]))),
-})
-export type CountedRows = z.infer<typeof countedRows>
-
 /** `Key` are the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
   /** Also undefined if it is damaged: its owner will write a new one. */
@@ -143,8 +131,6 @@ export function repositoriesOf(make: MakeRepository) {
     exportEndpoints: make('export/endpoint', exportEndpoint, ['destination', 'signal']),
     /** Written by the metric flush; a single document. */
     recentRuns: make('metrics/recent-runs', recentRuns, []),
-    /** Written by scrapes with the metrics of gcpe. */
-    countedRows: make('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
     /**
      * Written by `pipespan store copy` into the source of an unfinished copy; a single document. A daemon that serves the source deletes it, as the
      * copy cannot be continued then.

@@ -1,7 +1,6 @@
 // The store as other rooms see it. `open-store.ts` chooses the database; the same exercises test both.
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { EncodeMessages, Outbox } from './outbox.ts'
-import type { Latest } from './latest.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { JobReads } from './job-reads.ts'
@@ -59,7 +58,6 @@ export interface Store {
   readonly views: Views
   /** What people may read. */
   readonly reads: (scope: Scope) => Reads
-  readonly latest: Latest
   readonly quarantine: Quarantine
   /** Damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }

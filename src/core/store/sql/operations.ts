@@ -2,7 +2,6 @@
 import { bringBack } from './too-far-ahead.ts'
 import { enrichmentQueue } from './enrichment-queue.ts'
 import { jobReads } from './job-reads.ts'
-import { latestOn } from '../read-models/latest-sql.ts'
 import { leasesAndCounters } from './leases.ts'
 import { quarantine } from './quarantine.ts'
 import { repositories } from './repositories.ts'
@@ -30,7 +29,6 @@ export function operations(sql: Statements, options: Pick<StoreOptions, 'testMem
     parts,
     on: make => make(sql),
     views: { ...views, trends: { ...views.trends, ...taking } },
-    latest: latestOn(sql),
     quarantine: quarantine(sql),
     damaged,
     now: async () => sql.now(),

@@ -1,13 +1,13 @@
-// The newest run of a ref as the metrics of gcpe show it. Pure.
+// The newest run of a ref as the metrics show it. Pure.
 import { branchClassOf } from '../../model/pipeline.ts'
 import { groupNameOf } from '../../model/job-name.ts'
 import { hasSucceeded, isTerminal } from '../../model/status.ts'
 import { later } from '../../model/instant.ts'
-import { seconds, warning, type GcpePipeline, type GcpeTests } from '../telemetry/mapping/gcpe.ts'
+import { seconds, warning, type GcpePipeline, type GcpeTests } from './table.ts'
 import { viewJob, type JobView } from '../../model/job.ts'
 import type { JobInside } from '../../model/inside.ts'
-import type { StoredRun } from '../store/ports/runs.ts'
-import type { FoldRef } from '../telemetry/settings.ts'
+import type { StoredRun } from '../../core/store/ports/runs.ts'
+import type { FoldRef } from '../../core/telemetry/settings.ts'
 
 export interface LatestRun {
   readonly pipeline: GcpePipeline

@@ -1,10 +1,8 @@
-// The newest deployments, for both databases, found by primary keys. Which one is the newest of its environment is for the reader to remember: it asks
-// for the rows that were added since, so no index has to be kept for it.
+// Deployments, for both databases, found by primary keys as runs are (`latest-runs.ts`).
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
-import { shownDeployment } from './deployment-reads.ts'
+import { shownDeployment, type ShownDeployment } from '../../deployments/port.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { ShownDeployment } from '../ports/deployments.ts'
 
 /** What says whether a deployment is the newest of its environment. */
 export interface ListedDeployment {

@@ -1,8 +1,8 @@
-// The metrics of gcpe (`core/telemetry/mapping/gcpe.ts`), for `/metrics`. Each has at most so many series for each project.
+// Collects the points of the metrics (`table.ts`) of one scrape. Each metric has at most so many series for each project.
 import { ValueType } from '@opentelemetry/api'
 import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
-import { scope } from '../resource.ts'
-import type { GcpeRow } from '../mapping/gcpe.ts'
+import { scope } from '../../core/telemetry/resource.ts'
+import type { GcpeRow } from './table.ts'
 
 /** Subjects are added one by one, the most important of a project first; `scopes` answers all of them. */
 export interface GcpeFamilies {

@@ -1,21 +1,17 @@
 // Promises about the metrics of gitlab-ci-pipelines-exporter: which pipelines, jobs and deployments they show, and how many series there are.
-import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../src/core/store/ports/reporter.ts'
-import { everything } from '../../src/core/store/ports/scope.ts'
+import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { everything, type Scope } from '../../../src/core/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { at, event, instance, job, openWorld, type World } from '../flow/world.ts'
-import {
-  createGcpeEnvironments,
-  type GcpeEnvironmentsOptions,
-} from '../../src/features/deployments/gcpe-environments.ts'
-import { latestDeployments } from '../../src/features/deployments/sql/latest-deployments.ts'
-import { createGcpeMetrics } from '../../src/core/send/gcpe-metrics.ts'
-import { latestTests, type LatestRun } from '../../src/core/send/latest-run.ts'
-import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
-import { expositionText } from '../web/metrics-pages.ts'
-import { telemetrySettings, type TelemetryOptions } from '../../src/core/telemetry/settings.ts'
-import { wholeMetrics } from '../../src/daemon/listeners/exposition.ts'
-import type { Observation, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
+import { at, event, instance, job, openWorld, type World } from '../../flow/world.ts'
+import { createScrape } from '../../../src/features/gcpe/scrape.ts'
+import { latestTests, type LatestRun } from '../../../src/features/gcpe/latest-run.ts'
+import { observedEvent, type Deployment } from '../../../src/model/deployment.ts'
+import { expositionText } from '../../web/metrics-pages.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
+import { wholeMetrics } from '../../../src/daemon/listeners/exposition.ts'
+import type { CountBehind } from '../../../src/features/gcpe/behind-counts.ts'
+import type { Observation, ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
 
 let world: World
 beforeEach(() => {
@@ -25,14 +21,9 @@ afterEach(async () => world.store.close())
 
 function scraper(
   telemetry: TelemetryOptions = {},
-  options: Pick<GcpeEnvironmentsOptions, 'countBehind'> & Partial<Pick<GcpeEnvironmentsOptions, 'scope'>> = {},
+  { scope = everything, countBehind }: { readonly scope?: Scope; readonly countBehind?: CountBehind } = {},
 ): () => Promise<readonly string[]> {
-  const settings = telemetrySettings(telemetry)
-  const { latest, repositories } = world.store
-  const { countedRows } = repositories
-  const shared = { countedRows, scope: everything, ...options }
-  const environments = createGcpeEnvironments({ latest: world.store.on(latestDeployments), ...shared })
-  const scrape = createGcpeMetrics({ latest, settings, ...shared, others: [environments] })
+  const scrape = createScrape(world.store, { settings: telemetrySettings(telemetry), scope }, countBehind)
   return async () => (await expositionText(wholeMetrics(await scrape()), 'text')).split('\n')
 }
 

@@ -1,7 +1,7 @@
 // Counters over stored rows are the same in every replica and after every restart, although rows are pruned and committed out of order.
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
-import { createNewest, type Newest, type OwnersCounts } from '../../src/core/send/newest.ts'
+import { createNewest, type Newest, type OwnersCounts } from '../../../src/features/gcpe/newest.ts'
 
 interface Row {
   readonly id: number
@@ -40,7 +40,6 @@ it('counts every row once, in each replica', async () => {
           read: async (after, limit) => rows.filter(({ id }) => id > after).slice(0, limit),
           placeOf: row => row,
           rankOf: ({ id }) => id,
-          maxNames: 10,
           counts: {
             load: async () => new Map(saved),
             save: async (owner, counts) => {

@@ -6,7 +6,6 @@
 // and their counts are stored with the id up to which they hold, as pruning deletes the rows. Whoever starts continues from there. Replicas may
 // overwrite each other's stored counts: each is true for its own id.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { CountedRows } from '../store/ports/repository.ts'
 
 /** Where a row belongs: to a name of an owner, and to which count of that name. */
 export interface Place {
@@ -15,8 +14,11 @@ export interface Place {
   readonly counted: string
 }
 
-/** What is stored of an owner: counts of the rows up to `upTo`. */
-export type OwnersCounts = Pick<CountedRows, 'upTo' | 'names'>
+/** What is stored of an owner: counts of the rows up to `upTo`, as pairs by name. */
+export interface OwnersCounts {
+  readonly upTo: number
+  readonly names: Record<string, [counted: string, count: number][]>
+}
 
 export interface NewestOptions<Row> {
   /** Rows after the row `after`, in the order of their ids. */
@@ -25,8 +27,6 @@ export interface NewestOptions<Row> {
   readonly placeOf: (row: Row) => Place | undefined
   /** The row with the highest one is the newest. */
   readonly rankOf: (row: Row) => number
-  /** Names of each owner; those with the newest rows stay. */
-  readonly maxNames: number
   readonly counts: {
     load(): Promise<ReadonlyMap<string, OwnersCounts>>
     save(owner: string, counts: OwnersCounts): Promise<void>
@@ -56,6 +56,8 @@ interface Known<Row> {
   readonly recent: Map<string, number>
 }
 
+/** Names of each owner, such as the refs of a project; those with the newest rows stay. */
+export const maxNames = 500
 /** Rows of one statement. */
 const page = 2_000
 const overlap = 1_000
@@ -63,7 +65,7 @@ const overlap = 1_000
 const savedAtOnce = 20
 
 export function createNewest<Row extends { readonly id: number }>(options: NewestOptions<Row>): Newest<Row> {
-  const { read, placeOf, rankOf, maxNames, counts } = options
+  const { read, placeOf, rankOf, counts } = options
   const owners = new Map<string, Map<string, Known<Row>>>()
   /** Undefined before the first refresh. */
   let stored: ReadonlyMap<string, OwnersCounts> | undefined

@@ -1,9 +1,9 @@
 // The metrics of gitlab-ci-pipelines-exporter (gcpe): their names, labels and types are its own, so that its dashboards work with `/metrics`. Values that
 // are unknown are 0 or an empty label, as it has them.
-import { hasFailed } from '../../../model/status.ts'
-import type { JobView } from '../../../model/job.ts'
-import type { PipelineFacts } from '../../../model/observation.ts'
-import type { TestTotals } from '../../../model/test-report.ts'
+import { hasFailed } from '../../model/status.ts'
+import type { JobView } from '../../model/job.ts'
+import type { PipelineFacts } from '../../model/observation.ts'
+import type { TestTotals } from '../../model/test-report.ts'
 
 /** The newest pipeline of a ref. */
 export interface GcpePipeline {

@@ -1,10 +1,7 @@
 // Promises about counts of commits for readers that do not wait.
 import { expect, it } from 'vitest'
-import {
-  createBehindCounts,
-  type BehindOf,
-  type CountedBehind,
-} from '../../../src/features/deployments/count-behind.ts'
+import { createBehindCounts } from '../../../src/features/gcpe/behind-counts.ts'
+import type { BehindOf, CountedBehind } from '../../../src/features/deployments/count-behind.ts'
 
 function counts(answer: (of: BehindOf) => CountedBehind | Error) {
   const asked: string[] = []

@@ -1,10 +1,10 @@
 // Dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each query of them has an answer.
 import { expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { gcpeOthers, gcpeQueries } from './gcpe-queries.ts'
-import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
-import { openHouse } from '../pages/house.ts'
-import { withTests } from '../pages/read-insides.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { gcpeOthers, gcpeQueries } from './dashboard-queries.ts'
+import { hasPrometheus, startPrometheus } from '../../support/prometheus.ts'
+import { openHouse } from '../../pages/house.ts'
+import { withTests } from '../../pages/read-insides.ts'
 
 it.skipIf(!hasPrometheus)(
   'answers every query of the published dashboards of gitlab-ci-pipelines-exporter',
