@@ -3,7 +3,6 @@
 //   node bench/pages.ts [runs] [repetitions] [file or postgres://…] [pattern of hidden projects]
 //
 // A store that is there already, in a file or in a PostgreSQL database, is measured as it is; else it is filled, and left there for the next time.
-import { isProduction } from '../src/model/deployment.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -118,7 +117,6 @@ function partsOf({ reads, outbox, quarantine, counters }: Store): PagesSources {
   return {
     ...{ ...reads(scope), bounds: scope.bounds, quarantine, counters, log: silentLog() },
     ...{ clockOffset: () => undefined, now: () => Date.now() },
-    isProduction,
     preview: async () => undefined,
     contentsOf: () => undefined,
     queues: async () =>

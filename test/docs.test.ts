@@ -35,6 +35,11 @@ const gauges = [
   ...features.flatMap(one => one.gauges ?? []),
 ]
 
+const figures = features.flatMap(({ figures: tables = [], projectMetrics }) => [
+  ...tables.flatMap(({ rows }) => rows),
+  ...(projectMetrics?.heads ?? []),
+])
+
 const generated: readonly [file: string, content: () => string][] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
@@ -46,7 +51,7 @@ const generated: readonly [file: string, content: () => string][] = [
   ],
   ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
   ['docs/INVENTORY.md', () => inventoryReference()],
-  ['docs/METRICS.md', () => metricsReference([...ownMetrics, ...countedMetrics(features)], gauges)],
+  ['docs/METRICS.md', () => metricsReference([...ownMetrics, ...countedMetrics(features)], gauges, figures)],
   ['deploy/helm/pipespan/files/secrets.yaml', () => chartSecrets(profiles)],
   ['deploy/helm/pipespan/values.schema.json', () => chartSchema(ofChart('values.schema.json'), profiles)],
   ['deploy/helm/pipespan/README.md', () => chartReadme(ofChart('values.yaml'))],

@@ -7,7 +7,6 @@ import type { OwnValues } from './access/own-filter.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
 import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
-import type { IsProduction } from '../model/deployment.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Quarantine } from '../core/store/ports/quarantine.ts'
 import type { Counters } from '../core/store/ports/store.ts'
@@ -52,10 +51,6 @@ export interface PagesSources extends Reads {
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   /** Reads a job's log from the platform, redacted; undefined if logs are not shown. */
   readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
-  /** Which environments are production, as configured. */
-  readonly isProduction: IsProduction
-  /** Asks the platform how many commits a revision is behind a branch; undefined without the platform's API. */
-  readonly countBehind?: ((of: BehindSubject) => Promise<Behind>) | undefined
   readonly setup: () => Setup
   /** Undefined: nothing reloads the configuration. */
   readonly configStatus?: (() => ConfigStatus) | undefined
@@ -103,25 +98,12 @@ export interface Preview {
   readonly found: readonly Regression[]
 }
 
-interface OfProject {
+/** The job whose log is read. */
+interface LogOwner {
   readonly instance: string
   /** The full path of its project, if it is known. */
   readonly path?: string | undefined
   readonly projectId: number
-}
-
-interface BehindSubject extends OfProject {
-  readonly revision: string
-  readonly branch: string
-}
-
-export type Behind =
-  /** `isAll`: false if there are more commits than one page of the API has. */
-  | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
-  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
-
-/** The job whose log is read. */
-interface LogOwner extends OfProject {
   readonly id: number
   readonly start: Millis
   readonly end: Millis

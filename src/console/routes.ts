@@ -126,11 +126,10 @@ export function createPages({
 /** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
 function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
   const { views, runs, outbox, quarantine, tests, repositories, counters } = all
-  const { jobLog, countBehind } = all
+  const { jobLog } = all
   return {
     ...all,
     jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
-    countBehind: countBehind && (async of => elsewhere(async () => countBehind(of))),
     ...inTurns(turns, {
       views,
       runs,

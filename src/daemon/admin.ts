@@ -72,7 +72,7 @@ function metricsPage(
   const { config, log } = context
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({
-        ...metricSourcesOf(context, settings),
+        ...metricSourcesOf(context, settings, features),
         scope,
       })
     : undefined

@@ -3,8 +3,6 @@ import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
-import { changes } from '../features/deployments/sql/changes.ts'
-import { knownChanges } from '../features/deployments/known-changes.ts'
 import { createExporter, type Exporter } from '../core/send/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../core/send/metric-flush.ts'
 import { createSeriesCap } from '../core/telemetry/metrics/delta.ts'
@@ -13,7 +11,6 @@ import { hookMetrics } from '../core/find/hook-gauges.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../core/telemetry/encode.ts'
 import { measure } from '../core/telemetry/metrics/measure.ts'
 import { platformNames, profileBy } from './connections.ts'
-import { productionBy } from '../features/deployments/production.ts'
 import { profiles } from './profile.ts'
 import { telemetrySettings, type TelemetrySettings, type MetricRefs } from '../core/telemetry/settings.ts'
 import type { Context } from './context.ts'
@@ -33,7 +30,7 @@ import type { Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
 import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
 
-type Gauging = readonly Pick<Feature, 'gauges'>[]
+type Gauging = readonly Pick<Feature, 'gauges' | 'figures'>[]
 
 const gaugesOf = ({ gauges }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges?.metrics ?? []
 
@@ -151,10 +148,11 @@ export function startExporter(
 export function startMetricFlush(
   { config, store, clock, log }: Context,
   { metricDestinations: destinations, settings }: Pick<ExportParts, 'metricDestinations' | 'settings'>,
+  features: readonly Feature[],
   meters: ExportMeters,
 ): Started<MetricFlush> {
   const flush = createMetricFlush({
-    ...metricSourcesOf({ config, store }, settings),
+    ...metricSourcesOf({ config, store }, settings, features),
     ...{ destinations, leases: store.leases },
     ...{ interval: config.metrics.interval, clock, log, meters },
   })
@@ -170,13 +168,16 @@ export function startMetricFlush(
 export function metricSourcesOf(
   { config, store }: Pick<Context, 'config' | 'store'>,
   settings: TelemetrySettings,
+  features: readonly Feature[],
 ): MetricSources {
   const { totals, repositories } = store
   const { recentRuns, gaugeReadings } = repositories
   const profile = profileBy(config)
-  const stored = store.on(changes)
-  const known = settings.vcsMetrics ? async () => knownChanges(stored, profile) : undefined
-  return { totals, recentRuns, gaugeReadings, profile, settings, changes: known }
+  const others = features.flatMap(one => one.projectMetrics?.read(config as never, { store, profile, settings }) ?? [])
+  return {
+    ...{ totals, recentRuns, gaugeReadings, profile, settings },
+    others: async now => (await Promise.all(others.map(async read => read(now)))).flat(),
+  }
 }
 
 /** How telemetry looks, as the operator decided. */
@@ -198,10 +199,9 @@ export function telemetryOf(config: Config, features: Gauging): TelemetrySetting
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
-    isProduction: productionBy(config.production),
-    vcsMetrics: config.vcsMetrics,
     namesInstances: platformViews(config).some(({ platform }) => platform !== defaultPlatform),
     gauges: [...collectors.flatMap(({ metrics }) => metrics), ...hookMetrics, ...features.flatMap(gaugesOf)],
+    figures: features.flatMap(({ figures = [] }) => figures.filter(({ isOn }) => isOn?.(config as never) ?? true)),
   })
 }
 

@@ -9,17 +9,19 @@ import type { ConfigOf, Intersection, Sections } from './configuration/option.ts
 import type { ConsolePart } from '../console/console-part.ts'
 import type { Context } from './context.ts'
 import type { AnyChunk } from '../model/event.ts'
+import type { AttributeRow } from '../core/telemetry/mapping/row.ts'
 import type { Destination, Proxies } from '../core/send/destination.ts'
 import type { EventTaking } from '../core/take-in/take-events.ts'
 import type { ByInstance } from '../model/instance.ts'
 import type { Finding } from '../lib/finding.ts'
-import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
+import type { FiguresTable, GaugeHead, MetricHead } from '../core/telemetry/mapping/metrics.ts'
 import type { LineStep, Notifier } from '../core/store/ports/reporter.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformOf } from '../lib/chooser.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
+import type { ProjectMetrics } from '../core/telemetry/metrics/cumulative.ts'
 import type { Route } from '../model/route.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Scope } from '../core/store/ports/scope.ts'
@@ -59,6 +61,10 @@ export interface FeatureOf<Slice> {
   readonly perToken?: PerToken<Slice>
   /** Counters of its parts that are metrics of the daemon itself. */
   readonly counts?: readonly CountOf[]
+  /** The metrics of what it counts: of events that have `figures`. */
+  readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
+  /** Metrics of projects that it measures whenever metrics are exported or scraped. */
+  readonly projectMetrics?: MeasuresProjects<Slice>
   /** The gauges that it exports. */
   readonly gauges?: Gauges
   /** Metrics that only `/metrics` shows, read at each scrape. Undefined: there are none. */
@@ -177,6 +183,16 @@ export function perToken<Slice extends object>(
   options: Slice,
 ): readonly (Slice & Config)[] {
   return platformViews(config).map(view => ({ ...options, ...view.config }))
+}
+
+export interface MeasuresProjects<Slice> {
+  /** For the reference. */
+  readonly heads: readonly (MetricHead & { readonly attributes: readonly AttributeRow<never>[] })[]
+  /** Undefined: it measures nothing. `now`: the time of all points. */
+  readonly read: (
+    options: Slice,
+    context: Pick<Context, 'store'> & Pick<Surroundings, 'profile'> & { readonly settings: TelemetrySettings },
+  ) => ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
 }
 
 /** A row of the daemon's own metrics: a counter. */

@@ -19,8 +19,6 @@ import { operatorWord } from '../platform/webhook/event-selection.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { takeEvents } from '../core/take-in/take-events.ts'
 import { flowOf } from '../console/overview/flow.ts'
-import { productionBy } from '../features/deployments/production.ts'
-import { countBehindOf } from './behind.ts'
 import { configWithin, flowWithin, queuesWithin, setupWithin } from '../console/access/within-scope.ts'
 import { platformViews } from './configuration/platforms.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
@@ -121,8 +119,6 @@ export function pagesOf(
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
       hasSpan,
       jobLog: jobLogOf(config, shown.connections, clock),
-      isProduction: productionBy(config.production),
-      countBehind: countBehindOf(shown.connections, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       preview: async (projectId, { slower, slowerBy, failing }) => {
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }

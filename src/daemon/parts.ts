@@ -83,7 +83,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       endpoints: store.repositories.exportEndpoints,
     })
     const exporter = steps.add(startExporter(context, sending, own.watch.exports))
-    const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
+    const flush = steps.add(startMetricFlush(context, outlets, features, own.watch.exports))
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
     const enriches = connections.length > 0

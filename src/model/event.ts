@@ -1,9 +1,6 @@
 // A webhook event that is not about a pipeline: its exported content, and its identity. Pure.
 import type { Chunk } from './chunk.ts'
-import type { ChangeFigures } from './change-figures.ts'
-import type { DeploymentFigures } from './deployment-figures.ts'
-import type { IncidentFigures } from './incident.ts'
-import type { JobSpan, PipelineSpan } from './deployment.ts'
+import type { JobSpan, PipelineSpan } from '../model/trace-context.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -61,10 +58,8 @@ export interface EventChunk {
   readonly job?: JobSpan | undefined
   /** The pipeline whose span it belongs to. */
   readonly pipeline?: PipelineSpan | undefined
-  /** A chunk with figures of a deployment, a change or an incident is sent as metrics only. */
-  readonly deployment?: DeploymentFigures | undefined
-  readonly change?: ChangeFigures | undefined
-  readonly incident?: IncidentFigures | undefined
+  /** Of something that was counted: it is sent as metrics only, by the table of its kind (`core/telemetry/mapping/metrics.ts`). */
+  readonly figures?: object | undefined
   /** When it happened; where that is unknown, when it was received. */
   readonly at: Millis
   /** When it was received. */

@@ -195,3 +195,8 @@ export function hasMoved(job: Job): boolean {
   // The snapshot has it as finished, without the time: the time that arrives now is no new work.
   return !(isFinished(snapshot.status) && snapshot.finishedAt === undefined)
 }
+
+/** Jobs may also stop, prepare, verify or only access an environment. */
+export function deploys({ environment }: Pick<JobView, 'environment'>): boolean {
+  return environment !== undefined && (environment.action ?? 'start') === 'start'
+}

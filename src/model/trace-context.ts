@@ -27,3 +27,17 @@ export interface ParentSpan {
   readonly jobId: number
   readonly kind: 'job' | 'bridge'
 }
+
+/** What identifies the span of a job. */
+export interface JobSpan {
+  readonly trace: TraceContext
+  readonly pipelineId: number
+  readonly jobId: number
+  readonly kind: 'job' | 'bridge'
+  readonly salt?: string | undefined
+  /** The job's name. */
+  readonly name?: string | undefined
+}
+
+/** What identifies the span of a pipeline. */
+export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly attempt: number }

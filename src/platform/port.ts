@@ -3,7 +3,6 @@
 // else of this room, so that a second platform would only be a second implementation of these declarations.
 import type { PlatformError } from './port/error.ts'
 import type { Headers } from './port/webhook.ts'
-import type { Incident } from '../model/incident.ts'
 import type { Millis } from '../model/instant.ts'
 import type { MergeRequest, Observation, PipelineFacts, ProjectFacts } from '../model/observation.ts'
 import type { PlatformEvent } from '../model/event.ts'
@@ -67,7 +66,7 @@ export interface PlatformClient {
   /** Audit events of a period of at most 30 days, both ends included, highest ID first (keyset). */
   auditEvents(source: AuditSource, query: AuditQuery, options: ListOptions): Pages<AuditEvent>
   /** Incidents that changed at or after `updatedAfter`, in all projects that the token can see, oldest change first. */
-  incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<Incident>
+  incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<ListedIncident>
   /** The commits that are reachable from `to` and not from `from`, newest first. `firstParent`: follows first parents only. */
   commits(
     project: ResourceId,
@@ -78,6 +77,19 @@ export interface PlatformClient {
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
   /** Aborts all unfinished requests. */
   close(): Promise<void>
+}
+
+/** An issue of the type incident. */
+export interface ListedIncident {
+  readonly instance: string
+  readonly project: ProjectFacts
+  readonly iid: number
+  readonly state: 'opened' | 'closed'
+  /** When it changed last. */
+  readonly at: Millis
+  readonly severity?: string | undefined
+  readonly openedAt?: Millis | undefined
+  readonly closedAt?: Millis | undefined
 }
 
 export type Pages<T> = AsyncIterable<Page<T>>

@@ -7,8 +7,8 @@ import {
   viewDeployment,
   isProduction,
   type Deployment,
-} from '../../src/model/deployment.ts'
-import { deploymentOfEvent } from '../../src/model/event-reports.ts'
+} from '../../src/features/deployments/model/deployment.ts'
+import { deploymentOfEvent } from '../../src/features/deployments/model/event-reports.ts'
 import { runs } from '../full.ts'
 import { t0 } from '../flow/world.ts'
 import type { PlatformEvent } from '../../src/model/event.ts'

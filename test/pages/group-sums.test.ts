@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deployments as storedDeployments, deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { groupsOf } from '../../src/console/layout/groups.ts'
-import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { observedEvent, type Deployment } from '../../src/features/deployments/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Environments } from '../../src/features/deployments/pages/environment-figures.ts'
 

@@ -5,7 +5,7 @@ import { deploymentReporter } from '../../src/features/deployments/sql/deploymen
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'
 import { isFull } from '../full.ts'
-import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { observedEvent, type Deployment } from '../../src/features/deployments/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
 import { payload } from '../e2e/mixed-events.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'

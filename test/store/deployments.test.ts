@@ -7,7 +7,7 @@ import { deploymentsExercise, nothing } from './deployments-exercise.ts'
 import { event, instance, minute, rules, t0 } from '../flow/world.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
-import { observedEvent } from '../../src/model/deployment.ts'
+import { observedEvent } from '../../src/features/deployments/model/deployment.ts'
 import { openPostgres } from '../support/stores.ts'
 import { bothDatabases } from './benches.ts'
 

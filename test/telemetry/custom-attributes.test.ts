@@ -9,7 +9,6 @@ import { measure } from '../../src/core/telemetry/metrics/measure.ts'
 import { plainAttributes } from '../../src/core/telemetry/otlp/attribute.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { activeData, projectResource } from '../../src/core/telemetry/metrics/cumulative.ts'
-import { changesData } from '../../src/core/telemetry/metrics/families.ts'
 import { gaugesData } from '../../src/core/telemetry/metrics/gauges.ts'
 import { readableSpans } from './sdk.ts'
 import { telemetrySettings, type TelemetryOptions, type TelemetrySettings } from '../../src/core/telemetry/settings.ts'
@@ -235,18 +234,6 @@ describe('metrics', () => {
         { team: 'shop', tier: 'gold', lane: undefined, note: 'abcd' },
       ])
       expect(gaugesData({ ...found, group: 'shop' }, 9, ruled)[0]!.points[0]!.attributes).toEqual({ tier: 'gold' })
-    })
-
-    it('have those of rules for merge requests on the metrics of changes', () => {
-      const known = { ...owner, since: 1, states: { open: 1 }, open: [{ state: 'open', stateAt: 1 } as const] }
-      const all = set(changesData(known, 9, ruled))
-      expect(all.length).toBeGreaterThan(1)
-      for (const one of all) expect(one).toMatchObject({ team: 'shop', tier: '1', lane: 'revi' })
-      const event = eventChunk(deployment, 5, 'generic')
-      const merged = { ...event, change: { measure: 'merge', took: 5_000, at: 9 } as const }
-      expect(
-        settingsOf([rule({ lane: 'a' }, { branches: ['merge_request'], metrics: true })]).custom!(merged).points,
-      ).toEqual({ lane: 'a' })
     })
 
     it('have as many series as without rules', () => {

@@ -89,20 +89,6 @@ describe('an event', () => {
     expect(sent({ project: undefined }).resource.attributes).not.toHaveProperty(['platform.vcs.repository.id'])
   })
 
-  it('of a deployment says whether its environment is production, as configured', () => {
-    const said = (environment: string | undefined, options: TelemetryOptions = {}, kind = 'deployment'): unknown => {
-      const named = environment === undefined ? {} : { 'deployment.environment.name': environment }
-      const { attributes } = sent({ kind, attributes: { ...deployment.attributes, ...named } }, options)
-      return attributes['platform.deployment.environment.production']
-    }
-    const isProduction = ({ environment = '' }): boolean => environment.startsWith('live')
-    expect([said('production'), said('live-eu')]).toEqual(['true', 'false'])
-    expect([said('production', { isProduction }), said('live-eu', { isProduction })]).toEqual(['false', 'true'])
-    expect([said(undefined), said('production', {}, 'release')]).toEqual([undefined, undefined])
-    const tier = { 'deployment.environment.name': 'live-eu', 'platform.deployment.environment.tier': 'production' }
-    expect(sent({ attributes: tier }).attributes['platform.deployment.environment.production']).toBe('true')
-  })
-
   it('respects the attributes that the operator drops and hashes', () => {
     const { attributes } = sent({}, { drop: ['deployment.*'], hash: ['user.name'] })
     expect(attributes).not.toHaveProperty(['deployment.id'])

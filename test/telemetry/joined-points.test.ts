@@ -1,13 +1,12 @@
 // Points of a metric that became equal because an attribute was dropped: a backend takes each series once.
 import { expect, it } from 'vitest'
-import { changesData } from '../../src/core/telemetry/metrics/families.ts'
 import { gaugesData, type FoundPoint } from '../../src/core/telemetry/metrics/gauges.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 
 const instance = 'https://git.example.com'
 const count = { name: 'things', unit: '{thing}', number: 'int', description: 'Things.', type: 'updowncounter' } as const
-const settings = telemetrySettings({ profiles, drop: ['kind', 'vcs.change.state'], gauges: [count], vcsMetrics: true })
+const settings = telemetrySettings({ profiles, drop: ['kind'], gauges: [count] })
 
 function valuesOf(metric: string, ...values: FoundPoint['value'][]): unknown[] {
   const points = values.map((value, at) => ({ metric, attributes: { kind: String(at), place: 'here' }, value }))
@@ -23,11 +22,4 @@ it('adds up counts and histograms, and keeps the longest age, the shortest time 
   const waits = (...counts: number[]) => ({ began: 1, bounds: [5], counts, sum: 6 })
   const value = { bounds: [5], counts: [3, 1], sum: 12 }
   expect(valuesOf('waits', waits(1, 0), waits(2, 1))).toEqual([{ place: 'here', value }])
-})
-
-it('counts the changes of all states together if their state is dropped', () => {
-  const known = { key: { instance, projectId: 1 }, project: { id: 1, path: 'acme/shop' }, profile: 'generic' }
-  const states = { open: 2, wip: 1, merged: 4 }
-  const found = changesData({ ...known, since: 1, states, open: [] }, 9, settings)
-  expect(found.flatMap(({ points }) => points.map(({ value }) => value))).toEqual([7])
 })

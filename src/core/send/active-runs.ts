@@ -3,21 +3,20 @@ import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { createActiveJobs, type ActiveJobCounts } from './active-jobs.ts'
 import { isGood, type GaugeReading } from '../store/ports/gauge-documents.ts'
 import type { ActiveJobs, ActiveRuns, ProjectKey } from '../../model/totals.ts'
-import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
+import type { ActiveTotals, ProjectMetrics } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from '../store/ports/recent-runs.ts'
-import type { KnownChanges } from '../telemetry/metrics/families.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
-// What exported and scraped metrics of pipelines are read from; among it the last readings of gauges, and the known changes of each project.
+// What exported and scraped metrics of pipelines are read from; among it the last readings of gauges, and what features measure of each project.
 export interface MetricSources {
   readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** The known changes of each project. Undefined: their number is not exported. */
-  readonly changes?: (() => Promise<readonly KnownChanges[]>) | undefined
+  /** What features measure of projects; `now`: the time of its points. */
+  readonly others?: ((now: Millis) => Promise<readonly ProjectMetrics[]>) | undefined
   /** The profile that names the attributes of what has no snapshot. */
   readonly profile: ByInstance<string>
   readonly settings: TelemetrySettings

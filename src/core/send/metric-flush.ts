@@ -9,8 +9,8 @@ import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/encode.ts'
 import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
 import { readActive, goodReadings, type MetricSources } from './active-runs.ts'
-import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
-import { toChanges } from '../telemetry/metrics/families.ts'
+import { projectResource, toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
+import { resourceMetrics } from '../telemetry/metrics/data.ts'
 import { toGauges } from '../telemetry/metrics/gauges.ts'
 import { elapsed, timeOfDay, type Clock } from '../../lib/clock.ts'
 import { subjectOf } from '../../model/route.ts'
@@ -68,11 +68,11 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       ...subjectOf(one),
       bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
     }))
-    const known = ((await options.changes?.()) ?? []).map(one => ({
+    const others = ((await options.others?.(now)) ?? []).map(one => ({
       ...placeOf(one),
-      bytes: encodeResourceMetrics([toChanges(one, now, settings)]),
+      bytes: encodeResourceMetrics([resourceMetrics(projectResource(one, settings), one.metrics)]),
     }))
-    const latest = [...running, ...found, ...known]
+    const latest = [...running, ...found, ...others]
     await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, latest)))
   }
 

@@ -55,7 +55,7 @@ export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Prom
     const now = await options.recentRuns.now()
     for (const one of await active()) if (isShown(one)) families.addActive(one, now)
     for (const one of await goodReadings(options)) if (isShown(one)) families.addGauges(shownOf(one), now)
-    for (const one of (await options.changes?.()) ?? []) if (isShown(one)) families.addChanges(one, now)
+    for (const one of (await options.others?.(now)) ?? []) if (isShown(one)) families.addMetrics(one)
     return families.scopes().flatMap(({ metrics }) => metrics)
   }
 

@@ -60,7 +60,9 @@ function receivedEvent(
   const to = queuesOf(event, rules)
   if (rules === undefined || to.length === 0) return undefined
   const [wait] = steps.flatMap(({ jobOf }) => jobOf?.(event) ?? [])
-  const chunk = eventChunk(event, receivedAt, ofInstance(rules.profile, event.instance))
+  let { attributes } = event
+  for (const { attributesOf } of steps) attributes = { ...attributes, ...attributesOf?.(event) }
+  const chunk = eventChunk({ ...event, attributes }, receivedAt, ofInstance(rules.profile, event.instance))
   return { event, chunk, to, ...(wait !== undefined && { waits: { ...wait, ms: rules.wait } }) }
 }
 

@@ -168,7 +168,7 @@ function placeOf(chunk: AnyChunk): Place {
   const path = chunk.project?.path
   const { instance } = chunk.key
   if (isEvent(chunk)) {
-    const isAboutChange = chunk.change !== undefined || chunk.event.kind === 'change'
+    const isAboutChange = ['change', 'change_figures'].includes(chunk.event.kind)
     return { path, instance, branch: isAboutChange ? 'merge_request' : undefined, source: undefined }
   }
   const { facts } = chunk.pipeline

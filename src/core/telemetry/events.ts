@@ -1,6 +1,5 @@
 // Turns an event that is about no pipeline into a log record with an event name.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
-import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventAttributes } from './mapping/event.ts'
 import { eventScope, resourceWith, signalResourceOf } from './resource.ts'
@@ -30,8 +29,8 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   const style = styleOf(chunk, settings)
   const eventName = keyUnder(style.namespace, event.name)
   const named = job?.name === undefined ? {} : { [ATTR_DEPLOYMENT_NAME]: job.name }
-  const attributes = Object.entries({ ...event.attributes, ...productionOf(chunk, settings), ...named }).flatMap(
-    ([key, value]) => attributeOf(key, value, style),
+  const attributes = Object.entries({ ...event.attributes, ...named }).flatMap(([key, value]) =>
+    attributeOf(key, value, style),
   )
   return {
     timeUnixNano: at,
@@ -49,15 +48,6 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
     eventName,
     ...spanOf(chunk),
   }
-}
-
-/** Of a deployment event: whether its environment is production, as the metrics of deployments have it. */
-function productionOf({ event }: EventChunk, { isProduction }: TelemetrySettings): Record<string, string> {
-  const { [ATTR_DEPLOYMENT_ENVIRONMENT_NAME]: environment, 'platform.deployment.environment.tier': tier } =
-    event.attributes
-  if (event.kind !== 'deployment' || environment === undefined) return {}
-  const isSo = isProduction({ environment: String(environment), tier: tier?.toString() })
-  return { 'platform.deployment.environment.production': String(isSo) }
 }
 
 /** The span of the event's job or pipeline. */

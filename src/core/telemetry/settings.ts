@@ -15,8 +15,7 @@ import {
 } from './custom-attributes.ts'
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from '../../model/totals.ts'
-import { isProduction, type IsProduction } from '../../model/deployment.ts'
-import type { GaugeHead } from './mapping/metrics.ts'
+import type { FiguresRow, FiguresTable, GaugeHead } from './mapping/metrics.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
@@ -55,18 +54,17 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly maxSeries?: number | undefined
   /** The gauges of the inventory, without their points. */
   readonly gauges?: readonly GaugeHead[] | undefined
+  /** The metrics of what features count. */
+  readonly figures?: readonly FiguresTable[] | undefined
   /** Write an event's name as an attribute too. */
   readonly eventNameAttribute?: boolean | undefined
-  /** Which environments are production; by default the tier decides, or else the name. */
-  readonly isProduction?: IsProduction | undefined
-  /** Export the conventions' metrics of changes; false by default. */
-  readonly vcsMetrics?: boolean | undefined
   /** Whether gauges of groups and of a whole platform name its instance; false by default. */
   readonly namesInstances?: boolean | undefined
 }
 
 /** Options that are prepared, or have no default. */
-type Prepared = keyof AttributePolicyOptions | 'serviceName' | 'attributeRules' | 'platformOf' | 'metricRefs' | 'gauges'
+type Prepared =
+  keyof AttributePolicyOptions | 'serviceName' | 'attributeRules' | 'platformOf' | 'metricRefs' | 'gauges' | 'figures'
 
 /** The other options, or their defaults. */
 type Defaulted = {
@@ -83,6 +81,8 @@ export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'se
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
   readonly gauges: ReadonlyMap<string, GaugeHead>
+  /** By the kind of their events. */
+  readonly figures: ReadonlyMap<string, readonly FiguresRow<never>[]>
 }
 
 const defaultMaxSeries = 2_000
@@ -112,10 +112,14 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,
     eventNameAttribute: options.eventNameAttribute ?? false,
-    isProduction: options.isProduction ?? isProduction,
-    vcsMetrics: options.vcsMetrics ?? false,
     namesInstances: options.namesInstances ?? false,
     gauges: new Map((options.gauges ?? []).map(gauge => [gauge.name, gauge])),
+    figures: new Map(
+      [...Map.groupBy(options.figures ?? [], ({ kind }) => kind)].map(([kind, tables]) => [
+        kind,
+        tables.flatMap(({ rows }) => rows),
+      ]),
+    ),
   }
 }
 
@@ -161,16 +165,6 @@ function refFolder(refs: MetricRefs): FoldRef {
     if (source === 'merge_request_event' || ref.startsWith('refs/merge-requests/')) return mergeRequestRefs
     return isKept(ref, pipeline.facts.tag === true ? undefined : project.defaultBranch) ? ref : otherRefs
   }
-}
-
-/** The branches of a change, folded; the source branch as merge request refs are. */
-export function changeRefs(
-  { head = '', base = '' }: { readonly head?: string | undefined; readonly base?: string | undefined },
-  project: ProjectFacts,
-  foldRef: FoldRef,
-): { head: string; base: string } {
-  const fold = (ref: string, source: string): string => foldRef({ pipeline: { facts: { ref, source } }, project })
-  return { head: fold(head, 'merge_request_event'), base: fold(base, 'push') }
 }
 
 function keeperOf(refs: MetricRefs): (ref: string, defaultBranch: string | undefined) => boolean {

@@ -1,6 +1,6 @@
 // The options of webhook events that are about no pipeline.
 import { boolean } from './plain-kinds.ts'
-import { patterns, wordsOf } from './list-kinds.ts'
+import { wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 
 export function eventOptions(profiles: Profiles) {
@@ -11,19 +11,6 @@ export function eventOptions(profiles: Profiles) {
       default: 'deployment,change,release,feature_flag,access_token,operator',
       description: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
-    }),
-    production: setting(patterns, {
-      variable: 'PIPESPAN_PRODUCTION',
-      unset: 'environments of the tier `production`, and those named `production` or `prod` whose tier is unknown',
-      description:
-        'Patterns of the environments that are production, for lead times, dashboards and pages: names, or `tier:` and tiers. Applies to deployments that are counted from then on.',
-      example: 'live-*,tier:production',
-    }),
-    vcsMetrics: setting(boolean, {
-      variable: 'PIPESPAN_VCS_METRICS',
-      default: 'false',
-      description:
-        'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
     }),
     eventsNameAttribute: setting(boolean, {
       variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',

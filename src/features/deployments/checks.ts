@@ -1,5 +1,5 @@
 // Checks of what is reported about deployments, changes and incidents: whether webhooks report them, by what the store has of them.
-import { changeOfRun } from '../../model/change.ts'
+import { changeOfRun } from './model/change.ts'
 import { changes } from './sql/changes.ts'
 import { deployments } from './sql/deployments.ts'
 import { incidentCursors } from './incident-poller.ts'

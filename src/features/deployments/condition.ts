@@ -1,7 +1,7 @@
 // A deployment that failed, or one after it that succeeded, as a condition that people may be notified about. Pure.
 import { addressBelow, nameOf, type Condition } from '../../model/condition.ts'
-import type { Deployment, IsProduction } from '../../model/deployment.ts'
-import type { DeploymentFigures } from '../../model/deployment-figures.ts'
+import type { Deployment, IsProduction } from './model/deployment.ts'
+import type { DeploymentFigures } from './model/deployment-figures.ts'
 
 /** Environments where a failure concerns nobody but the author of a change. */
 const personal: ReadonlySet<string | undefined> = new Set(['development', 'testing'])

@@ -8,10 +8,13 @@ import { environmentsOf, environmentsShape } from './pages/environment-figures.t
 import { environmentsPage } from './pages/environments.ts'
 import { get } from '../../console/api/api-route.ts'
 import { scopedQuery, sortBy } from '../../console/api/api-queries.ts'
-import { sourcesOf } from './pages/sources.ts'
+import { sourcesOf as sourcesWith, type DeploymentSources, type Shared } from './pages/sources.ts'
+import { countBehindWith } from './count-behind.ts'
 import { deploymentsOnTimeline } from './timeline.ts'
-import { productionBy } from './production.ts'
+import { productionBy } from './model/production.ts'
 import { z } from 'zod'
+import type { DeploymentOptions } from './options.ts'
+import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
 const behindQuery = z.object({
@@ -19,13 +22,20 @@ const behindQuery = z.object({
   instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
 })
 
-export function deploymentsConsole({ config }: Pick<PartContext, 'config'>): ConsolePart {
+export function deploymentsConsole(
+  { production }: DeploymentOptions,
+  context: Pick<PartContext, 'tokens' | 'clock'>,
+): ConsolePart {
+  const isProduction = productionBy(production)
+  let countBehind: Shared['countBehind']
+  const sourcesOf = (parts: PagesParts): DeploymentSources =>
+    sourcesWith(parts, { isProduction, countBehind: (countBehind ??= countBehindWith(context)) })
   return {
     links: [
       { group: 'Now', link: ['/environments', 'Environments', 'scoped'] },
       { group: 'Over time', link: ['/changes', 'Changes', 'scoped'] },
     ],
-    timeline: deploymentsOnTimeline(environment => productionBy(config.production)(environment)),
+    timeline: deploymentsOnTimeline(isProduction),
     pages: (parts, settings) => [
       filteredAt(parts, '/changes', async (context, own) => changesPage(sourcesOf(own), context)),
       filteredAt(parts, '/environments', async (context, own) => environmentsPage(sourcesOf(own), settings, context)),

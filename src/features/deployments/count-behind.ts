@@ -1,6 +1,9 @@
 // Counts how many commits a branch has that a revision has not, with a request for each one who wants to know. The answer is stored nowhere.
+import { elsewhere } from '../../lib/busy-limit.ts'
+import { isWithin } from '../../model/territory.ts'
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { PartContext } from '../../daemon/feature.ts'
 
 export interface CountBehindOptions {
   readonly client: Pick<PlatformClient, 'commits'>
@@ -15,6 +18,28 @@ export interface BehindOf {
   readonly projectId: number
   readonly revision: string
   readonly branch: string
+}
+
+/** The share of the API budget that people who look at pages may use, so that other requests do not wait for them. */
+const shareOfBudget = 0.1
+
+/** With the token of the project: its instance, and its full path if that is known. Undefined without any token. */
+export function countBehindWith({
+  tokens,
+  clock,
+}: Pick<PartContext, 'tokens' | 'clock'>):
+  | ((of: BehindOf & { readonly instance: string; readonly path?: string | undefined }) => Promise<CountedBehind>)
+  | undefined {
+  const counts = tokens().map(({ client, territory, config }) => {
+    const maxPerMinute = Math.max(1, Math.floor(config.platform.budget * shareOfBudget))
+    return { territory, count: createCountBehind({ client, clock, maxPerMinute }) }
+  })
+  if (counts.length === 0) return undefined
+  return async ({ instance, path, ...of }) => {
+    const found = counts.find(({ territory }) => isWithin(territory, instance, path))
+    if (found !== undefined) return elsewhere(async () => found.count(of))
+    return refused('The project is on a platform for which the daemon has no token.', 'Compare the two there.')
+  }
 }
 
 export type CountedBehind =

@@ -6,7 +6,6 @@ import { isOfTheData } from '../../lib/fault.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Countable, Counted, Decide, Decided } from './ports/counted.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Millis } from '../../model/instant.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -113,27 +112,25 @@ export interface FigureOutlets {
   readonly profile: ByInstance<string>
 }
 
-/**
- * Increments of the project's totals, and an event that is exported as metrics only. `key`: names these figures, such as `merge of change 7`, by a number
- * that SQLite may give again once its row is deleted.
- */
+/** Figures of something that was counted. */
+interface Measured extends Pick<EventChunk, 'at' | 'job'> {
+  readonly figures: object
+  /** Names them, such as `merge of change 7`, by a number that SQLite may give again once its row is deleted. */
+  readonly name: string
+}
+
+/** Increments of the project's totals, and an event that is exported as metrics only. */
 export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,
-  figures: Pick<EventChunk, 'deployment' | 'change' | 'incident'> & { readonly at: Millis; readonly key: string },
+  { name, at, ...measured }: Measured,
   { measure, to, profile }: FigureOutlets,
 ): Counted {
-  const { key: name, ...rest } = figures
-  const key = `${name} at ${rest.at}`
+  const key = `${name} at ${at}`
   const chunk: EventChunk = {
-    ...{
-      kind: 'event',
-      key: { instance },
-      project,
-      trace: { profile: ofInstance(profile, instance) },
-    },
+    ...{ kind: 'event', key: { instance }, project, trace: { profile: ofInstance(profile, instance) } },
     event: { ...event, severity: 'info', body: '', attributes: {} },
-    ...{ ...rest, observedAt: rest.at },
+    ...{ ...measured, at, observedAt: at },
   }
   const totals = measure?.(chunk)
   const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: routed(to, subjectOf(chunk)) }

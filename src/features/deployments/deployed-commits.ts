@@ -1,7 +1,7 @@
 // Fetches the commits that a deployment to production brought, with a priority below all that pipelines need of the API.
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
 import type { Capabilities } from '../../core/complete/capability.ts'
-import type { DeployedCommits, LeadTimeDefinition } from '../../model/deployment-figures.ts'
+import type { DeployedCommits, LeadTimeDefinition } from './model/deployment-figures.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
 export type CommitsAnswer =

@@ -8,11 +8,11 @@ import {
   type DeployedCommits,
   type DeploymentFigures,
   type Neighbours,
-} from '../../model/deployment-figures.ts'
+} from './model/deployment-figures.ts'
 import { countedFigures, createCounter, type Counting } from './counter.ts'
 import { createLeasedWork, createRests, oneLane, type LeasedWork } from '../../core/complete/leased-work.ts'
 import { tokenLanes } from '../../core/complete/token-lanes.ts'
-import { viewDeployment, type Deployment, type IsProduction } from '../../model/deployment.ts'
+import { viewDeployment, type Deployment, type IsProduction } from './model/deployment.ts'
 import type { Decision } from './ports/counted.ts'
 import type { Deployments, DueDeployment } from './ports/deployments.ts'
 import type { ErrorThrottle } from '../../platform/port.ts'
@@ -133,11 +133,12 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   ): Decision<DeploymentFigures> {
     const view = viewDeployment(deployment)
     if (!isCounted(view)) return { counted: undefined, written: [], measures: ['passedOver'] }
-    const figures = figuresOf(view, deployment.job?.span, around, commits, isProduction)
+    const figures = figuresOf(view, around, commits, isProduction)
     const event = { kind: 'deployment_figures', name: 'platform.deployment' }
-    const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
+    const job = deployment.job?.span
+    const measured = { figures, at: figures.finishedAt, name: `figures of deployment ${id}`, ...(job && { job }) }
     const reports = options.reports?.(id, deployment, figures) ?? []
-    const written = [{ ...countedFigures(deployment, event, named, options), reports }]
+    const written = [{ ...countedFigures(deployment, event, measured, options), reports }]
     return { counted: figures, written, measures: ['counted'] }
   }
 

@@ -8,15 +8,19 @@ import { deploymentOptions, requestCosts } from './options.ts'
 import { deploymentTables } from './store-part.ts'
 import { eventWait } from '../../core/take-in/event-reports.ts'
 import { feature } from '../../daemon/feature.ts'
+import { figureTables } from './metrics.ts'
+import { productionBy } from './model/production.ts'
+import { projectChanges } from './project-changes.ts'
 
 export const deployments = feature({
   name: 'deployments',
   options: deploymentOptions,
   schema: deploymentTables,
-  lineStep: (_, { config }) => {
+  lineStep: ({ production }, { config }) => {
     const afterEvent = eventWait(config)
     const change = config.events.includes('change') ? afterEvent : undefined
-    return countedStep({ afterEvent, afterSnapshot: config.enrichDeadline, change })
+    const isProduction = productionBy(production)
+    return countedStep({ afterEvent, afterSnapshot: config.enrichDeadline, change }, isProduction)
   },
   parts: counters,
   perToken: {
@@ -25,5 +29,7 @@ export const deployments = feature({
     costs: requestCosts,
   },
   counts,
-  console: async (_, context) => (await import('./console.ts')).deploymentsConsole(context),
+  figures: figureTables,
+  projectMetrics: projectChanges,
+  console: async (options, context) => (await import('./console.ts')).deploymentsConsole(options, context),
 })

@@ -2,9 +2,9 @@
 // round begins some minutes before the last change; reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { documentKind, type Repository } from '../../core/store/ports/repository.ts'
-import { incidentLookback, type Incident } from '../../model/incident.ts'
+import { incidentLookback } from './model/incident.ts'
 import { maxPages } from '../../core/find/list-limits.ts'
-import type { CallOptions, PlatformClient } from '../../platform/port.ts'
+import type { CallOptions, ListedIncident, PlatformClient } from '../../platform/port.ts'
 import type { Loop } from '../../lib/loop.ts'
 import type { Millis } from '../../model/instant.ts'
 import { z } from 'zod'
@@ -20,7 +20,7 @@ export interface IncidentPollerOptions extends RoundsOptions {
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repository<z.infer<typeof incidentCursor>, 'instance'>
   /** Resolves when they are stored. */
-  readonly take: (incidents: readonly Incident[]) => Promise<void>
+  readonly take: (incidents: readonly ListedIncident[]) => Promise<void>
   /** Between two rounds, ms. */
   readonly interval: number
 }
@@ -62,7 +62,7 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
     let newest = at
     for await (const page of client.incidents({ updatedAfter: at }, call)) {
       await options.take(page.items)
-      newest = Math.max(newest, ...page.items.map(({ facts }) => facts.facts.at))
+      newest = Math.max(newest, ...page.items.map(one => one.at))
       if (page.next !== undefined && newest > at) return { newest, isAll: false }
     }
     return { newest, isAll: true }

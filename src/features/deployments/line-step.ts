@@ -1,10 +1,10 @@
 // What deployments, changes and incidents take from the line: the deployments that a snapshot's jobs made, the change that a pipeline is about, and
 // what events report of all three. Pure.
-import { changeOfEvent, deploymentOfEvent, incidentOfEvent } from '../../model/event-reports.ts'
-import { changeOfRun, type Change } from '../../model/change.ts'
+import { changeOfEvent, deploymentOfEvent, incidentOfEvent } from './model/event-reports.ts'
+import { changeOfRun, type Change } from './model/change.ts'
 import { changeReporter } from './sql/changes.ts'
 import { deploymentReporter } from './sql/deployments.ts'
-import { deploymentsOfChunk } from '../../model/deployment.ts'
+import { deploymentsOfChunk, isProduction as byTier } from './model/deployment.ts'
 import { jobSpanOf } from './sql/stored-deployment.ts'
 import { incidentReporter } from './sql/incidents.ts'
 import { reportsBy, type LineStep } from '../../core/store/ports/reporter.ts'
@@ -20,7 +20,7 @@ export interface CountIn {
   readonly change?: number | undefined
 }
 
-export function countedStep({ afterEvent, afterSnapshot, change }: CountIn): LineStep {
+export function countedStep({ afterEvent, afterSnapshot, change }: CountIn, isProduction = byTier): LineStep {
   const one = <Of>(report: Of | undefined, countIn: number): Reported<Of>[] =>
     report === undefined ? [] : [{ report, countIn }]
   return {
@@ -33,6 +33,12 @@ export function countedStep({ afterEvent, afterSnapshot, change }: CountIn): Lin
         deploymentReporter,
         deploymentsOfChunk(chunk).map(report => ({ report, countIn: afterSnapshot })),
       ),
+    attributesOf: ({ kind, attributes }) => {
+      const environment = attributes['deployment.environment.name']?.toString()
+      if (kind !== 'deployment' || environment === undefined) return {}
+      const tier = attributes['platform.deployment.environment.tier']?.toString()
+      return { 'platform.deployment.environment.production': String(isProduction({ environment, tier })) }
+    },
     jobOf: event => {
       const jobId = deploymentOfEvent(event, 0)?.jobId
       return jobId === undefined ? undefined : { jobId, spanOf: jobSpanOf }

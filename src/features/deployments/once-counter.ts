@@ -1,14 +1,15 @@
 // Counts the times of changes, and incidents. It makes no requests to the platform.
-import { changeMeasures, uncounted, type ChangeMeasure, type CountedTimes } from '../../model/change-figures.ts'
+import { changeMeasures, uncounted, type ChangeMeasure, type CountedTimes } from './model/change-figures.ts'
 import { countedFigures, createCounter, type Counter, type Counting } from './counter.ts'
-import { incidentFigures, viewIncident, type CountedIncident, type Incident } from '../../model/incident.ts'
+import { incidentFigures, viewIncident, type CountedIncident, type Incident } from './model/incident.ts'
 import { knownOf } from '../../model/versioned.ts'
-import { viewChange, type Change } from '../../model/change.ts'
+import { viewChange, type Change } from './model/change.ts'
 import type { Countable, Due } from './ports/counted.ts'
 import type { EventChunk } from '../../model/event.ts'
 
 /** One metric point, and what it counts for. */
-interface Point<Measure> extends Pick<EventChunk, 'change' | 'incident'> {
+interface Point<Measure> {
+  readonly figures: object
   readonly at: number
   readonly measures: readonly Measure[]
 }
@@ -33,7 +34,7 @@ export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
     const { head, base } = viewChange(of) ?? {}
     return {
       counted: { ...counted, ...Object.fromEntries(times.map(({ measure, at, took }) => [measure, { at, took }])) },
-      points: times.map(time => ({ change: knownOf({ ...time, head, base }), at: time.at, measures: [time.measure] })),
+      points: times.map(time => ({ figures: knownOf({ ...time, head, base }), at: time.at, measures: [time.measure] })),
     }
   },
 }
@@ -52,7 +53,7 @@ export const countedIncidents: Kind<Incident, CountedIncident, IncidentMeasure> 
     ]
     return {
       counted: { opening: true, closing: counted.closing || view.state === 'closed' },
-      points: incident === undefined ? [] : [{ incident, at: incident.at, measures }],
+      points: incident === undefined ? [] : [{ figures: incident, at: incident.at, measures }],
     }
   },
 }
@@ -67,8 +68,8 @@ export function createOnceCounter<Of extends Change | Incident, State, Measure e
     decide: due => {
       const { counted, points } = count(due)
       const written = points.map(({ measures: of, ...point }) => {
-        const key = `${of.join(' and ')} of ${name} ${due.id}`
-        return countedFigures(due.of, event, { ...point, key }, options)
+        const named = { ...point, name: `${of.join(' and ')} of ${name} ${due.id}` }
+        return countedFigures(due.of, event, named, options)
       })
       return { counted, written, measures: points.flatMap(point => point.measures) }
     },

@@ -1,5 +1,6 @@
 // The options of deployments: where lead times begin, and which environments are production; and how many requests they cost.
-import { oneOf } from '../../daemon/configuration/plain-kinds.ts'
+import { boolean, oneOf } from '../../daemon/configuration/plain-kinds.ts'
+import { patterns } from '../../daemon/configuration/list-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
 import type { SliceOf, Surroundings } from '../../daemon/feature.ts'
 
@@ -10,6 +11,19 @@ export const deploymentOptions = {
       default: 'commit',
       description:
         'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
+    }),
+    production: setting(patterns, {
+      variable: 'PIPESPAN_PRODUCTION',
+      unset: 'environments of the tier `production`, and those named `production` or `prod` whose tier is unknown',
+      description:
+        'Patterns of the environments that are production, for lead times, dashboards and pages: names, or `tier:` and tiers. Applies to deployments that are counted from then on.',
+      example: 'live-*,tier:production',
+    }),
+    vcsMetrics: setting(boolean, {
+      variable: 'PIPESPAN_VCS_METRICS',
+      default: 'false',
+      description:
+        'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
     }),
   },
 }

@@ -10,7 +10,8 @@ import { createIncidentPoller, incidentCursors, type IncidentPoller } from './in
 import { deployments } from './sql/deployments.ts'
 import { incidentReporter, incidents } from './sql/incidents.ts'
 import { ofDeployment } from './condition.ts'
-import { productionBy } from './production.ts'
+import { productionBy } from './model/production.ts'
+import { reportedIncident } from './model/incident.ts'
 import { reportsBy } from '../../core/store/ports/reporter.ts'
 import type { Counting } from './counter.ts'
 import type { DeploymentOptions } from './options.ts'
@@ -31,7 +32,7 @@ export const counters: readonly Part<DeploymentOptions>[] = [
 ]
 
 function deploymentCounter(options: DeploymentOptions, context: PartContext) {
-  const isProduction = productionBy(context.config.production)
+  const isProduction = productionBy(options.production)
   const { refusedEndpoints } = context.store.repositories
   return createDeploymentCounter({
     ...{ ...countingOf(context), isProduction, deployments: context.store.on(deployments) },
@@ -59,6 +60,7 @@ export function incidentPoller(_: unknown, context: TokenContext): IncidentPolle
     take: async found => {
       const reported = found
         .filter(({ project, instance }) => taking.selection.project(project.path, instance))
+        .flatMap(one => reportedIncident(one) ?? [])
         .map(report => ({ report, countIn: taking.rules.wait }))
       if (reported.length > 0) await store.runs.transact([], { reports: reportsBy(incidentReporter, reported) })
     },

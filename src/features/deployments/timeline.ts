@@ -1,6 +1,6 @@
 // Deployments on the timeline.
 import { deploymentReads } from './sql/deployment-reads.ts'
-import type { IsProduction } from '../../model/deployment.ts'
+import type { IsProduction } from './model/deployment.ts'
 import type { ShownDeployment } from './ports/deployments.ts'
 import type { TimelineItem, TimelinePart } from '../../console/timeline/timeline-part.ts'
 

@@ -1,7 +1,7 @@
 // The events of regressions and their table of attributes: one event when a regression was flagged, one when it was over.
 import type { PlatformEvent } from '../../model/event.ts'
 import { took } from './likely-cause.ts'
-import type { JobSpan, PipelineSpan } from '../../model/deployment.ts'
+import type { JobSpan, PipelineSpan } from '../../model/trace-context.ts'
 import type { Regression } from '../../core/store/ports/regression-documents.ts'
 
 const names = {

@@ -5,8 +5,7 @@ import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime, wireUrl } from './wire-field.ts'
 import { iso, segmentOf, type Api } from './api.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import { reportedIncident, type Incident } from '../../model/incident.ts'
-import type { Commit, PlatformClient, PlatformProject } from '../port.ts'
+import type { Commit, ListedIncident, PlatformClient, PlatformProject } from '../port.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -52,14 +51,14 @@ const restIncident = (instance: string) =>
     .object({
       iid: wireId,
       project_id: wireId,
-      state: wireText,
+      state: z.enum(['opened', 'closed']),
       updated_at: wireTime,
       created_at: time,
       closed_at: time,
       severity: text,
       references: maybe(z.object({ full: text })),
     })
-    .transform((issue, context): Incident => {
+    .transform((issue): ListedIncident => {
       const { iid, state, updated_at: at, created_at: openedAt, closed_at: closedAt, severity } = issue
       // The full reference of an issue begins with the path of its project.
       const path = issue.references?.full?.replace(/#\d+$/, '')
@@ -67,10 +66,7 @@ const restIncident = (instance: string) =>
         id: issue.project_id,
         ...(path !== undefined && { path, name: path.split('/').at(-1) ?? path }),
       }
-      const incident = reportedIncident({ instance, project, iid, state, at, openedAt, closedAt, severity })
-      if (incident !== undefined) return incident
-      context.addIssue({ code: 'custom', message: 'unknown state', path: ['state'] })
-      return z.NEVER
+      return { instance, project, iid, state, at, openedAt, closedAt, severity }
     })
 
 /** Of commits only the times are read, never IDs, messages or authors. */

@@ -49,7 +49,7 @@ export const eventTable: readonly EventRow[] = [
       value('deployment.status', 'string', 'status', 'only once it has `succeeded` or `failed`', deploymentOutcome),
       shown('deployment.environment.name', 'environment'),
       text('platform.deployment.environment.tier', 'environment_tier'),
-      value('platform.deployment.environment.production', 'string', undefined, '`true` or `false`, as `PIPESPAN_PRODUCTION` says when it is sent', () => undefined),
+      value('platform.deployment.environment.production', 'string', undefined, '`true` or `false`, as `PIPESPAN_PRODUCTION` says when it is received', () => undefined),
       text('platform.deployment.status', 'status', "the platform's value"),
       value('vcs.ref.head.revision', 'string', 'commit_url|short_sha', 'the full revision, if the platform sends it', revisionOf),
       id('cicd.pipeline.task.run.id', 'deployable_id', 'the job that deploys'),

@@ -5,8 +5,8 @@ import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { changeOfEvent } from '../../../src/model/event-reports.ts'
-import { changeStates, type Change, type ChangeState } from '../../../src/model/change.ts'
+import { changeOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
+import { changeStates, type Change, type ChangeState } from '../../../src/features/deployments/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/changes.ts'
 import type { Counter } from '../../../src/features/deployments/counter.ts'
 import { countedChanges, createOnceCounter } from '../../../src/features/deployments/once-counter.ts'
@@ -14,9 +14,9 @@ import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { isEvent } from '../../../src/model/event.ts'
 import { isFull } from '../../full.ts'
-import { knownChanges } from '../../../src/features/deployments/known-changes.ts'
-import { changesData } from '../../../src/core/telemetry/metrics/families.ts'
+import { projectChanges } from '../../../src/features/deployments/project-changes.ts'
 import { longBounds } from '../../../src/model/totals.ts'
+import { figureTables } from '../../../src/features/deployments/metrics.ts'
 import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
@@ -26,13 +26,14 @@ import { projects, users } from '../../../src/simulator/platform/world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
-import type { ChangeMeasure } from '../../../src/model/change-figures.ts'
+import type { ChangeMeasure } from '../../../src/features/deployments/model/change-figures.ts'
 
 import type { Observation } from '../../../src/model/observation.ts'
 import type { Reported } from '../../../src/features/deployments/ports/counted.ts'
+import type { ProjectMetrics } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles, vcsMetrics: true })
+const settings = telemetrySettings({ profiles, figures: figureTables })
 const delta = { destination: 'default', signal: 'metrics' } as const
 const countIn = 2 * minute
 const places = [projects.storefront, projects.infra] as const
@@ -158,6 +159,11 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     store = await here.open()
   })
 
+  async function known(): Promise<readonly ProjectMetrics[]> {
+    const options = { vcsMetrics: true, leadTime: 'commit', production: undefined } as const
+    return projectChanges.read(options, { store, profile: 'generic', settings })!(here.now())
+  }
+
   function counter(): Counter<ChangeMeasure> {
     return createOnceCounter(countedChanges, store.on(storedChanges), {
       ...{
@@ -226,16 +232,16 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       }
     }
     // The conventions' count of each state.
-    for (const known of await knownChanges(store.on(storedChanges), 'generic')) {
-      const [states] = changesData(known, here.now(), settings)
-      const own = all.filter(({ project }) => project.id === known.key.projectId)
+    for (const { key, metrics } of await known()) {
+      const [states] = metrics
+      const own = all.filter(({ project }) => project.id === key.projectId)
       const points = states?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])
       const truth = (state: ChangeState): number => own.filter(each => each.state === state).length
       if (own.length > 0) expect(points).toEqual(changeStates.map(state => [state, truth(state)]))
     }
     // Each once: nothing more is due, whatever is reported again.
     const { items } = await store.outbox.lease(delta, 10_000, minute)
-    const keys = items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? JSON.stringify(chunk.change) : []))
+    const keys = items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? JSON.stringify(chunk.figures) : []))
     expect(keys).toHaveLength(all.reduce((sum, { took }) => sum + Object.keys(took).length, 0))
     await report(all.flatMap(({ observed }) => observed).slice(0, 200))
     here.move(day)
@@ -323,8 +329,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       observed(3, 'reopen', t0 + 30 * second),
     ])
     here.move(minute)
-    const [known] = await knownChanges(store.on(storedChanges), 'generic')
-    const [, ages] = changesData(known!, here.now(), settings)
+    const [, ages] = (await known())[0]!.metrics
     expect(ages?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])).toEqual([
       ['wip', 60],
       ['open', 60],

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
-import { observedChange, type Change } from '../../../src/model/change.ts'
+import { observedChange, type Change } from '../../../src/features/deployments/model/change.ts'
 import { openHouse, until, type House } from '../../pages/house.ts'
 
 const hour = 3_600_000

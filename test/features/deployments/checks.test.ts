@@ -5,8 +5,8 @@ import { checkEvents } from '../../../src/features/deployments/checks.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { event, hour, instance, openWorld, second, t0 } from '../../flow/world.ts'
 import { incidentCursors } from '../../../src/features/deployments/incident-poller.ts'
-import { observedChange } from '../../../src/model/change.ts'
-import { observedEvent } from '../../../src/model/deployment.ts'
+import { observedChange } from '../../../src/features/deployments/model/change.ts'
+import { observedEvent } from '../../../src/features/deployments/model/deployment.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 
 const of = { instance, project: { id: 301, path: 'acme/shop' } }

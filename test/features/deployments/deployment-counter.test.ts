@@ -11,7 +11,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createCapabilities } from '../../../src/core/complete/capability.ts'
 import { createCommitsReading } from '../../../src/features/deployments/deployed-commits.ts'
-import { isProduction, type IsProduction } from '../../../src/model/deployment.ts'
+import { isProduction, type IsProduction } from '../../../src/features/deployments/model/deployment.ts'
 import {
   createDeploymentCounter,
   type DeploymentCounter,
@@ -20,8 +20,9 @@ import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.t
 import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
 import { isFull } from '../../full.ts'
 import { longBounds } from '../../../src/model/totals.ts'
+import { figureTables } from '../../../src/features/deployments/metrics.ts'
 import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
-import { observedEvent, type Deployment } from '../../../src/model/deployment.ts'
+import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { PlatformError, type Commit, type PlatformClient } from '../../../src/platform/port.ts'
 import { bothDatabases, type BareBench } from '../../store/benches.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
@@ -29,10 +30,13 @@ import { Random } from '../../../src/simulator/platform/random.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { isEvent } from '../../../src/model/event.ts'
-import type { LeadTimeDefinition } from '../../../src/model/deployment-figures.ts'
+import type {
+  DeploymentFigures,
+  LeadTimeDefinition,
+} from '../../../src/features/deployments/model/deployment-figures.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles })
+const settings = telemetrySettings({ profiles, figures: figureTables })
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 const delta = { destination: 'default', signal: 'metrics' } as const
 const countIn = 2 * minute
@@ -413,7 +417,9 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     here.move(countIn)
     await counterOn('merge').drain()
     const { items } = await store.outbox.lease(delta, 10, minute)
-    const figures = items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? (chunk.deployment ?? []) : []))
+    const figures = items
+      .map(chunkOf)
+      .flatMap(chunk => (isEvent(chunk) ? ((chunk.figures as DeploymentFigures | undefined) ?? []) : []))
     expect(figures.map(({ definition, leadTimes }) => [definition, leadTimes?.length])).toEqual([
       [undefined, undefined],
       ['merge', 2],

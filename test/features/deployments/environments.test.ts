@@ -7,14 +7,14 @@ import {
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { environmentsOf } from '../../../src/features/deployments/pages/environment-figures.ts'
 import { environmentsPage } from '../../../src/features/deployments/pages/environments.ts'
-import { productionBy } from '../../../src/features/deployments/production.ts'
+import { productionBy } from '../../../src/features/deployments/model/production.ts'
 import type { RequestContext } from '../../../src/console/layout/frame.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fourKeys } from '../../../src/features/deployments/pages/four-keys.ts'
-import { observedEvent, type Deployment } from '../../../src/model/deployment.ts'
+import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { openHouse, until, type House } from '../../pages/house.ts'
-import { reportedIncident, type Incident } from '../../../src/model/incident.ts'
-import type { DeploymentFigures } from '../../../src/model/deployment-figures.ts'
+import { reportedIncident, type Incident } from '../../../src/features/deployments/model/incident.ts'
+import type { DeploymentFigures } from '../../../src/features/deployments/model/deployment-figures.ts'
 
 const hour = 3_600_000
 const started = Date.now() - 48 * hour

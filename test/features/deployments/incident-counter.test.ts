@@ -13,20 +13,26 @@ import {
 import type { Counter } from '../../../src/features/deployments/counter.ts'
 import { createIncidentPoller, incidentCursors } from '../../../src/features/deployments/incident-poller.ts'
 import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
-import { incidentOfEvent } from '../../../src/model/event-reports.ts'
+import { incidentOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
 import { isFull } from '../../full.ts'
+import { figureTables } from '../../../src/features/deployments/metrics.ts'
 import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
-import { PlatformError } from '../../../src/platform/port.ts'
+import { PlatformError, type ListedIncident } from '../../../src/platform/port.ts'
 import { bothDatabases, type BareBench } from '../../store/benches.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
-import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../../src/model/incident.ts'
+import {
+  reportedIncident,
+  viewIncident,
+  type Incident,
+  type ReportedIssue,
+} from '../../../src/features/deployments/model/incident.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles })
+const settings = telemetrySettings({ profiles, figures: figureTables })
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 const countIn = 2 * minute
 
@@ -200,10 +206,10 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
   })
 
   it('finds an end that no webhook reported with one request a round for changed issues only', async () => {
-    const changed = new Map<number, Incident>()
+    const changed = new Map<number, ListedIncident>()
     const change = (iid: number, at: number, closedAt?: number): void => {
       const state = closedAt === undefined ? 'opened' : 'closed'
-      changed.set(iid, issue({ iid, openedAt: t0 - hour, severity: 'HIGH' }, state, at, { closedAt }))
+      changed.set(iid, { instance, project, iid, state, at, severity: 'HIGH', openedAt: t0 - hour, closedAt })
     }
     const asked: number[] = []
     let fail: PlatformError | undefined
@@ -212,9 +218,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       client: {
         instance,
         incidents: async function* ({ updatedAfter }, { onSend }) {
-          const list = [...changed.values()]
-            .filter(({ facts }) => facts.facts.at >= updatedAfter)
-            .sort((a, b) => a.facts.facts.at - b.facts.facts.at)
+          const list = [...changed.values()].filter(one => one.at >= updatedAfter).sort((a, b) => a.at - b.at)
           for (let at = 0; at === 0 || at < list.length; at += 100) {
             onSend?.()
             asked.push(updatedAfter)
@@ -224,7 +228,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
         },
       },
       ...{ cursors: store.repositories.of(incidentCursors), leases: store.leases, interval: minute },
-      take: async found => report(...found),
+      take: async found => report(...found.flatMap(one => reportedIncident(one) ?? [])),
       ...{ errors: createErrorThrottle(silentLog()), log: silentLog() },
       clock: { now: () => here.now(), sleep: async () => undefined },
     })
@@ -266,7 +270,7 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
           onSend?.()
           asked.push(updatedAfter)
           yield {
-            items: [issue({ iid: (iid += 1), severity: 'low', openedAt: t0 }, 'opened', updatedAfter + 1_000)],
+            items: [{ instance, project, iid: (iid += 1), state: 'opened', at: updatedAfter + 1_000 }],
             next: 'next',
           }
         },

@@ -1,6 +1,8 @@
 // Which environments are production.
 import { expect, it } from 'vitest'
-import { productionBy } from '../../../src/features/deployments/production.ts'
+import type { PlatformEvent } from '../../../src/model/event.ts'
+import { countedStep } from '../../../src/features/deployments/line-step.ts'
+import { productionBy } from '../../../src/features/deployments/model/production.ts'
 
 const environments = [
   { environment: 'production' },
@@ -26,4 +28,27 @@ it.each([
 ])('PIPESPAN_PRODUCTION=%j selects %j', (patterns, selected) => {
   const isProduction = productionBy(patterns)
   expect(environments.filter(isProduction).map(({ environment }) => environment)).toEqual(selected)
+})
+
+it('is an attribute of deployment events with an environment, as configured', () => {
+  const added = (attributes: PlatformEvent['attributes'], patterns?: string[], kind = 'deployment'): unknown => {
+    const event = {
+      instance: '',
+      kind,
+      name: 'n',
+      severity: 'info',
+      body: '',
+      attributes,
+      object: 'o',
+      content: 'c',
+    } as const
+    const { attributesOf } = countedStep({ afterEvent: 0, afterSnapshot: 0 }, productionBy(patterns))
+    const found = attributesOf?.(event)
+    return found?.['platform.deployment.environment.production']
+  }
+  const of = (environment: string): PlatformEvent['attributes'] => ({ 'deployment.environment.name': environment })
+  expect([added(of('production')), added(of('live-eu'))]).toEqual(['true', 'false'])
+  expect([added(of('production'), ['live-*']), added(of('live-eu'), ['live-*'])]).toEqual(['false', 'true'])
+  expect(added({ ...of('live-eu'), 'platform.deployment.environment.tier': 'production' })).toBe('true')
+  expect([added({}), added(of('production'), undefined, 'release')]).toEqual([undefined, undefined])
 })

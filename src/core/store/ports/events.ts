@@ -1,6 +1,6 @@
 // Events that are not about a pipeline. Each is stored once, in the transaction that takes in what reported it, and exported through the outbox.
 import type { EventChunk, PlatformEvent } from '../../../model/event.ts'
-import type { JobSpan } from '../../../model/deployment.ts'
+import type { JobSpan } from '../../../model/trace-context.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 
 /** An event is about a job, whose span it is sent with. */

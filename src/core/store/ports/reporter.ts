@@ -30,6 +30,8 @@ export interface LineStep {
   readonly onSnapshot?: ((chunk: Chunk) => readonly Reports[]) | undefined
   /** An event came that is about no run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
+  /** Attributes that it adds to an event. */
+  readonly attributesOf?: ((event: PlatformEvent) => PlatformEvent['attributes']) | undefined
   /** Of an event: the job with whose span it is sent. */
   readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
 }

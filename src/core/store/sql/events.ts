@@ -8,7 +8,7 @@ import { groupPathOf } from './owners.ts'
 import { writeMessages, releaseMessages } from './messages.ts'
 import type { Steps, Within } from './steps.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { JobSpan } from '../../../model/deployment.ts'
+import type { JobSpan } from '../../../model/trace-context.ts'
 
 // Completes events that wait for the span of the job that they are about, as steps of a transaction.
 

@@ -1,13 +1,10 @@
 // What data belongs to, for both databases: each project, group and instance with its latest path. Scopes choose among these rows, so that a renamed or
 // moved project is seen, or not, with all of its data, whatever path it had when that was written.
 import { each, forRows, type Step, type StepValue } from './steps.ts'
-import { newestSecondOf, versionOfField } from '../../../model/versioned.ts'
+import { newestSecondOf, versionOfField, type Versioned } from '../../../model/versioned.ts'
 import { number, record, text, type Row } from './columns.ts'
 import { plainText } from './plain-text.ts'
 import type { Dialect } from './dialect.ts'
-import type { Change } from '../../../model/change.ts'
-import type { Deployment } from '../../../model/deployment.ts'
-import type { Incident } from '../../../model/incident.ts'
 import type { Run } from '../../../model/run.ts'
 import type { SeenOwner } from '../ports/runs.ts'
 
@@ -18,9 +15,10 @@ export function ownerOfRun({ key, project }: Run): SeenOwner {
 }
 
 /** What was reported without a time of its own came with a run, whose project is known. */
-export function ownerOfReport(report: Deployment | Change | Incident): SeenOwner {
-  const { instance, project } = report
-  const own = 'facts' in report ? report.facts : report.event
+export function ownerOfReport(
+  { instance, project }: Pick<SeenOwner, 'instance' | 'project'>,
+  own: Pick<Versioned<object>, 'version'> | undefined,
+): SeenOwner {
   return { instance, project, at: own === undefined ? 0 : newestSecondOf(own.version) * 1_000 }
 }
 

@@ -2,7 +2,7 @@
 import { hasFailed, hasSucceeded } from '../../../model/status.ts'
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../../model/chunk.ts'
-import { deploys } from '../../../model/deployment.ts'
+import { deploys } from '../../../model/job.ts'
 import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,

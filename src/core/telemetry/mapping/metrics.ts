@@ -1,5 +1,6 @@
 // The metrics of attempts: name, type, unit, attributes, and what an attempt adds.
 import { durationsOf, type Chunk } from '../../../model/chunk.ts'
+import type { EventChunk } from '../../../model/event.ts'
 import { sectionSeries } from './section.ts'
 import { pipelineOutcome, feedbackTime } from './pipeline.ts'
 import { errorTypeOf, results } from './statuses.ts'
@@ -87,14 +88,28 @@ export interface MetricRow extends MetricHead {
   readonly limited?: { readonly attribute: string; readonly max: number }
 }
 
-/** A metric of deployments, changes or incidents. */
+/** What a point of figures is about. */
+export interface FiguresSubject<F> {
+  readonly figures: F
+  readonly chunk: Pick<EventChunk, 'key' | 'project'>
+  /** A ref of a pipeline with this source, as metrics tell refs apart. */
+  readonly foldRef: (ref: string, source: 'push' | 'merge_request_event') => string
+}
+
+/** A metric of what features count. */
 export interface FiguresRow<F> extends MetricHead {
   readonly type: MetricRow['type']
-  readonly attributes: readonly AttributeRow<F>[]
+  readonly attributes: readonly AttributeRow<FiguresSubject<F>>[]
   /** Of a histogram with other bounds than those of pipelines, seconds. */
   readonly bounds?: readonly number[]
   /** The values of its point; none: it has no point. */
   readonly values: (figures: F) => readonly number[]
+}
+
+/** The metrics of events of one kind, by their `figures`. */
+export interface FiguresTable {
+  readonly kind: string
+  readonly rows: readonly FiguresRow<never>[]
 }
 
 /** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */

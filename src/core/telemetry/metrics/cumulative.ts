@@ -22,9 +22,6 @@ import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, headOf, pointAttributes, sorted, labelsOf, type MeasuredRow } from './samples.ts'
 import { activeRunsMetric, attemptMetrics, ownName, type MetricHead } from '../mapping/metrics.ts'
-import { changeMetrics } from '../mapping/change-metrics.ts'
-import { incidentMetrics } from '../mapping/incident-metrics.ts'
-import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
 // The metrics of active jobs: how many wait for a runner or occupy one, and how long the oldest has waited.
 const workerType: AttributeRow<ActiveJobs> = textRow('platform.cicd.worker.type', 'known', one => one.workerType)
@@ -63,6 +60,11 @@ export interface Owner {
   readonly key: ProjectKey
   readonly project: ProjectFacts
   readonly profile: string
+}
+
+/** What else is measured of a project when metrics are exported. */
+export interface ProjectMetrics extends Owner {
+  readonly metrics: readonly MeasuredMetric[]
 }
 
 /** Active runs and jobs of a project; `since`: when counting began. */
@@ -213,10 +215,10 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
 }
 
 /** The names of all metrics in all profiles, as totals keep the name under which they were measured. */
-function wireNames({ profiles, variants }: TelemetrySettings): [string, MeasuredRow][] {
+function wireNames({ profiles, variants, figures }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
   const own = rowsIn(attemptMetrics, variants)
-  return [...own, ...deploymentMetrics, ...changeMetrics, ...incidentMetrics].flatMap(row =>
+  return [...own, ...[...figures.values()].flat()].flatMap((row: MeasuredRow) =>
     [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MeasuredRow] => [
       name,
       row,

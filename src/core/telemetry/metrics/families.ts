@@ -9,20 +9,16 @@ import {
   type MetricData,
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
-import { activeData, totalsData, projectResource, type ActiveTotals, type Owner } from './cumulative.ts'
+import { activeData, totalsData, type ActiveTotals, type ProjectMetrics } from './cumulative.ts'
 import { gaugesData } from './gauges.ts'
 import { nameOf, ownerOf } from '../mapping/resource.ts'
-import { sumOf, resourceMetrics, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { changeCountMetric, changeDurationMetric } from '../mapping/change-metrics.ts'
-import { changeStates, type ChangeState, type ChangeView } from '../../../model/change.ts'
-import { pointAttributes, sorted } from './samples.ts'
+import { sumOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { FoundGauges } from './gauges.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { ProjectTotals } from '../../../model/totals.ts'
 import { scope } from '../resource.ts'
-import { changeRefs, styleOf, type TelemetrySettings } from '../settings.ts'
-import type { ResourceMetrics } from '../otlp/messages.ts'
+import type { TelemetrySettings } from '../settings.ts'
 
 /** The labels that are added to all series. */
 export const projectLabels = [
@@ -39,7 +35,7 @@ export interface Families {
   add(totals: ProjectTotals, now: Millis): void
   addActive(active: ActiveTotals, now: Millis): void
   addGauges(found: FoundGauges, now: Millis): void
-  addChanges(known: KnownChanges, now: Millis): void
+  addMetrics(measured: ProjectMetrics): void
   scopes(): ScopeMetrics[]
 }
 
@@ -56,7 +52,7 @@ export function createFamilies(settings: TelemetrySettings): Families {
   return {
     add: (totals, now) => take(totals, totalsData(totals.series, now, settings)),
     addActive: (active, now) => take(active, activeData(active, now, settings)),
-    addChanges: (known, now) => take(known, changesData(known, now, settings)),
+    addMetrics: measured => take(measured, measured.metrics),
     addGauges: (found, now) => {
       const { instance, project, group } = found
       take({ key: { instance, projectId: project?.id }, project, group }, gaugesData(found, now, settings))
@@ -118,50 +114,4 @@ function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
 
 function asSdkHistogram({ bounds, counts, sum }: Buckets): Histogram {
   return { buckets: { boundaries: [...bounds], counts: [...counts] }, count: sumOf(counts), sum }
-}
-
-// The conventions' current metrics of changes: how many are in which state, and how long open ones have been open.
-
-/** The known changes of a project. */
-export interface KnownChanges extends Owner {
-  readonly since: Millis
-  readonly states: Readonly<Partial<Record<ChangeState, number>>>
-  readonly open: readonly Pick<ChangeView, 'state' | 'head' | 'base' | 'stateAt'>[]
-}
-
-/** `now`: the time of every point. */
-export function toChanges(known: KnownChanges, now: Millis, settings: TelemetrySettings): ResourceMetrics {
-  return resourceMetrics(projectResource(known, settings), changesData(known, now, settings))
-}
-
-export function changesData(known: KnownChanges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
-  const { key, project } = known
-  const style = styleOf({ trace: known }, settings)
-  const chunk = { key, project }
-  const custom = settings.projectPoints?.(project, key.instance, 'merge_request')
-  // All states, so that one which no change is in any more is sent with 0. They are joined if their attribute is dropped.
-  const counts = new Map<string, Point>()
-  for (const state of changeStates) {
-    const own = pointAttributes(changeCountMetric.attributes, { chunk, head: '', base: '', state }, style)
-    const attributes = { ...custom, ...own }
-    const series = sorted(attributes)
-    const value = Number(counts.get(series)?.value ?? 0) + (known.states[state] ?? 0)
-    counts.set(series, { attributes, start: Math.min(known.since, now), end: now, value })
-  }
-  const ages = new Map<string, Point>()
-  for (const { state, stateAt, ...refs } of known.open) {
-    if (stateAt === undefined) continue
-    const subject = { chunk, ...changeRefs(refs, project, settings.foldRef), state }
-    const attributes = { ...custom, ...pointAttributes(changeDurationMetric.attributes, subject, style) }
-    const value = Math.max(0, now - stateAt) / 1_000
-    const series = sorted(attributes)
-    if (value >= Number(ages.get(series)?.value ?? 0)) ages.set(series, { attributes, start: now, end: now, value })
-  }
-  const metrics: [MeasuredMetric['head'], readonly Point[]][] = [
-    [changeCountMetric, [...counts.values()]],
-    [changeDurationMetric, [...ages.values()].slice(0, settings.maxSeries)],
-  ]
-  return metrics
-    .filter(([, points]) => points.length > 0)
-    .map(([head, points]) => ({ head, name: head.name, temporality: 'cumulative', points }))
 }

@@ -6,7 +6,7 @@ import type { Millis } from '../../../model/instant.ts'
 import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
 import { plainAttributes } from '../otlp/attribute.ts'
 import { rowsIn, type AttributeRow } from '../mapping/row.ts'
-import { styleOf, changeRefs, type TelemetrySettings } from '../settings.ts'
+import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
 import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
@@ -18,14 +18,12 @@ import {
   ownName,
   taskRunMetric,
   type FiguresRow,
+  type FiguresSubject,
   type MetricHead,
   type MetricRow,
 } from '../mapping/metrics.ts'
-import { changeMetrics } from '../mapping/change-metrics.ts'
-import { incidentMetrics } from '../mapping/incident-metrics.ts'
-import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
-/** A metric of pipelines, deployments, changes or incidents. */
+/** A metric of pipelines, or of what features count. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
   readonly bounds?: FiguresRow<never>['bounds']
@@ -119,26 +117,22 @@ export function labelsOf(
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
-  const { deployment, change, incident, at } = chunk
+  const { figures, project = { id: 0 }, key, job, at } = chunk
+  if (figures === undefined) return undefined
   const style = styleOf(chunk, settings)
   const custom = settings.custom?.(chunk).points
-  const samplesBy = <F>(rows: readonly FiguresRow<F>[], figures: F): Sample[] =>
-    rows.flatMap(row => {
-      const values = row.values(figures)
-      if (values.length === 0) return []
-      const attributes = { ...custom, ...pointAttributes(row.attributes, figures, style) }
-      const metric = keyUnder(style.namespace, row.name)
-      return [{ row, metric, attributes, series: sorted(attributes), values, folded: false }]
-    })
-  if (change !== undefined) {
-    const refs = changeRefs(change, chunk.project ?? { id: 0 }, settings.foldRef)
-    const rows = changeMetrics.filter(({ isConvention }) => isConvention !== true || settings.vcsMetrics)
-    return { span: undefined, at, samples: samplesBy(rows, { chunk, change, ...refs }) }
+  const subject: FiguresSubject<never> = {
+    ...{ figures: figures as never, chunk },
+    foldRef: (ref, source) => settings.foldRef({ pipeline: { facts: { ref, source } }, project }),
   }
-  if (incident !== undefined) return { span: undefined, at, samples: samplesBy(incidentMetrics, incident) }
-  if (deployment === undefined) return undefined
-  const span = deployment.span && contextOfJob(chunk.key.instance, deployment.span)
-  return { span, at, samples: samplesBy(deploymentMetrics, deployment) }
+  const samples = (settings.figures.get(chunk.event.kind) ?? []).flatMap((row): Sample[] => {
+    const values = row.values(subject.figures)
+    if (values.length === 0) return []
+    const attributes = { ...custom, ...pointAttributes(row.attributes, subject, style) }
+    const metric = keyUnder(style.namespace, row.name)
+    return [{ row, metric, attributes, series: sorted(attributes), values, folded: false }]
+  })
+  return { span: job && contextOfJob(key.instance, job), at, samples }
 }
 
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
 import type { JobSnapshot, Chunk } from '../../../model/chunk.ts'
-import type { JobSpan, PipelineSpan } from '../../../model/deployment.ts'
+import type { JobSpan, PipelineSpan } from '../../../model/trace-context.ts'
 import type { TraceContext } from '../../../model/trace-context.ts'
 
 /** The fields of a chunk that determine its ids. */

@@ -7,7 +7,7 @@ import { counted, shortSha, since } from '../../../console/layout/format.ts'
 import { html, safeUrl, type Content } from '../../../console/layout/html.ts'
 import { needed, NotShown } from '../../../console/layout/not-shown.ts'
 import { notShownPage } from '../../../console/access/entrance.ts'
-import type { Behind } from '../../../console/ports.ts'
+import type { CountedBehind } from '../count-behind.ts'
 import type { DeploymentSources } from './sources.ts'
 
 interface AskedBehind {
@@ -34,7 +34,7 @@ export const behindShape = z.object({
       what: z.string(),
       remedy: z.string(),
     }),
-  ]) satisfies z.ZodType<Behind>,
+  ]) satisfies z.ZodType<CountedBehind>,
 })
 type EnvironmentBehind = Shaped<typeof behindShape>
 

@@ -6,7 +6,7 @@ import { groupsOf, groupsShape, type Grouped } from '../../../console/layout/gro
 import { millis, ms, own as ownShape, place, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
 import { spans } from '../../../console/layout/trend-spans.ts'
 import { median } from '../../../lib/quantile.ts'
-import type { DeploymentView, IsProduction } from '../../../model/deployment.ts'
+import type { DeploymentView, IsProduction } from '../model/deployment.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'

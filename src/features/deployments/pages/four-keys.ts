@@ -4,7 +4,7 @@ import { counted, duration, figure, number, percent } from '../../../console/lay
 import { figures, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { median } from '../../../lib/quantile.ts'
 import { ms, type Shaped } from '../../../console/layout/shape.ts'
-import type { DeploymentFigures } from '../../../model/deployment-figures.ts'
+import type { DeploymentFigures } from '../model/deployment-figures.ts'
 import type { ShownDeployment } from '../ports/deployments.ts'
 
 export const keysShape = z.object({

@@ -2,22 +2,23 @@
 import { changeReads } from '../sql/changes.ts'
 import { deploymentReads } from '../sql/deployment-reads.ts'
 import { incidentReads } from '../sql/incidents.ts'
-import type { Changes } from '../ports/changes.ts'
-import type { Deployments } from '../ports/deployments.ts'
-import type { Incidents } from '../ports/incidents.ts'
+import type { countBehindWith } from '../count-behind.ts'
+import type { IsProduction } from '../model/deployment.ts'
 import type { PagesParts } from '../../../console/ports.ts'
 
-export interface DeploymentSources extends PagesParts {
-  readonly deployments: Pick<Deployments, 'list' | 'current'>
-  readonly incidents: Pick<Incidents, 'opened' | 'open'>
-  readonly changes: Pick<Changes, 'list' | 'states'>
+/** What is the same for all of them. */
+export interface Shared {
+  readonly isProduction: IsProduction
+  readonly countBehind: ReturnType<typeof countBehindWith>
 }
 
-export function sourcesOf(parts: PagesParts): DeploymentSources {
+export function sourcesOf(parts: PagesParts, shared: Shared) {
   return {
-    ...parts,
+    ...{ ...parts, ...shared },
     deployments: parts.on(deploymentReads),
     incidents: parts.on(incidentReads),
     changes: parts.on(changeReads),
   }
 }
+
+export type DeploymentSources = ReturnType<typeof sourcesOf>

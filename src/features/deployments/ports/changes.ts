@@ -1,7 +1,7 @@
 // Changes (merge requests). Each of their times is counted once.
-import type { Change, ChangeState, ChangeView } from '../../../model/change.ts'
+import type { Change, ChangeState, ChangeView } from '../model/change.ts'
 import type { Countable } from './counted.ts'
-import type { CountedTimes } from '../../../model/change-figures.ts'
+import type { CountedTimes } from '../model/change-figures.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'

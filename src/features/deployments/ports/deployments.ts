@@ -1,7 +1,7 @@
 // Deployments. Each is counted once after its end, and compared with those before it in its environment.
 import type { Countable } from './counted.ts'
-import type { Deployment, DeploymentView } from '../../../model/deployment.ts'
-import type { DeploymentFigures, Neighbours } from '../../../model/deployment-figures.ts'
+import type { Deployment, DeploymentView } from '../model/deployment.ts'
+import type { DeploymentFigures, Neighbours } from '../model/deployment-figures.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 

@@ -1,6 +1,6 @@
 // Incidents. The opening and the duration of each are counted once.
 import type { Countable } from './counted.ts'
-import type { CountedIncident, Incident, IncidentView } from '../../../model/incident.ts'
+import type { CountedIncident, Incident, IncidentView } from '../model/incident.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 
 /** An incident as pages show it. */

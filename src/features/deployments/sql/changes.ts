@@ -1,11 +1,11 @@
 // Changes (merge requests), for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
-import { changeStates, mergeChange, viewChange, type Change } from '../../../model/change.ts'
+import { changeStates, mergeChange, viewChange, type Change } from '../model/change.ts'
 import { json, number, optional, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
 import { latest } from '../../../model/instant.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import { plainText } from '../../../core/store/sql/plain-text.ts'
-import { uncounted, type CountedTimes } from '../../../model/change-figures.ts'
+import { uncounted, type CountedTimes } from '../model/change-figures.ts'
 import type { Changes, ProjectChanges } from '../ports/changes.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
@@ -45,7 +45,7 @@ export const changeReporter: Reporter<Reported<Change>> = {
   order: 20,
   locks: ({ report }) => [nameOf(changeTable, report)],
   write: (reports, within) => writeReported(changeTable, reports, within),
-  owner: ({ report }) => ownerOfReport(report),
+  owner: ({ report }) => ownerOfReport(report, report.event),
 }
 
 export function changes(sql: Statements): Changes {

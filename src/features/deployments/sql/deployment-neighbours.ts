@@ -2,8 +2,8 @@
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { storedDeployment } from './stored-deployment.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
-import { viewDeployment, type Deployment } from '../../../model/deployment.ts'
-import type { Neighbours } from '../../../model/deployment-figures.ts'
+import { viewDeployment, type Deployment } from '../model/deployment.ts'
+import type { Neighbours } from '../model/deployment-figures.ts'
 import type { Steps } from '../../../core/store/sql/steps.ts'
 
 /** The lock of its environment: two deployments counted at the same time would not see each other. */

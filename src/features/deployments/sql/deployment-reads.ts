@@ -3,9 +3,9 @@ import type { Reading } from '../../../core/store/sql/reading.ts'
 import { json, number, optional, type Row } from '../../../core/store/sql/columns.ts'
 import { listed } from './counted.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
-import { viewDeployment, type Deployment } from '../../../model/deployment.ts'
+import { viewDeployment, type Deployment } from '../model/deployment.ts'
 import { storedDeployment } from './stored-deployment.ts'
-import type { DeploymentFigures } from '../../../model/deployment-figures.ts'
+import type { DeploymentFigures } from '../model/deployment-figures.ts'
 import type { Deployments, ShownDeployment } from '../ports/deployments.ts'
 
 export function pruneEarly(sql: Statements): Pick<Deployments, 'pruneEarly'> {

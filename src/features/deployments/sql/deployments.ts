@@ -7,12 +7,12 @@ import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import { json, number, optional, record, text, type Column, type Row } from '../../../core/store/sql/columns.ts'
 import { leasedQueue } from '../../../core/store/sql/leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'
-import { mergeDeployment, viewDeployment, type Deployment } from '../../../model/deployment.ts'
+import { mergeDeployment, viewDeployment, type Deployment } from '../model/deployment.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
 import { plainText } from '../../../core/store/sql/plain-text.ts'
 import { unbounded } from '../../../core/store/sql/reading.ts'
 import { storedDeployment } from './stored-deployment.ts'
-import type { DeploymentFigures, Neighbours } from '../../../model/deployment-figures.ts'
+import type { DeploymentFigures, Neighbours } from '../model/deployment-figures.ts'
 import type { Deployments, DueDeployment } from '../ports/deployments.ts'
 import type { Reported } from '../ports/counted.ts'
 import type { Reporter, RunChange } from '../../../core/store/ports/runs.ts'
@@ -153,7 +153,7 @@ export const deploymentReporter: Reporter<Reported<Deployment>> = {
   order: 10,
   locks: ({ report }) => namesOfDeployment(report),
   write: writeDeployments,
-  owner: ({ report }) => ownerOfReport(report),
+  owner: ({ report }) => ownerOfReport(report, report.event),
   complete: withDeploymentIds,
 }
 

@@ -1,7 +1,7 @@
 // Incidents, for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
 import { json, optional, number, type Row } from '../../../core/store/sql/columns.ts'
-import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../../../model/incident.ts'
+import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../model/incident.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import { plainText } from '../../../core/store/sql/plain-text.ts'
 import type { Incidents, ShownIncident } from '../ports/incidents.ts'
@@ -50,7 +50,7 @@ export const incidentReporter: Reporter<Reported<Incident>> = {
   order: 30,
   locks: ({ report }) => [nameOf(incidentTable, report)],
   write: (reports, within) => writeReported(incidentTable, reports, within),
-  owner: ({ report }) => ownerOfReport(report),
+  owner: ({ report }) => ownerOfReport(report, report.facts),
 }
 
 export function incidents(sql: Statements): Incidents {

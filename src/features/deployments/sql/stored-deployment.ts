@@ -1,6 +1,7 @@
 // Reads the stored reports of a deployment.
 import { storedJson } from '../../../core/store/sql/stored-json.ts'
-import type { Deployment, JobSpan } from '../../../model/deployment.ts'
+import type { Deployment } from '../model/deployment.ts'
+import type { JobSpan } from '../../../model/trace-context.ts'
 import type { Steps, Within } from '../../../core/store/sql/steps.ts'
 
 /** A deployment; only its essential fields are checked. Throws DataError. */

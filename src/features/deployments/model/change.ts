@@ -1,10 +1,10 @@
 // A change (a merge request), as webhook events and its pipelines report it. Its key is the project that it is to be merged into, and its
 // number (iid) there. Merging is pure and commutative.
-import { earliest, later, second, type Millis } from './instant.ts'
-import { either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
-import { inMergeTrain } from './pipeline.ts'
-import type { ProjectFacts } from './observation.ts'
-import type { Run } from './run.ts'
+import { earliest, later, second, type Millis } from '../../../model/instant.ts'
+import { either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
+import { inMergeTrain } from '../../../model/pipeline.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
+import type { Run } from '../../../model/run.ts'
 
 /** The values of the semantic conventions. `wip`: a draft, or a change that is being merged. */
 export const changeStates = ['open', 'wip', 'closed', 'merged'] as const

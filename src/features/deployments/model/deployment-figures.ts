@@ -1,8 +1,8 @@
 // The metrics of a deployment: duration, lead times of its commits, rollback and recovery. The last two come from comparing it with the
 // deployments before it in its environment. Pure.
-import type { DeploymentView, IsProduction, JobSpan } from './deployment.ts'
-import { knownOf } from './versioned.ts'
-import type { Millis } from './instant.ts'
+import type { DeploymentView, IsProduction } from './deployment.ts'
+import { knownOf } from '../../../model/versioned.ts'
+import type { Millis } from '../../../model/instant.ts'
 
 /** Where the lead time of a commit begins: when it was committed, authored, or merged (first-parent commits only). */
 export type LeadTimeDefinition = 'commit' | 'authored' | 'merge'
@@ -24,7 +24,6 @@ export interface DeploymentFigures {
   /** Of each commit since the previous deployment. Absent where the platform was not asked for the commits. */
   readonly leadTimes?: readonly Millis[] | undefined
   readonly definition?: LeadTimeDefinition | undefined
-  readonly span?: JobSpan | undefined
 }
 
 /** The other deployments of the same environment, in the order of their ends. */
@@ -80,7 +79,6 @@ export function commitRange(
 
 export function figuresOf(
   view: CountedView,
-  span: JobSpan | undefined,
   around: Neighbours,
   commits: DeployedCommits | undefined,
   isProduction: IsProduction,
@@ -90,7 +88,7 @@ export function figuresOf(
   const isRollback = isCompared && takesBack(view, around, commits)
   const brokenAt = isRollback ? around.previous?.finishedAt : around.failedAt
   return knownOf({
-    ...{ environment, tier, outcome, finishedAt, span },
+    ...{ environment, tier, outcome, finishedAt },
     isProduction: isProduction(view),
     duration: startedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt),
     isRollback: isRollback || undefined,

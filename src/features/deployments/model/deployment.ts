@@ -1,11 +1,20 @@
 // A deployment, as webhook events and the job that deploys report it. Its key is the job's id, whoever reports it; a deployment without a
 // job has its own id. Merging is pure and commutative.
-import type { Chunk, JobSnapshot } from './chunk.ts'
-import { isFinished, hasSucceeded } from './status.ts'
-import { canonical, either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
-import { later, second, type Millis } from './instant.ts'
-import type { ProjectFacts } from './observation.ts'
-import type { TraceContext } from './trace-context.ts'
+import { deploys } from '../../../model/job.ts'
+import type { Chunk } from '../../../model/chunk.ts'
+import { isFinished, hasSucceeded } from '../../../model/status.ts'
+import {
+  canonical,
+  either,
+  knownOf,
+  mergeVersioned,
+  versioned,
+  versionOf,
+  type Versioned,
+} from '../../../model/versioned.ts'
+import { later, second, type Millis } from '../../../model/instant.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
+import type { JobSpan } from '../../../model/trace-context.ts'
 
 /** What the newest event reports. */
 export interface DeploymentEvent {
@@ -34,20 +43,6 @@ export interface DeploymentJob {
   readonly ref?: string | undefined
   readonly span: JobSpan
 }
-
-/** What identifies the span of a job. */
-export interface JobSpan {
-  readonly trace: TraceContext
-  readonly pipelineId: number
-  readonly jobId: number
-  readonly kind: 'job' | 'bridge'
-  readonly salt?: string | undefined
-  /** The job's name. */
-  readonly name?: string | undefined
-}
-
-/** What identifies the span of a pipeline. */
-export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly attempt: number }
 
 /** One report of a deployment, or all reports merged. At least one of `jobId` and `deploymentId` is known. */
 export interface Deployment {
@@ -133,11 +128,6 @@ export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
         span: knownOf({ trace, pipelineId: key.pipelineId, jobId: id, kind, salt, name }),
       }),
     }))
-}
-
-/** Jobs may also stop, prepare, verify or only access an environment. */
-export function deploys({ environment }: Pick<JobSnapshot, 'environment'>): boolean {
-  return environment !== undefined && (environment.action ?? 'start') === 'start'
 }
 
 /** Whether an environment with this name and tier is production. */

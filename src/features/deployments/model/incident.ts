@@ -1,8 +1,8 @@
 // An incident, as webhook events and the platform's list of issues report it. Its key is its project and its number (iid) there. Merging is
 // pure and commutative.
-import { earliest, later, second, type Millis } from './instant.ts'
-import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
-import type { ProjectFacts } from './observation.ts'
+import { earliest, later, second, type Millis } from '../../../model/instant.ts'
+import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
 
 /** What the newest report contains. */
 export interface IncidentFacts {

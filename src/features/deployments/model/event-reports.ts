@@ -1,8 +1,8 @@
 // What a webhook event reports of a change (a merge request), a deployment or an incident. Pure.
 import { changeStates, observedChange, type Change } from './change.ts'
-import { knownOf } from './versioned.ts'
-import type { Millis } from './instant.ts'
-import { idOf, type PlatformEvent } from './event.ts'
+import { knownOf } from '../../../model/versioned.ts'
+import type { Millis } from '../../../model/instant.ts'
+import { idOf, type PlatformEvent } from '../../../model/event.ts'
 import { observedEvent, type Deployment } from './deployment.ts'
 import { reportedIncident, type Incident } from './incident.ts'
 

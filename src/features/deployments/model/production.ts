@@ -1,6 +1,6 @@
 // Which environments are production, by the operator's patterns.
-import { globs } from '../../lib/chooser.ts'
-import { isProduction, type IsProduction } from '../../model/deployment.ts'
+import { globs } from '../../../lib/chooser.ts'
+import { isProduction, type IsProduction } from './deployment.ts'
 
 const tierPrefix = 'tier:'
 

@@ -1,6 +1,6 @@
 // The metrics of a change: the time from its creation to its first pipeline, its first approval and its merge, and its time in the merge train. Pure.
 import type { Change } from './change.ts'
-import type { Millis } from './instant.ts'
+import type { Millis } from '../../../model/instant.ts'
 
 export const changeMeasures = ['pipeline', 'approval', 'merge', 'train'] as const
 export type ChangeMeasure = (typeof changeMeasures)[number]
