@@ -1,6 +1,6 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
 import type { ExportedSpan } from './pipelines/exported-span.ts'
-import type { ExportQueueStatus, TriedNow } from './exports/queue-shape.ts'
+import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
 import type { FixFirst } from './overview/fix-first-shape.ts'
 import type { Flow } from './overview/flow.ts'
 import type { OwnValues } from './access/own-filter.ts'

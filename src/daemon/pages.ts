@@ -37,7 +37,7 @@ import type { OperatorAction, PagesSettings, PagesSources, PreviewRule } from '.
 import type { Scope } from '../core/store/ports/scope.ts'
 import type { ScopeOf } from './scopes.ts'
 import type { ExportedSpan } from '../console/pipelines/exported-span.ts'
-import type { ExportQueueStatus } from '../console/exports/queue-shape.ts'
+import type { ExportQueueStatus } from '../console/exports/columns.ts'
 import type { ConfigStatus, Setup } from '../console/sources/setup-shape.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { TakeIn } from '../core/take-in/take-in.ts'

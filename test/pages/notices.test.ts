@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { noticesOf, type Health } from '../../src/console/overview/notices.ts'
-import type { ExportQueueStatus } from '../../src/console/exports/queue-shape.ts'
+import type { ExportQueueStatus } from '../../src/console/exports/columns.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const fine: Health = {

@@ -4,7 +4,7 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { createHourWatch } from '../../src/console/overview/last-hour.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { openHouse } from './house.ts'
-import type { ExportQueueStatus } from '../../src/console/exports/queue-shape.ts'
+import type { ExportQueueStatus } from '../../src/console/exports/columns.ts'
 import type { Flow } from '../../src/console/overview/flow.ts'
 
 it('says if everything is refused, and what is quarantined', async () => {

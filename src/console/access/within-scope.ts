@@ -2,7 +2,7 @@
 // to some projects nothing about destinations and tokens.
 import { textWithin, type Scope } from '../../core/store/ports/scope.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
-import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from '../overview/flow.ts'
 
 /** Stands in the place of the state of destinations. */

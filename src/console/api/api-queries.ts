@@ -3,12 +3,11 @@ import { z } from 'zod'
 import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/pipeline.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
-import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
 import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { testSpanNames } from '../tests/test-figures.ts'
-import { timelineKeys } from '../timeline/timeline-figures.ts'
+import { timelineItems } from '../timeline/timeline-part.ts'
 
 /** The same names as in the addresses of the page. */
 export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
@@ -98,7 +97,6 @@ export const scopedQuery = z.object({
   limit: atMost(200).default(50),
 })
 export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
-export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
 /** `kinds`: those of events, and those of features. */
 export const timelineQuery = (kinds: readonly string[]) =>
   z.object({
@@ -111,7 +109,7 @@ export const timelineQuery = (kinds: readonly string[]) =>
       .describe('May be repeated; default: all.'),
     limit: atMost(200).default(100),
     pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
-    sort: sortBy(timelineKeys),
+    sort: sortBy(timelineItems.keys),
   })
 export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
 export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })

@@ -4,8 +4,8 @@ import { get, post, type ApiRoute } from './api-route.ts'
 import { answerOf } from '../access/own-values.ts'
 import { fixFirstShape } from '../overview/fix-first-shape.ts'
 import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter.ts'
-import { exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
-import { triedNowShape } from '../exports/queue-shape.ts'
+import { exportsQuery, exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
+import { triedNowShape } from '../exports/columns.ts'
 import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
 import { pipelinesQuery } from '../pipelines/run-filters.ts'
 import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
@@ -34,7 +34,6 @@ import {
   compareQuery,
   componentsQuery,
   costQuery,
-  exportsQuery,
   instanceQuery,
   logQuery,
   overviewQuery,

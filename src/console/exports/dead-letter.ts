@@ -1,34 +1,16 @@
 // One dead letter, for its page and the JSON API: the backend's answer, and what was refused.
 import { z } from 'zod'
 import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
+import { deadLetterList } from './columns.ts'
 import { html, type Html } from '../layout/html.ts'
-import { millis, type Shaped } from '../layout/shape.ts'
+import type { Shaped } from '../layout/shape.ts'
 import { pipelineAddress } from '../pipelines/run-rows.ts'
 import { time } from '../layout/format.ts'
 import { valueOf } from '../layout/attributes.ts'
-import type { DeadLetter } from '../../core/store/ports/outbox.ts'
 import type { PagesSources } from '../ports.ts'
-import type { Signal } from '../../core/store/ports/signal.ts'
-
-export const deadLetterShape = z.object({
-  id: z.number(),
-  destination: z.string(),
-  signal: z.string<Signal>(),
-  instance: z.string(),
-  pipelineId: z.number().optional(),
-  projectId: z.number().optional(),
-  event: z.string().optional(),
-  attempt: z.number(),
-  chunk: z.number(),
-  status: z.number(),
-  error: z.string(),
-  tries: z.number(),
-  pendingSince: millis,
-  settledAt: millis,
-}) satisfies z.ZodType<DeadLetter>
 
 export const deadLetterDetailShape = z.object({
-  letter: deadLetterShape,
+  letter: deadLetterList.shape,
   contents: z
     .array(z.object({ name: z.string(), attributes: z.record(z.string(), z.unknown()) }))
     .optional()

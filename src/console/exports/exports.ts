@@ -1,28 +1,25 @@
 // The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
 import { z } from 'zod'
-import { card, region, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, number } from '../layout/format.ts'
-import { deadLetterKeys, deadTable, queueKeys, queuesTable } from './export-tables.ts'
-import { html, type Html } from '../layout/html.ts'
-import { ordered } from '../layout/sorting.ts'
-import { deadLetterShape } from './dead-letter.ts'
-import { queueShape, type ExportQueueStatus, type TriedNow } from './queue-shape.ts'
-import { saysTried, tryNowForm } from './try-now.ts'
-import type { DeadLetter } from '../../core/store/ports/outbox.ts'
+import { deadLetterList, queueList, type ExportQueueStatus, type TriedNow } from './columns.ts'
+import { destinationsWithheld } from '../access/within-scope.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import type { Shaped } from '../layout/shape.ts'
 import { actorOf, type Admitted } from '../access/access.ts'
+import { sortBy } from '../api/api-queries.ts'
 import type { PagesSources } from '../ports.ts'
 
 export const exportsShape = z.object({
-  queues: z.array(queueShape),
-  deadLetters: z.array(deadLetterShape),
+  queues: z.array(queueList.shape),
+  deadLetters: z.array(deadLetterList.shape),
   unrouted: z.number().describe("Snapshots since the daemon's start that no destination takes."),
 })
 
-interface ExportsView {
-  readonly queues: readonly ExportQueueStatus[]
-  readonly deadLetters: readonly DeadLetter[]
-  readonly unrouted: number
-}
+type ExportsView = Shaped<typeof exportsShape>
+
+/** Columns of either list. */
+export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterList.keys) })
 
 const shown = 100
 
@@ -30,14 +27,15 @@ const shown = 100
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
   return {
-    queues: ordered(queueKeys, queues, sort),
-    deadLetters: ordered(deadLetterKeys, deadLetters, sort),
+    queues: queueList.sorted(queues, sort),
+    deadLetters: deadLetterList.sorted(deadLetters, sort),
     unrouted: parts.flow().unrouted,
   }
 }
 
 export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, context: RequestContext): Page {
   const { base, query, may } = context
+  const reader = withoutOutcome(context)
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   return {
     title: 'Exports',
@@ -45,7 +43,7 @@ export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, cont
     content: html`
       <h1>Exports and dead letters</h1>
       ${outcome(query)}
-      ${region('queues', card('Backlog', queuesTable(queues, withoutOutcome(context)), { aside: tryNowForm(queues, context) }))}
+      ${region('queues', card('Backlog', backlog(queues, reader), { aside: tryNowForm(queues, context) }))}
       ${region(
         'unrouted',
         unrouted > 0 &&
@@ -56,19 +54,31 @@ export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, cont
       )}
       ${region(
         'dead',
-        card('Dead letters', deadTable(deadLetters, withoutOutcome(context)), {
-          aside:
-            may !== 'nothing' &&
-            deadLetters.length > 0 &&
-            html`<span class="buttons"
-              ><a class="button" href="${base}/exports/confirm?do=retry&amp;which=all">Send all again</a
-              ><a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=all">Drop all</a></span
-            >`,
-        }),
+        card(
+          'Dead letters',
+          deadLetters.length === 0
+            ? empty('No backend has permanently refused an export.')
+            : deadLetterList.draw('Dead letters', deadLetters, reader),
+          {
+            aside:
+              may !== 'nothing' &&
+              deadLetters.length > 0 &&
+              html`<span class="buttons"
+                ><a class="button" href="${base}/exports/confirm?do=retry&amp;which=all">Send all again</a
+                ><a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=all">Drop all</a></span
+              >`,
+          },
+        ),
       )}
       ${dead > deadLetters.length && html`<p class="dim">Shown: ${number(deadLetters.length)} of ${counted(dead, 'dead letter')}, the newest of projects that are not hidden.</p>`}
     `,
   }
+}
+
+function backlog(queues: readonly ExportQueueStatus[], context: RequestContext): Content {
+  if (context.seesDestinations === false) return empty(destinationsWithheld)
+  if (queues.length === 0) return empty('Nothing is exported: there is no destination.')
+  return queueList.draw('Backlog of each destination and signal', queues, context)
 }
 
 /** An action on dead letters. */
@@ -138,12 +148,41 @@ function withoutOutcome(context: RequestContext): RequestContext {
   return { ...context, query }
 }
 
+/** The result of an action, from the query of the page that it redirects to. */
 function outcome(query: URLSearchParams): Html | false {
-  if (query.get('done') === 'now') return saysTried(query)
+  if (query.get('done') === 'now') return outcomeOfTry(query)
   const [verb, count] = [query.get('done'), Number(query.get('count'))]
   if ((verb !== 'retry' && verb !== 'drop') || !Number.isSafeInteger(count)) return false
   const what = counted(count, 'dead letter')
   return html`<p class="notice done" role="status">
     ${verb === 'retry' ? `${what} pending again.` : `${what} dropped.`}
+  </p>`
+}
+
+/** Whether something waits for its next try: exports, or an open circuit breaker. */
+function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
+  if (state === 'unserved' || state === 'held') return false
+  return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)
+}
+
+/** The button for a backend that was just repaired; empty if nothing waits. */
+export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form, may }: RequestContext): Content {
+  if (may !== 'all' || !queues.some(waits)) return ''
+  return html`<form method="post" action="${base}/exports/do">
+    <input type="hidden" name="form" value="${form}" />
+    <input type="hidden" name="do" value="now" />
+    <button>Try now</button>
+  </form>`
+}
+
+function outcomeOfTry(query: URLSearchParams): Html | false {
+  const [due, probes] = [Number(query.get('count')), Number(query.get('probes'))]
+  if (!Number.isSafeInteger(due) || !Number.isSafeInteger(probes)) return false
+  const said = [
+    due > 0 && `${counted(due, 'export')} that had been put off ${due === 1 ? 'is' : 'are'} sent now`,
+    probes > 0 && `${counted(probes, 'open circuit breaker')} let${probes === 1 ? 's' : ''} a probe through`,
+  ].filter(one => one !== false)
+  return html`<p class="notice done" role="status">
+    ${said.length === 0 ? 'Nothing waited: there was nothing to try.' : `${said.join('; ')}. The backlog shows what becomes of it.`}
   </p>`
 }

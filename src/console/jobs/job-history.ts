@@ -7,7 +7,6 @@ import { empty, type RequestContext } from '../layout/frame.ts'
 import { drawn, listOf } from '../layout/list.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { sortedTable } from '../layout/sorting.ts'
 import { jobList, runCard, runnerOf, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunCursor } from '../../core/store/ports/views.ts'
@@ -112,7 +111,7 @@ export function historyTable(
   context: RequestContext,
 ): Content {
   if (runs.length === 0) return empty(`No run in the last ${counted(pipelines, 'pipeline')} of its project.`)
-  return html`${sortedTable('Recent runs', pastRuns.table({ ...context, here, projectId }), runs, context)}
+  return html`${pastRuns.draw('Recent runs', runs, { ...context, here, projectId })}
     <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { every, type Timer } from '../../lib/timer.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
-import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from './flow.ts'
 import type { Millis } from '../../model/instant.ts'
 

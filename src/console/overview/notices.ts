@@ -4,7 +4,7 @@ import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
 import { heldFor } from '../../model/held-name.ts'
 import type { Flow } from './flow.ts'
-import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import { earliest, type Millis } from '../../model/instant.ts'
 

@@ -6,7 +6,7 @@ import { lastHourShape } from './last-hour.ts'
 import { runList } from '../pipelines/run-card.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
-import { queueShape } from '../exports/queue-shape.ts'
+import { queueList } from '../exports/columns.ts'
 import { regressionShape } from '../trends/regression-figures.ts'
 import { configStatusShape, setupShape } from '../sources/setup-shape.ts'
 
@@ -15,7 +15,7 @@ export const overviewShape = z.object({
   notices: z.array(noticeShape),
   flow: flowShape,
   quarantined: z.number().describe('Deliveries that could not be decoded.'),
-  queues: z.array(queueShape),
+  queues: z.array(queueList.shape),
   setup: setupShape,
   hasRuns: z.boolean(),
   hooksOff: z.array(z.string()),

@@ -9,12 +9,12 @@ import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import type { Overview } from './overview-shape.ts'
-import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import { queueBadge, type ExportQueueStatus } from '../exports/columns.ts'
 import { regressionRows } from '../trends/regression-list.ts'
 import { regressionsOf } from '../trends/regression-figures.ts'
 import { runCard, withUsual, type RunCard } from '../pipelines/run-card.ts'
 import { runRows } from '../pipelines/run-rows.ts'
-import { tryNowForm } from '../exports/try-now.ts'
+import { tryNowForm } from '../exports/exports.ts'
 import type { PagesParts } from '../ports.ts'
 import { timelineCard } from '../timeline/timeline.ts'
 import type { Timeline } from '../timeline/timeline-figures.ts'
@@ -215,26 +215,6 @@ function pairRow(name: Content, about: Content, state: Content): Html {
     <span>${name}<br /><span class="dim">${about}</span></span>
     <span class="right">${state}</span>
   </li>`
-}
-
-/** The state of a queue's circuit breaker, and what it means. */
-export function queueBadge({ state, cause, lastSuccess }: ExportQueueStatus): Html {
-  if (state === 'closed') return badge(lastSuccess === undefined ? 'created' : 'success', breakerWords.closed)
-  return badge(cause ?? state, breakerWords[state] + (cause === undefined ? '' : `: ${causeWords[cause]}`))
-}
-
-const breakerWords = {
-  closed: 'closed (healthy)',
-  open: 'open (tripped)',
-  'half-open': 'half-open (probing)',
-  unserved: 'not configured',
-  held: 'held',
-}
-
-const causeWords = {
-  unavailable: 'not available',
-  unauthorized: 'token rejected',
-  unacceptable: 'refuses everything',
 }
 
 /** `connected`: it answered, and its last answer was no error that affects everything. */

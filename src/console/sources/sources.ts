@@ -11,33 +11,47 @@ import { foldedCounters } from '../../core/store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
 import { projectName } from '../pipelines/run-card.ts'
-import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
+import { listOf } from '../layout/list.ts'
 import type { PagesSources } from '../ports.ts'
 import type { QuarantinedDelivery } from '../../core/store/ports/quarantine.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** `firstBy`: how many pipelines each source reported first. */
-const projectShape = z.object({ project: z.string(), lastObserved: millis, pipelines: z.number(), firstBy: counts })
-type ProjectSources = Shaped<typeof projectShape>
+const projectList = listOf()({
+  project: { json: z.string(), title: 'Project', cell: ({ project }) => pathText(project) },
+  lastObserved: {
+    json: millis,
+    title: 'Last observed',
+    as: 'observed',
+    cell: ({ lastObserved }, { now }) => since(lastObserved, now),
+  },
+  pipelines: { json: z.number(), title: 'Pipelines', cell: ({ pipelines }) => figure(number(pipelines)) },
+  /** How many pipelines each source reported first. */
+  firstBy: { json: counts, title: 'First seen by', as: 'first', by: null, cell: ({ firstBy }) => firstWords(firstBy) },
+})
+
+const quarantineList = listOf()({
+  id: { json: z.number(), title: 'No.', as: 'number', cell: ({ id }) => html`<span class="mono">${id}</span>` },
+  receivedAt: {
+    json: millis,
+    title: 'Received',
+    as: 'received',
+    cell: ({ receivedAt }, { now }) => time(receivedAt, now),
+  },
+  event: { json: z.string(), title: 'Event' },
+  instance: { json: z.string().optional(), title: 'Instance' },
+  source: { json: z.string<QuarantinedDelivery['source']>() },
+  reason: { json: z.string(), title: 'Why', as: 'why', cell: ({ reason }) => said(reason) },
+  version: { json: z.string() },
+  size: { json: z.number().describe('Bytes.'), title: 'Size', cell: one => figure(size(one.size)) },
+})
 
 export const sourcesShape = z.object({
   flow: flowShape,
   setup: setupShape,
   quarantinedCount: z.number(),
-  quarantined: z.array(
-    z.object({
-      id: z.number(),
-      event: z.string(),
-      instance: z.string().optional(),
-      source: z.string<QuarantinedDelivery['source']>(),
-      receivedAt: millis,
-      reason: z.string(),
-      version: z.string(),
-      size: z.number().describe('Bytes.'),
-    }) satisfies z.ZodType<QuarantinedDelivery>,
-  ),
-  projects: z.array(projectShape),
+  quarantined: z.array(quarantineList.shape),
+  projects: z.array(projectList.shape),
   discovery: discoveryShape,
   inventory: z.array(inventoryShape).describe('Inventory that is polled from the platform.'),
   counters: counts,
@@ -69,7 +83,7 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
   }
 }
 
-function byProject(runs: readonly StoredRun[]): ProjectSources[] {
+function byProject(runs: readonly StoredRun[]): SourcesView['projects'] {
   return [...Map.groupBy(runs, ({ run }) => projectName(run.project.facts))]
     .map(([project, some]) => {
       const firstBy: Record<string, number> = {}
@@ -100,14 +114,20 @@ export function sourcesPage(view: SourcesView, context: RequestContext): Page {
           ${region('webhooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
           ${region(
             'projects',
-            card('Projects', projectsTable(projects, context), {
-              aside:
-                projects.length > 0 &&
-                `over the newest ${counted(
-                  projects.reduce((sum, one) => sum + one.pipelines, 0),
-                  'pipeline',
-                )}`,
-            }),
+            card(
+              'Projects',
+              projects.length === 0
+                ? empty('No project has been observed yet.')
+                : projectList.draw('Projects by source', projects, context),
+              {
+                aside:
+                  projects.length > 0 &&
+                  `over the newest ${counted(
+                    projects.reduce((sum, one) => sum + one.pipelines, 0),
+                    'pipeline',
+                  )}`,
+              },
+            ),
           )}
           ${apiTables(view, context)}
         </div>
@@ -150,21 +170,9 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
   ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
 }
 
-function projectsTable(projects: readonly ProjectSources[], context: RequestContext): Content {
-  if (projects.length === 0) return empty('No project has been observed yet.')
-  const columns: Record<string, ShownColumn<ProjectSources>> = {
-    project: texts('Project', ({ project }) => project, pathText),
-    observed: ages('Last observed', ({ lastObserved }) => lastObserved, context),
-    pipelines: figures('Pipelines', ({ pipelines }) => pipelines, number),
-    first: {
-      head: 'First seen by',
-      cell: ({ firstBy }) =>
-        Object.entries(firstBy)
-          .map(([source, count]) => `${source}: ${number(count)}`)
-          .join(', ') || '–',
-    },
-  }
-  return sortedTable('Projects by source', columns, projects, context)
+function firstWords(firstBy: Readonly<Record<string, number>>): string {
+  const words = Object.entries(firstBy).map(([source, count]) => `${source}: ${number(count)}`)
+  return words.join(', ') || '–'
 }
 
 function deliveryFacts({ quarantinedCount, flow }: SourcesView): Html {
@@ -199,19 +207,7 @@ function quarantinedTable({ quarantined, quarantinedCount }: SourcesView, contex
   if (quarantinedCount === 0) return empty('All deliveries were processed.')
   if (quarantined.length === 0)
     return empty('They are not listed, because nobody knows their projects: see `pipespan inbox list`.')
-  const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
-    number: { head: 'No.', of: ({ id }) => id, cell: ({ id }) => html`<span class="mono">${id}</span>` },
-    received: {
-      head: 'Received',
-      of: ({ receivedAt }) => receivedAt,
-      cell: ({ receivedAt }) => time(receivedAt, context.now),
-    },
-    event: texts('Event', ({ event }) => event),
-    instance: texts('Instance', ({ instance }) => instance),
-    why: texts('Why', ({ reason }) => reason, said),
-    size: figures('Size', one => one.size, size),
-  }
-  return html`${sortedTable('Quarantined deliveries', columns, quarantined, context)}
+  return html`${quarantineList.draw('Quarantined deliveries', quarantined, context)}
     ${quarantinedCount > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(quarantinedCount)}.</p>`}
     <p class="dim">
       Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.

@@ -4,13 +4,12 @@ import { z } from 'zod'
 import { runCard } from '../pipelines/run-card.ts'
 import { pipelineTitle } from '../pipelines/run-rows.ts'
 import { shownKinds, type ShownKind } from '../../model/shown-event.ts'
-import { ordered, type Keys } from '../layout/sorting.ts'
 import { millis, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spanOf, spans, type Span } from '../layout/trend-spans.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
-import { itemShape, type TimelineItem, type TimelinePart } from './timeline-part.ts'
+import { timelineItems, type TimelineItem, type TimelinePart } from './timeline-part.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 
 /** Those of features, and those of events. */
@@ -44,21 +43,11 @@ export const timelineShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   kinds: z.array(z.string()).describe('The requested kinds that may be shown.'),
-  items: z.array(itemShape).describe('Newest first.'),
+  items: z.array(timelineItems.shape).describe('Newest first.'),
   isCut: z.boolean().describe('True if older ones of the period are left out.'),
   pipelines: z.array(pipelineShape).describe('The newest that were created in this period.'),
 })
 export type Timeline = Shaped<typeof timelineShape>
-
-export const timelineKeys = {
-  when: ({ at }) => at,
-  kind: ({ kind }) => kind,
-  what: ({ title }) => title,
-  project: ({ project }) => project,
-  by: ({ user }) => user,
-  job: ({ jobId }) => jobId,
-  pipeline: ({ pipelineId }) => pipelineId,
-} satisfies Keys<TimelineItem>
 
 export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'secretKinds'>
 
@@ -92,7 +81,7 @@ export async function timelineOf(
     }))
   return {
     ...{ span, since, until, project, own, kinds, pipelines },
-    items: ordered(timelineKeys, items.slice(0, limit), asked.sort),
+    items: timelineItems.sorted(items.slice(0, limit), asked.sort),
     isCut: items.length > limit,
   }
 }

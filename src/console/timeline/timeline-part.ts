@@ -1,23 +1,55 @@
-// An item of the timeline, and what features add to it.
+// The list of the timeline, and what features add to it.
 import { z } from 'zod'
+import { html, pathText } from '../layout/html.ts'
+import { jobLink, pipelineAddress } from '../pipelines/run-rows.ts'
+import { listOf } from '../layout/list.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
+import { since } from '../layout/format.ts'
 import type { PeriodFilter } from '../../core/store/ports/project-scope.ts'
 import type { Reads } from '../../core/store/ports/reads.ts'
 
-export const itemShape = z.object({
-  kind: z.string(),
-  at: millis,
-  title: z.string(),
-  instance: z.string(),
-  project: z.string().optional().describe('Full path of the project, or of the group.'),
-  user: z.string().optional(),
-  isBad: z.boolean().describe('Something failed, or an incident began.'),
-  isProduction: z.boolean().optional().describe('For deployments: as PIPESPAN_PRODUCTION says.'),
-  projectId: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.'),
-  pipelineId: z.number().optional(),
-  jobId: z.number().optional(),
+export const timelineItems = listOf()({
+  at: { json: millis, title: 'When', as: 'when', cell: ({ at }, { now }) => since(at, now) },
+  kind: { json: z.string(), title: 'Kind', cell: ({ kind }) => nameOf(kind) },
+  title: {
+    json: z.string(),
+    title: 'What',
+    as: 'what',
+    cell: ({ title, isBad }) => html`<span class="break ${isBad && 'bad-text'}">${title}</span>`,
+  },
+  instance: { json: z.string() },
+  project: {
+    json: z.string().optional().describe('Full path of the project, or of the group.'),
+    title: 'Project',
+    cell: ({ project = '' }) => (project === '' ? '–' : pathText(project)),
+  },
+  user: { json: z.string().optional(), title: 'By', as: 'by' },
+  isBad: { json: z.boolean().describe('Something failed, or an incident began.') },
+  isProduction: { json: z.boolean().optional().describe('For deployments: as PIPESPAN_PRODUCTION says.') },
+  projectId: { json: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.') },
+  jobId: {
+    json: z.number().optional(),
+    title: 'Job',
+    as: 'job',
+    cell: (item, { base }) => jobLink(base, item) ?? '–',
+  },
+  pipelineId: {
+    json: z.number().optional(),
+    title: 'Pipeline',
+    as: 'pipeline',
+    cell: ({ projectId, pipelineId }, { base }) =>
+      projectId === undefined || pipelineId === undefined
+        ? '–'
+        : html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`,
+  },
 })
-export type TimelineItem = Shaped<typeof itemShape>
+export type TimelineItem = Shaped<typeof timelineItems.shape>
+
+/** What a kind is called: one, or many. */
+export function nameOf(kind: string, many = ''): string {
+  const name = kind === 'audit' ? 'audit event' : kind
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${many}`
+}
 
 /** What a feature adds to the timeline: one kind of items. */
 export interface TimelinePart {

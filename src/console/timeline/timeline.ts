@@ -4,18 +4,11 @@ import { ofOwn, ownField, periodChoice, projectField, unknownOwn, unknownScope }
 import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { jobLink, pipelineAddress } from '../pipelines/run-rows.ts'
-import { ages, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import { timelineKeys, type Timeline } from './timeline-figures.ts'
-import type { TimelineItem } from './timeline-part.ts'
+import { jobLink } from '../pipelines/run-rows.ts'
+import type { Timeline } from './timeline-figures.ts'
+import { nameOf, timelineItems, type TimelineItem } from './timeline-part.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
-
-/** What a kind is called: one, or many. */
-function nameOf(kind: string, many = ''): string {
-  const name = kind === 'audit' ? 'audit event' : kind
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${many}`
-}
 
 /** `may`: the kinds to choose from; `projects`: suggestions for the form. */
 export function timelinePage(
@@ -38,7 +31,7 @@ export function timelinePage(
         'What happened',
         items.length === 0
           ? empty(`Nothing of this kind in the last ${spans[span].name}.`)
-          : itemsTable(timeline, context),
+          : timelineItems.draw('What happened', items, context, 'of-timeline'),
         {
           aside: `${timeline.isCut ? 'the newest ' : ''}${counted(items.length, 'event')}`,
         },
@@ -172,24 +165,6 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
   </p>`
 }
 
-function itemsTable({ items }: Pick<Timeline, 'items'>, context: RequestContext): Html {
-  const of = timelineKeys
-  const columns: Record<string, ShownColumn<TimelineItem>> = {
-    when: ages('When', of.when, context),
-    kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => nameOf(kind) },
-    what: {
-      head: 'What',
-      of: of.what,
-      cell: ({ title, isBad }) => html`<span class="break ${isBad && 'bad-text'}">${title}</span>`,
-    },
-    project: texts('Project', of.project, pathText),
-    by: texts('By', of.by),
-    job: { head: 'Job', of: of.job, cell: item => jobLink(context.base, item) ?? '–' },
-    pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, context) },
-  }
-  return sortedTable('What happened', columns, items, context, 'of-timeline')
-}
-
 /** For narrow places. */
 function itemsList(items: readonly TimelineItem[], context: RequestContext): Html {
   return html`<ul class="plain-list">
@@ -205,9 +180,4 @@ function itemsList(items: readonly TimelineItem[], context: RequestContext): Htm
       </li>`
     })}
   </ul>`
-}
-
-function pipelineOf({ projectId, pipelineId }: TimelineItem, { base }: RequestContext): Content {
-  if (projectId === undefined || pipelineId === undefined) return '–'
-  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
 }

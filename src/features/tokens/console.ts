@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { get } from '../../console/api/api-route.ts'
 import { enforcementOf } from './asked-instance.ts'
-import { rotationKeys, tokensPage, tokensShape, tokensView } from './page.ts'
+import { rotationList, tokensPage, tokensShape, tokensView } from './page.ts'
 import { sortBy } from '../../console/api/api-queries.ts'
 import type { Enforcement } from './watched-enforcement.ts'
 import type { PartContext } from '../../daemon/feature.ts'
@@ -26,7 +26,7 @@ export function tokensConsole(options: TokenOptions, { proxies, clock }: PartCon
       get(
         '/tokens',
         'Ingest tokens in use, by name and fingerprint, and recorded rotations.',
-        { query: z.object({ sort: sortBy(rotationKeys) }), answer: tokensShape },
+        { query: z.object({ sort: sortBy(rotationList.keys) }), answer: tokensShape },
         async ({ sort }) => tokensView(parts, own(), sort),
       ),
     ],

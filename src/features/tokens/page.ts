@@ -5,7 +5,7 @@ import { card, empty, facts, region, type Page, type RequestContext } from '../.
 import { destinationsWithheld } from '../../console/access/within-scope.ts'
 import { duration, time } from '../../console/layout/format.ts'
 import { html, type Content } from '../../console/layout/html.ts'
-import { ordered, sortedTable, texts, type Keys, type ShownColumn } from '../../console/layout/sorting.ts'
+import { listOf } from '../../console/layout/list.ts'
 import { daemonReports, journals, rotations } from './documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
@@ -22,15 +22,20 @@ const targetShape = z.object({
 /** `older`: how many older tokens are still valid; `step`: of an unfinished rotation. */
 type TokenTarget = Shaped<typeof targetShape>
 
-const rotationShape = z.object({
-  name: z.string(),
-  target: z.string(),
-  state: z.string(),
-  startedAt: millis,
-  updatedAt: millis,
-  fingerprint: z.string().optional(),
+export const rotationList = listOf()({
+  state: { json: z.string(), title: 'State', cell: ({ state }) => badge(stateTone(state), state) },
+  name: { json: z.string(), title: 'Token', as: 'token', cell: ({ name }) => html`<strong>${name}</strong>` },
+  target: { json: z.string(), title: 'Target', cell: ({ target }) => html`<span class="break">${target}</span>` },
+  startedAt: { json: millis, title: 'Began', as: 'began', cell: ({ startedAt }, { now }) => time(startedAt, now) },
+  updatedAt: {
+    json: millis,
+    title: 'Took',
+    as: 'took',
+    by: ({ startedAt, updatedAt }) => updatedAt - startedAt,
+    cell: ({ startedAt, updatedAt }) => duration(updatedAt - startedAt),
+  },
+  fingerprint: { json: z.string().optional() },
 })
-type Rotation = Shaped<typeof rotationShape>
 
 const ownSetup = setupShape.extend({
   observabilityUrl: z.string().optional(),
@@ -42,21 +47,13 @@ type OwnSetup = Pick<Shaped<typeof ownSetup>, 'observabilityUrl' | 'enforcement'
 export const tokensShape = z.object({
   setup: ownSetup,
   targets: z.array(targetShape),
-  rotations: z.array(rotationShape),
+  rotations: z.array(rotationList.shape),
   daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
 })
 /** The newest rotation comes first. */
 type TokensView = Shaped<typeof tokensShape>
 
-export const rotationKeys = {
-  state: ({ state }) => state,
-  token: ({ name }) => name,
-  target: ({ target }) => target,
-  began: ({ startedAt }) => startedAt,
-  took: ({ startedAt, updatedAt }) => updatedAt - startedAt,
-} satisfies Keys<Rotation>
-
-/** `sort`: a key of the rotations. Does not change which rotations are listed: the newest. */
+/** `sort`: a column of the rotations. Does not change which rotations are listed: the newest. */
 export async function tokensView(
   { repositories, setup }: Pick<PagesSources, 'repositories' | 'setup'>,
   own: OwnSetup,
@@ -74,8 +71,7 @@ export async function tokensView(
       older: older.length,
       step: rotation?.step,
     })),
-    rotations: ordered(
-      rotationKeys,
+    rotations: rotationList.sorted(
       recorded
         .map(({ name, target, state, startedAt, updatedAt, fingerprint }) => ({
           ...{ name, target, state, startedAt, updatedAt, fingerprint },
@@ -102,7 +98,7 @@ export function tokensPage(view: TokensView, context: RequestContext): Page {
         </div>
         <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
       </div>
-      ${region('rotations', card('Rotations', rotationTable(recorded, context), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
+      ${region('rotations', card('Rotations', recorded.length === 0 ? empty('No rotations yet.') : rotationList.draw('Rotations', recorded, context), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
     `,
   }
 }
@@ -148,19 +144,6 @@ function targetList(targets: readonly TokenTarget[], now: Millis): Content {
           ['Rotation', step === undefined ? 'none under way' : badge('running', step)],
         ])}`,
   )}`
-}
-
-function rotationTable(recorded: readonly Rotation[], context: RequestContext): Content {
-  if (recorded.length === 0) return empty('No rotations yet.')
-  const of = rotationKeys
-  const columns: Record<string, ShownColumn<Rotation>> = {
-    state: { head: 'State', of: of.state, cell: ({ state }) => badge(stateTone(state), state) },
-    token: texts('Token', of.token, name => html`<strong>${name}</strong>`),
-    target: texts('Target', of.target, target => html`<span class="break">${target}</span>`),
-    began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, context.now) },
-    took: { head: 'Took', of: of.took, cell: one => duration(of.took(one)) },
-  }
-  return sortedTable('Rotations', columns, recorded, context)
 }
 
 function stateTone(state: string): string {
