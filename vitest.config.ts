@@ -24,7 +24,7 @@ const slowest = [
   'features/notifications/killed-daemon',
   'e2e/reload',
   'cli/try',
-  'e2e/inventory',
+  'features/inventory/daemon',
   'mutants/mutations',
   'e2e/start-stop',
   'crash/inside-jobs',
@@ -37,7 +37,7 @@ const slowest = [
   'e2e/metrics',
   'deploy/kubernetes',
   'pages/longest',
-  'inventory/inventory',
+  'features/inventory/inventory',
   'discovery/endless-lists',
   'enrichment/refused-details',
   'discovery/absent-fields',
@@ -52,7 +52,7 @@ const slowest = [
   'crash/counted',
   'pages/job-log',
   'bounds/postgres-restart',
-  'inventory/refusals',
+  'features/inventory/refusals',
   'features/tokens/kill',
   'features/tokens/under-load',
   'pages/regressions',
@@ -91,7 +91,7 @@ const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|features\/inventory\/(commands|components|daemon)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

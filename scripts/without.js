@@ -1,6 +1,6 @@
 // Whether the product stands without some of its features: `node scripts/without.js NAME… | --each | --all [--test]`. It copies the checkout to a
-// temporary folder, deletes the folders of the named features, of their tests and of features that need them, and their lines in `src/features.ts`, and
-// checks the types of what is left. `--each`: one after the other, and then all. `--test`: also runs the tests of the core.
+// temporary folder, deletes the folders of the named features (also those in `src/platform`), of their tests and of features that need them, and their
+// lines in `src/features.ts`, and checks the types of what is left. `--each`: one after the other, and then all. `--test`: also runs the tests of the core.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -81,7 +81,8 @@ function stands(folder, gone, tested) {
   console.log(`without ${gone.join(', ')}`)
   for (const name of gone) {
     rmSync(path.join(folder, 'src', 'features', name), { recursive: true })
-    rmSync(path.join(folder, 'test', 'features', name), { recursive: true, force: true })
+    for (const own of [path.join('src', 'platform', name), path.join('test', 'features', name)])
+      rmSync(path.join(folder, own), { recursive: true, force: true })
   }
   writeFileSync(path.join(folder, list), listWithout(readFileSync(path.join(folder, list), 'utf8'), gone))
   const incremental = ['--incremental', '--tsBuildInfoFile', path.join(folder, 'types')]

@@ -2,9 +2,10 @@
 import { audit } from './features/audit/feature.ts'
 import { deployments } from './features/deployments/feature.ts'
 import { gcpe } from './features/gcpe/feature.ts'
+import { inventory } from './features/inventory/feature.ts'
 import { mcp } from './features/mcp/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { tokens } from './features/tokens/feature.ts'
 import type { Feature } from './daemon/feature.ts'
 
-export const features: readonly Feature[] = [audit, deployments, gcpe, mcp, notifications, tokens]
+export const features: readonly Feature[] = [audit, deployments, gcpe, inventory, mcp, notifications, tokens]

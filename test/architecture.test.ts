@@ -56,6 +56,12 @@ function featureOf(file: string): string | undefined {
   return room === 'features' && features.some(one => one.name === name) && !woven.includes(name) ? name : undefined
 }
 
+/** What a feature asks the platform is in the folder of its name there, and is deleted with it. */
+function isOwnFolder(from: string, to: string): boolean {
+  const name = featureOf(from)
+  return name !== undefined && to.startsWith(path.join('platform', name) + path.sep)
+}
+
 const files = sourceFiles()
 const imports = files.flatMap(importsOf)
 
@@ -103,10 +109,21 @@ describe('the architecture', () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
     const composing = (file: string): boolean =>
       ['platform', 'daemon'].includes(roomOf(file)) || file === path.join('commands', 'platform.ts')
-    const seeing = imports.filter(({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !composing(from))
+    const seeing = imports.filter(
+      ({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !composing(from) && !isOwnFolder(from, to),
+    )
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
     const loaded = imports.filter(({ from, to, typeOnly }) => isPort(from) && !typeOnly && !isPort(to))
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
+  })
+
+  it('lets only a feature import the folder of its name in the platform', () => {
+    const seeing = imports.filter(({ from, to }) => {
+      const [, name = ''] = to.split(path.sep)
+      const isOfFeature = roomOf(to) === 'platform' && features.some(one => one.name === name)
+      return isOfFeature && !isOwnFolder(from, to) && path.dirname(from) !== path.dirname(to)
+    })
+    expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
   it('lets only repositories use the key-value table, and reporters of features, whose documents change in the transaction of what they report', () => {

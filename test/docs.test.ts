@@ -4,7 +4,6 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/console/api/api.ts'
 import { attributesReference } from '../scripts/docs/attributes.ts'
-import { collectors } from '../src/platform/inventory/collectors.ts'
 import { operatorReference } from '../src/console/access/operator-event.ts'
 import { regressionReference } from '../src/features/regressions/regression-event.ts'
 import { chartReadme, chartSchema, chartSecrets } from '../scripts/docs/chart.ts'
@@ -12,7 +11,6 @@ import { eventsReference } from '../scripts/docs/events.ts'
 import { hookMetrics } from '../src/core/find/hook-gauges.ts'
 import { consoleParts } from './support/console-parts.ts'
 import { features } from '../src/features.ts'
-import { inventoryReference } from '../scripts/docs/inventory.ts'
 import { jsonSchema } from '../scripts/docs/json-schema.ts'
 import { metricsReference } from '../scripts/docs/metrics.ts'
 import { countedMetrics } from '../src/daemon/own-telemetry/counts.ts'
@@ -29,11 +27,7 @@ const noParts = {} as PagesParts
 const ofChart = (file: string): string =>
   readFileSync(path.join(import.meta.dirname, '../deploy/helm/pipespan', file), 'utf8')
 
-const gauges = [
-  ...collectors.map(({ kind, metrics }) => ({ switch: `inventory.${kind}`, metrics })),
-  { switch: 'watch_hooks', metrics: hookMetrics },
-  ...features.flatMap(one => one.gauges ?? []),
-]
+const gauges = [{ switch: 'watch_hooks', metrics: hookMetrics }, ...features.flatMap(one => one.gauges ?? [])]
 
 const figures = features.flatMap(({ figures: tables = [], projectMetrics }) => [
   ...tables.flatMap(({ rows }) => rows),
@@ -50,7 +44,6 @@ const generated: readonly [file: string, content: () => string][] = [
       `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }, consoleParts), version), null, 2)}\n`,
   ],
   ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
-  ['docs/INVENTORY.md', () => inventoryReference()],
   ['docs/METRICS.md', () => metricsReference([...ownMetrics, ...countedMetrics(features)], gauges, figures)],
   ['deploy/helm/pipespan/files/secrets.yaml', () => chartSecrets(profiles)],
   ['deploy/helm/pipespan/values.schema.json', () => chartSchema(ofChart('values.schema.json'), profiles)],

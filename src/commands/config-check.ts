@@ -9,15 +9,15 @@ import { features } from '../features.ts'
 import { profiles } from '../daemon/profile.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import { complain, exitCode, print, type Terminal, printJson } from '../lib/terminal.ts'
-import { configuredClient, runQuery } from './platform.ts'
-import { reasonOf } from '../lib/fault.ts'
+import { configuredClient } from './platform.ts'
+import type { Trial } from '../daemon/feature.ts'
 
 interface ConfigCheckOptions {
   /** The YAML file; else `PIPESPAN_CONFIG` names it. */
   readonly file?: string | undefined
   /** Also print every setting in effect, and where it comes from. */
   readonly show?: boolean
-  /** Also ask the platform each configured query once. */
+  /** Also try with the platform what features ask of it, such as each configured query. */
   readonly online?: boolean
   /** One JSON document on standard output instead of lines. */
   readonly json: boolean
@@ -29,10 +29,16 @@ export async function configCheck(
   { file, show = false, online = false, json }: ConfigCheckOptions,
 ): Promise<number> {
   const loaded = loadConfig({ env: terminal.env, file, profiles, features })
-  const tried = online && loaded.ok ? await tryQueries(loaded.config) : undefined
-  const code = !loaded.ok || tried?.some(({ ok }) => !ok) === true ? exitCode.misused : exitCode.done
+  const tried = online && loaded.ok ? await tryAll(loaded.config) : {}
+  const code =
+    !loaded.ok ||
+    Object.values(tried)
+      .flat()
+      .some(({ ok }) => !ok)
+      ? exitCode.misused
+      : exitCode.done
   if (json) {
-    const document = { ...asJson(loaded, show), ...(tried !== undefined && { queries: tried }) }
+    const document = { ...asJson(loaded, show), ...tried }
     printJson(terminal, document, 2)
     return code
   }
@@ -45,7 +51,7 @@ export async function configCheck(
   }
   print(terminal, show ? describeConfig(loaded) : 'The configuration is valid.')
   for (const cost of costsOf(loaded.config)) print(terminal, cost)
-  for (const { ok, what } of tried ?? []) print(terminal, `${ok ? '✓' : '✗'} ${plainLine(what)}`)
+  for (const { ok, what } of Object.values(tried).flat()) print(terminal, `${ok ? '✓' : '✗'} ${plainLine(what)}`)
   return code
 }
 
@@ -63,42 +69,20 @@ function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
   return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
 }
 
-interface OnlineFinding {
-  readonly ok: boolean
-  readonly what: string
-}
-
-/** Runs each configured query once. */
-async function tryQueries(config: Config): Promise<OnlineFinding[]> {
-  if (config.queries.length === 0) return [{ ok: true, what: 'No queries are configured.' }]
-  const found: OnlineFinding[] = []
-  for (const view of platformViews(config)) {
-    if (view.config.queries.length > 0) found.push(...(await tryQueriesOf(view.config)))
-  }
-  return found
-}
-
-async function tryQueriesOf(config: Config): Promise<OnlineFinding[]> {
-  const client = configuredClient(config)
-  if (client === undefined) {
-    return [{ ok: false, what: 'Queries cannot be checked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.' }]
-  }
-  const found: OnlineFinding[] = []
-  try {
-    for (const query of config.queries) {
+/** What features try with each token, by what it is. */
+async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>> {
+  const all: Record<string, readonly Trial[]> = {}
+  for (const { what, run } of features.flatMap(one => one.perToken?.trials ?? [])) {
+    const found: Trial[] = []
+    for (const view of platformViews(config)) {
+      const client = configuredClient(view.config)
       try {
-        const { points, problem } = await runQuery(query, client)
-        if (problem !== undefined) found.push({ ok: false, what: `${query.metric}: ${problem}` })
-        const [first] = points
-        const values =
-          points.length === 1 && first !== undefined ? JSON.stringify(first.value) : `${points.length} points`
-        found.push({ ok: true, what: `${query.metric}: ${values}.` })
-      } catch (error) {
-        found.push({ ok: false, what: `${query.metric}: ${reasonOf(error)}` })
+        found.push(...(await run(view.config as never, client)))
+      } finally {
+        await client?.close()
       }
     }
-  } finally {
-    await client.close()
+    all[what] = found.length === 0 ? [{ ok: true, what: `No ${what} are configured.` }] : found
   }
-  return found
+  return all
 }

@@ -1,11 +1,9 @@
 // How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../daemon/configuration/options.ts'
-import { inventoryOf } from '../daemon/inventory.ts'
 import { features } from '../features.ts'
 import { surroundingsOf } from '../daemon/export.ts'
 import { platformViews } from '../daemon/configuration/platforms.ts'
 import { wishesOf } from '../daemon/wanted-facts.ts'
-import { requestsAnHour } from '../model/inventory.ts'
 
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
@@ -23,7 +21,6 @@ function costsOfOne(config: Config): string[] {
   return [
     ...insideCosts(config),
     ...hookCosts(config),
-    ...inventoryCosts(config),
     ...attributeCosts(config),
     ...features.flatMap(one => one.perToken?.costs?.(config as never, config) ?? []),
   ]
@@ -74,16 +71,4 @@ function logCosts({ sections, logs }: Config['job']): string {
   const words = chosen.includes('all') ? meanings.all : chosen.map(one => meanings[one]).join(' or ')
   const switches = [sections.length > 0 && 'PIPESPAN_JOB_SECTIONS', logs.length > 0 && 'PIPESPAN_JOB_LOGS']
   return `Job logs and reports (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
-}
-
-function inventoryCosts(config: Config): string[] {
-  const things = inventoryOf(config)
-  if (things.length === 0) return []
-  if (!asksPlatform(config)) {
-    return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
-  }
-  const kinds = [...new Set(things.map(({ kind }) => kind))]
-  return [
-    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * config.platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
-  ]
 }

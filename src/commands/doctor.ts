@@ -8,7 +8,6 @@ import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations, checkRoutes, messageRoutes } from './doctor/destinations.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
-import { checkInventory } from './doctor/inventory.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
@@ -118,7 +117,6 @@ async function examinePlatform(
     if (groups.length === 0) await run('clock', async () => checkClock(config))
     await run('budget', async () => checkBudget(config, store))
     await run('jobs', async () => checkInsideJobs(config, client, store))
-    await run('inventory', async () => checkInventory(config, store, client))
     for (const { name, run: check } of features.flatMap(one => one.perToken?.checks ?? []))
       await run(name, async () => check(config as never, { config, client, store }))
   } finally {

@@ -1,26 +1,21 @@
 // What commands need of the platform beside its port. Of this folder, this file alone imports more of that room.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { askQuery } from '../platform/inventory/query.ts'
-import { collectors } from '../platform/inventory/collectors.ts'
 import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
 import { createInMemoryBudget } from '../platform/rest/budget.ts'
 import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../platform/rest/client.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
-import { dependencyFirewall, isFirewallOn } from '../platform/inventory/dependency-firewall.ts'
 import { everyEvent, selectEvents } from '../platform/webhook/event-selection.ts'
 import { maxItems, type ResourceId } from '../platform/port.ts'
 import { parseDelivery, type Delivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'
 import { proxiesOf } from '../daemon/configuration/destinations.ts'
-import { querySpecOf } from '../daemon/inventory.ts'
 import { segmentOf } from '../platform/rest/api.ts'
 import { silentLog } from '../lib/log.ts'
 import { systemClock } from '../lib/clock.ts'
 import { wantedFactsOf } from '../daemon/wanted-facts.ts'
 import { version } from '../lib/version.ts'
 import { wireId, wireText } from '../platform/rest/wire-field.ts'
-import type { Collected } from '../model/inventory.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { HookEvents, Parsed } from '../platform/port/webhook.ts'
 
@@ -91,27 +86,6 @@ export function parsePayload(
   })
 }
 
-export async function runQuery(query: Config['queries'][number], client: CommandClient): Promise<Collected> {
-  return askQuery(querySpecOf(query), client.asking(call))
-}
-
-/** The role that a token needs to read this kind of thing. */
-export function roleFor(kind: string): string | undefined {
-  return collectors.find(one => one.kind === kind)?.role
-}
-
-export const firewallKind = dependencyFirewall.kind
-
-/** Rejects with a PlatformError if the platform does not say. */
-export async function isFirewallOf(project: ResourceId, client: Pick<CommandClient, 'asking'>): Promise<boolean> {
-  return isFirewallOn(client.asking(call), `/projects/${segmentOf(project)}`)
-}
-
-/** Rejects with a PlatformError where the policy store is not on. */
-export async function askPolicyStore(client: Pick<CommandClient, 'asking'>): Promise<void> {
-  await client.asking(call).one('/security/policy_store/triggers', z.array(z.unknown()))
-}
-
 const account = z.object({ id: wireId, username: wireText })
 
 /** Finds the service account by its name or its id, else creates it. `of`: a group, or `instance`. */
@@ -129,5 +103,3 @@ export async function ensureServiceAccount(
     ? { ...(await asking.post(path, { name, username }, account)), isNew: true }
     : { ...known, isNew: false }
 }
-
-const call = { priority: 'enrich' } as const

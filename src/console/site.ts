@@ -3,7 +3,6 @@ import { isGroup } from '../core/store/ports/project-scope.ts'
 import { maxProjects } from './layout/scope-heading.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'
-import { componentsPage } from './components/components.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports/exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests/tests.ts'
 import { deadLetterPage } from './exports/dead-letter.ts'
@@ -95,7 +94,6 @@ export function siteOf(
     filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
     filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     at('/runners', async context => runnersPage(await parts.runners(), context)),
-    filtered('/components', async (context, parts) => componentsPage(parts, context)),
     filtered('/timeline', async (context, parts) => {
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
       return timelinePage(timeline, offered(parts.timeline, settings), await parts.views.projects(maxProjects), context)

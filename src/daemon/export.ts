@@ -2,7 +2,6 @@
 import { defaultPlatform, platformViews } from './configuration/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from './configuration/destinations.ts'
 import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
-import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../core/send/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../core/send/metric-flush.ts'
 import { createSeriesCap } from '../core/telemetry/metrics/delta.ts'
@@ -32,7 +31,7 @@ import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
 
 type Gauging = readonly Pick<Feature, 'gauges' | 'figures'>[]
 
-const gaugesOf = ({ gauges }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges?.metrics ?? []
+const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges.flatMap(one => one.metrics)
 
 export interface ExportParts {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
@@ -200,7 +199,7 @@ export function telemetryOf(config: Config, features: Gauging): TelemetrySetting
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
     namesInstances: platformViews(config).some(({ platform }) => platform !== defaultPlatform),
-    gauges: [...collectors.flatMap(({ metrics }) => metrics), ...hookMetrics, ...features.flatMap(gaugesOf)],
+    gauges: [...hookMetrics, ...features.flatMap(gaugesOf)],
     figures: features.flatMap(({ figures = [] }) => figures.filter(({ isOn }) => isOn?.(config as never) ?? true)),
   })
 }

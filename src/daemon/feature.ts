@@ -32,7 +32,7 @@ import type { StorePart } from '../core/store/ports/store-part.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 import type { Territory } from '../model/territory.ts'
-import type { Thing } from '../platform/port/inventory.ts'
+import type { Thing } from '../platform/port/thing.ts'
 
 /** All of it but the name is optional. `Slice`: the feature's own options, as its table infers them. */
 export interface FeatureOf<Slice> {
@@ -66,14 +66,14 @@ export interface FeatureOf<Slice> {
   /** Metrics of projects that it measures whenever metrics are exported or scraped. */
   readonly projectMetrics?: MeasuresProjects<Slice>
   /** The gauges that it exports. */
-  readonly gauges?: Gauges
+  readonly gauges?: readonly Gauges[]
   /** Metrics that only `/metrics` shows, read at each scrape. Undefined: there are none. */
   readonly scraped?: (
     options: Slice,
     context: PartContext,
     view: ScrapeView,
   ) => (() => Promise<readonly ScopeMetrics[]>) | undefined
-  /** What is to be asked from time to time, whose answers are points of its gauges. */
+  /** What is to be asked from time to time, whose answers are points of its gauges; of a platform see `perToken`. */
   readonly things?: (options: Slice, surroundings: Surroundings) => readonly Thing[]
   /** Conditions that last until somebody acts; undefined: there are none to look at. */
   readonly standing?: (options: Slice, context: PartContext) => Standing | undefined
@@ -128,7 +128,11 @@ export interface PerToken<Slice> {
   readonly part?: Omit<Part<Slice>, 'create' | 'aroundSending'> & {
     readonly create: (options: Slice, context: TokenContext) => Running | undefined
   }
+  /** What is to be asked of the platform from time to time. */
+  readonly things?: (options: Slice, config: Config) => readonly Thing[]
   readonly checks?: readonly TokenCheck<Slice>[]
+  /** What `pipespan config check --online` tries. */
+  readonly trials?: Trials<Slice>
   /** As `costs` of a feature. */
   readonly costs?: (options: Slice, config: Config) => readonly string[]
 }
@@ -204,6 +208,14 @@ export interface CountOf {
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
 }
 
+/** The names of the platforms; `default` for that of the settings outside of `platforms`. */
+export function platformsOf(config: Config): readonly string[] {
+  return [...new Set(platformViews(config).map(({ platform }) => platform))]
+}
+
+export { isOfView } from './configuration/platforms.ts'
+export type { Config } from './configuration/options.ts'
+
 /** `switch`: the option that turns them on, for the page of metrics. */
 export interface Gauges {
   readonly switch: string
@@ -233,6 +245,18 @@ export interface TokenCheck<Slice> {
       readonly store: SharedStore | undefined
     },
   ) => Promise<Finding | readonly Finding[]>
+}
+
+export interface Trials<Slice> {
+  /** What is tried: a noun in the plural, which is also its key in JSON. */
+  readonly what: string
+  /** Empty: nothing of it is configured. `client`: undefined without a token. */
+  readonly run: (options: Slice, client: PlatformClient | undefined) => Promise<readonly Trial[]>
+}
+
+export interface Trial {
+  readonly ok: boolean
+  readonly what: string
 }
 
 export interface Backfill<Slice> {

@@ -9,7 +9,7 @@ import { observeParts } from './own-telemetry/observe-parts.ts'
 import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
-import { startInventory } from './inventory.ts'
+import { startThings } from './things.ts'
 import { startJobReader } from './job-reader.ts'
 import { judgesRegressions, startRegressions } from './regressions.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
@@ -110,10 +110,12 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       }
     }
     const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
-    const [first, ...others] = connections
     const things = features.flatMap(one => one.things?.(config as never, ofFeatures) ?? [])
-    steps.add(startInventory(wiring, first, things))
-    for (const one of others) steps.add(startInventory(wiring, one, []))
+    for (const [index, connection] of (enriches ? connections : [undefined]).entries()) {
+      const own = connection?.config
+      const ofToken = own === undefined ? [] : features.flatMap(one => one.perToken?.things?.(own as never, own) ?? [])
+      steps.add(startThings(wiring, connection, index === 0 ? [...ofToken, ...things] : ofToken))
+    }
     const ofMessages = messages.map(({ name }) => ({ destination: name, signal: 'notifications' as const }))
     steps.add(startMaintenance(context, [...outlets.queues, ...ofMessages]))
     steps.add(startClockWatch(context))

@@ -1,5 +1,4 @@
 // Starts what takes deliveries in, and the settle loop, which takes snapshots of runs.
-import { ciPushesOf } from './ci-pushes.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
 import { createPriceTable } from '../core/take-in/price-table.ts'
@@ -155,7 +154,7 @@ export function startTakingIn(
     ...{ store, rules, snapshotter, selection, version, log },
     parse: parserOf(config, shared),
     redact: withoutVariables,
-    events: { ...eventRulesOf(wiring), onCiPush: ciPushesOf(wiring) },
+    events: eventRulesOf(wiring),
     steps: wiring.lineSteps,
     onChange: () => events.processed.emit(),
     now: () => clock.now(),

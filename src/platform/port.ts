@@ -3,11 +3,15 @@
 // else of this room, so that a second platform would only be a second implementation of these declarations.
 import type { PlatformError } from './port/error.ts'
 import type { Headers } from './port/webhook.ts'
+import type { Asking, Listed } from './port/asking.ts'
+import type { NamedOwner } from './port/thing.ts'
 import type { Millis } from '../model/instant.ts'
 import type { MergeRequest, Observation, PipelineFacts, ProjectFacts } from '../model/observation.ts'
+import type { Owner } from '../model/inventory.ts'
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
+export type { Listed } from './port/asking.ts'
 export { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from './port/error.ts'
 
 /**
@@ -75,6 +79,10 @@ export interface PlatformClient {
   ): Pages<Commit>
   /** Streams a job's log from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
+  /** The project or group that is named. Rejects with a PlatformError if it does not exist, or the token may not see it. */
+  owner(named: NamedOwner, options: CallOptions): Promise<Owner>
+  /** Requests to any path of the API, for what features ask of the platform. */
+  asking(options: CallOptions): Asking
   /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
@@ -102,13 +110,6 @@ export interface Page<T> {
   readonly servedAt?: Millis | undefined
   /** Set if reading stops after this page although the list goes on: the minimum number of items that are not read. */
   readonly left?: number | undefined
-}
-
-/** A list that was read to its end or to the maximum number of items. */
-export interface Listed<T> {
-  readonly items: readonly T[]
-  /** Minimum number of items that were not read; 0 if the list is complete. */
-  readonly left: number
 }
 
 /** Maximum number of items that are read of one list. The platform's largest delivery (25 MB) lists about 40,000 jobs. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { writeFileSync } from 'node:fs'
-import { platformViews, type PlatformView } from '../../src/daemon/configuration/platforms.ts'
+import { isOfView, platformViews, type PlatformView } from '../../src/daemon/configuration/platforms.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { reloadConfig } from '../../src/daemon/configuration/reload.ts'
 import { features } from '../../src/features.ts'
@@ -61,26 +61,17 @@ describe('the views of platforms', () => {
 
   it('divide what is polled and asked between the tokens, by the longest group', () => {
     const views = viewsOf(`${tokens}    poll: {projects: [org/two/app, '4711'], groups: [org, org/team/sub/x]}
-    inventory: {runners: [org, org/team]}
-queries:
-  - {metric: open, query: a, platform: cloud, project: org/two/app}
-  - {metric: all, query: a, platform: cloud}
 `)
-    const parts = views.map(({ config: { poll, inventory, queries } }) => ({
-      ...{ projects: poll.projects, groups: poll.groups, all: poll.crossProject },
-      ...{ runners: inventory.runners, queries: queries.map(({ metric }) => metric) },
+    const parts = views.map(({ config }) => ({
+      ...{ projects: config.poll.projects, groups: config.poll.groups, all: config.poll.crossProject },
+      own: ['org/two/app', 'org', 'org/team/sub'].filter(path => isOfView(config, 'cloud', path)),
     }))
     expect(parts).toEqual([
-      ...[{ projects: ['4711'], groups: ['org'], all: false, runners: ['org'], queries: ['all'] }],
-      {
-        ...{ projects: ['org/two/app'], groups: ['org/team', 'org/two'], all: false },
-        ...{ runners: ['org/team'], queries: ['open'] },
-      },
-      {
-        ...{ projects: [], groups: ['org/team/sub/x', 'org/team/sub'], all: false },
-        ...{ runners: [], queries: [] },
-      },
+      { projects: ['4711'], groups: ['org'], all: false, own: ['org'] },
+      { projects: ['org/two/app'], groups: ['org/team', 'org/two'], all: false, own: ['org/two/app'] },
+      { projects: [], groups: ['org/team/sub/x', 'org/team/sub'], all: false, own: ['org/team/sub'] },
     ])
+    expect(views.some(({ config }) => isOfView(config))).toBe(false)
   })
 
   it('poll what each token may see, if nothing is named', () => {

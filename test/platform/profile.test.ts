@@ -1,9 +1,7 @@
 // Tests the vendor table, and how webhook headers are found in both spellings.
 import { describe, expect, it } from 'vitest'
-import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { eventWords } from '../../src/platform/webhook/event-selection.ts'
 import { headerOf } from '../../src/platform/vendor.ts'
-import { maxQueryBytes, queryText } from '../../src/platform/inventory/query.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
 const { generic, gitlab } = profiles
@@ -45,9 +43,6 @@ describe('the vendor table', () => {
         provider: 'platform',
         headerPrefix: 'X-Service-',
         events: eventWords,
-        inventory: collectors,
-        maxQueryBytes,
-        queryText,
         variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
       },
       gitlab: {
@@ -56,9 +51,6 @@ describe('the vendor table', () => {
         provider: 'gitlab',
         headerPrefix: 'X-Gitlab-',
         events: eventWords,
-        inventory: collectors,
-        maxQueryBytes,
-        queryText,
         variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
       },
     })

@@ -38,7 +38,6 @@ export const nextPage = (pattern: RegExp) =>
 export const text = (description: string) => z.string().optional().describe(description)
 export const scope = text('Full path; a group with a slash at its end.')
 export const ownValue = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
-export const componentsQuery = z.object({ project: scope, own: ownValue })
 export const overviewQuery = z.object({
   limit: atMost(100)
     .optional()

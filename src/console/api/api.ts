@@ -23,7 +23,6 @@ import {
 import { configStatusShape } from '../sources/setup-shape.ts'
 import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
-import { componentsOf, componentsShape } from '../components/component-figures.ts'
 import { costsView, costsShape } from '../cost/cost-figures.ts'
 import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
 import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
@@ -32,7 +31,6 @@ import { runnersViewShape } from '../runners/runner-figures.ts'
 import {
   chosen,
   compareQuery,
-  componentsQuery,
   costQuery,
   instanceQuery,
   logQuery,
@@ -127,12 +125,6 @@ export function apiRoutes(
       { query: costQuery, answer: costsShape },
       async ({ project: projectId, ...rest }) =>
         answerOf(parts, rest.own, async own => costsView(own, settings, { ...rest, projectId })),
-    ),
-    get(
-      '/components',
-      'CI components, templates and files of others that projects include, by version, and who is behind.',
-      { query: componentsQuery, answer: componentsShape },
-      async ({ own, ...asked }) => answerOf(parts, own, async of => componentsOf(of, asked)),
     ),
     get(
       '/tests',

@@ -32,7 +32,6 @@ const groups: readonly Group[] = [
       ['/trends', 'Trends', 'scoped'],
       ['/cost', 'Cost', 'scoped'],
       ['/tests', 'Tests', 'scoped'],
-      ['/components', 'Components', 'scoped'],
       ['/timeline', 'Timeline', 'scoped'],
     ],
   },

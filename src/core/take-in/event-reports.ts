@@ -14,8 +14,6 @@ export interface EventRules {
   readonly wait: number
   /** Called after events were stored: the exporter has something to send. */
   readonly onTaken: () => void
-  /** Called after a push was taken in that may have changed the CI configuration; undefined: nobody wants to know. */
-  readonly onCiPush?: ((event: PlatformEvent) => void) | undefined
 }
 
 /** Events wait no longer than this for the job that they belong to, ms. */

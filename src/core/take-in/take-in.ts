@@ -238,7 +238,6 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     if (event === undefined) return
     counters.events += 1
     if (queuesOf(event, options.events).length === 0) counters.unclaimedEvents += 1
-    if (event.touchesCi === true) options.events?.onCiPush?.(event)
   }
 
   return {

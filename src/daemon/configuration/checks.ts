@@ -10,7 +10,6 @@ import { platformViews } from './platforms.ts'
 import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts'
 import { exceeding, noSecret, nothingExported, unusedToken } from './warnings.ts'
 import { wrongPlatforms } from './platform-checks.ts'
-import { wrongQueries } from './query-checks.ts'
 import type { Config, HasOptions } from './options.ts'
 import type { ProfileVariables } from './option.ts'
 import type { Setting } from './reader.ts'
@@ -229,7 +228,6 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     () => unreachableRules(config, faultOf, faulty),
     () => wrongAttributeRules(config, faultOf, checked.profile),
     () => wrongHeaderTemplates(config, faultOf),
-    () => wrongQueries(config, faultOf, checked.profile),
     () => wrongPlatforms(config, settings, faulty, faultOf),
     () => unknownPlatforms(config, settings, faultOf),
     ...features.map(one => () => one.faults?.(config as never, faultOf) ?? []),

@@ -2,39 +2,13 @@
 import type { Kind } from './kind.ts'
 import type { LiveSecret } from './live-secret.ts'
 
-/** What depends on the platform's profile: the names of two variables, the events, the inventory, how a query is sent. */
+/** What depends on the platform's profile: the names of two variables, and the events. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
   /** Prefix of the vendor's attributes, with its dot. */
   readonly namespace: string
   /** The values of PIPESPAN_EVENTS. */
   readonly events: readonly string[]
-  /** The keys of `inventory`, and their descriptions. */
-  readonly inventory: readonly InventoryKind[]
-  /** The text of a query as it is sent, and the most bytes that the platform takes of it. */
-  readonly queryText: (query: QueryParts) => string
-  readonly maxQueryBytes: number
-}
-
-interface QueryParts {
-  readonly query: string
-  readonly project?: string | undefined
-  readonly group?: string | undefined
-  readonly value: string
-  readonly fields: readonly string[]
-}
-
-interface InventoryKind {
-  readonly kind: string
-  /** What is listed: `projects`, `groups`. */
-  readonly of: string
-  /** The list may contain `*`: the whole instance. */
-  readonly hasInstance?: boolean
-  readonly description: string
-  /** ms. */
-  readonly every: number
-  readonly requests: string
-  readonly role: string
 }
 
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>

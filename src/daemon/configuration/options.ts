@@ -5,7 +5,6 @@ import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName, inte
 import { eventOptions } from './event-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
-import { inventoryOptions, queryOptions } from './inventory-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
@@ -113,7 +112,6 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
   const { url: _, ...otherPlatformOptions } = platformOptions
   const { poll } = pollingOptions
   const events = eventOptions(profiles)
-  const inventory = inventoryOptions(profiles)
   return {
     'Configuration file': {
       config: setting(path, {
@@ -178,7 +176,6 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         platform: { profile, ...otherPlatformOptions },
         webhook: webhookOptions,
         poll: { projects: poll.projects, groups: poll.groups, mine: poll.mine, crossProject: poll.crossProject },
-        inventory,
       }),
     },
     Polling: pollingOptions,
@@ -248,7 +245,6 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
       },
     },
-    Inventory: { inventory, queries: queryOptions },
     Regressions: { regressions: regressionOptions },
     Metrics: { metrics: metricOptions, jobMetrics: jobMetricsOption },
     Costs: { costs: costOptions },

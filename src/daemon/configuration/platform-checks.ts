@@ -1,12 +1,11 @@
 // Checks across the settings of several platforms.
-import { defaultPlatform, hasDefaultPlatform, pathsIn, platformViews } from './platforms.ts'
+import { defaultPlatform, hasDefaultPlatform, pathsIn } from './platforms.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
 import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
 
 /** Settings outside of `platforms` that belong to the platform `default`. */
-const ofDefault =
-  /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$|inventory\.|queries\[\d+\]\.metric$)/
+const ofDefault = /^(platform\.|webhook\.|poll\.(projects|groups|mine|cross_project)$)/
 
 export function* wrongPlatforms(
   config: Config,
@@ -15,13 +14,12 @@ export function* wrongPlatforms(
   fault: FaultOf,
 ): Generator<ConfigFault> {
   const { platforms } = config
-  const isRead = [...faulty].every(path => !path.startsWith('platform') && !path.startsWith('queries'))
+  const isRead = [...faulty].every(path => !path.startsWith('platform'))
   if (!isRead) return
   if (platforms.length > 0) {
     yield* repeated(config, fault)
     yield* withoutPlatform(config, settings, fault)
   }
-  yield* wrongQueryPlatforms(config, fault)
   for (const [index, one] of platforms.entries()) {
     yield* wrongTokens(one, `platforms[${index}]`, fault)
     yield* wrongSignature(one, `platforms[${index}]`, fault)
@@ -54,28 +52,12 @@ function* withoutPlatform(config: Config, settings: readonly Setting[], fault: F
   if (hasDefaultPlatform(config)) return
   for (const { path, source, option } of settings) {
     const isOfPlatform = option.spec.ofPlatform === true || ofDefault.test(path)
-    if (source.from === 'default' || !isOfPlatform || isNamedQuery(config, path)) continue
-    yield path.startsWith('queries')
-      ? fault(path, 'The query names no platform.', 'Set `platform` to the name of one of `platforms`.')
-      : fault(
-          path,
-          'It belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.',
-          'Move it to an item of `platforms`, or set platform.url (PIPESPAN_PLATFORM_URL).',
-        )
-  }
-}
-
-function isNamedQuery({ queries }: Config, path: string): boolean {
-  const [, index] = /^queries\[(\d+)\]/.exec(path) ?? []
-  return index !== undefined && queries[Number(index)]?.platform !== undefined
-}
-
-function* wrongQueryPlatforms(config: Config, fault: FaultOf): Generator<ConfigFault> {
-  const names = new Set(platformViews(config).map(({ platform }) => platform))
-  for (const [index, { platform }] of config.queries.entries()) {
-    if (platform === undefined || names.has(platform)) continue
-    const remedy = `Name one of ${[...names].join(', ')}.`
-    yield fault(`queries[${index}].platform`, `There is no platform ${platform}.`, remedy)
+    if (source.from === 'default' || !isOfPlatform) continue
+    yield fault(
+      path,
+      'It belongs to the platform `default`, which does not exist: platforms are listed, and platform.url is not set.',
+      'Move it to an item of `platforms`, or set platform.url (PIPESPAN_PLATFORM_URL).',
+    )
   }
 }
 

@@ -16,23 +16,36 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 
 export const defaultPlatform = 'default'
 
-/** Which platform the configuration of a view is of: as the only one of its configuration, it has no name there. */
-const viewed = Symbol('platform')
+/** What the configuration of a view is of: as the only platform of its configuration, it has no name there. */
+const viewed = Symbol('view')
+
+interface Viewed {
+  readonly platform: string
+  /** Whether what is at a path is for this token. */
+  readonly isOwn: (path: string) => boolean
+}
+
+function viewOf(config: object): Viewed | undefined {
+  return (config as { readonly [viewed]?: Viewed })[viewed]
+}
 
 /** The name of the platform that this configuration is a view of; undefined for a whole configuration. */
-export function viewedPlatform<P extends string>(config: Config<P>): string | undefined {
-  return (config as { readonly [viewed]?: string })[viewed]
+export function viewedPlatform(config: object): string | undefined {
+  return viewOf(config)?.platform
+}
+
+/** Whether an entry of a list that may name its platform, and a project or a group by its path, is for the token of this view. */
+export function isOfView(config: object, platform = defaultPlatform, path = ''): boolean {
+  const view = viewOf(config)
+  return view === undefined || (view.platform === platform && view.isOwn(path))
 }
 
 /** The platform of `platform` first. The first view of each platform is that of its token without groups, which may be missing. */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
-  const { platforms, queries } = config
+  const { platforms } = config
   if (platforms.length === 0) return [{ ...named(defaultPlatform), config }]
-  const own = queries.filter(({ platform = defaultPlatform }) => platform === defaultPlatform)
-  const first = {
-    ...named(defaultPlatform),
-    config: { ...config, platforms: [], queries: own, [viewed]: defaultPlatform },
-  }
+  const view: Viewed = { platform: defaultPlatform, isOwn: () => true }
+  const first = { ...named(defaultPlatform), config: { ...config, platforms: [], [viewed]: view } }
   return [...(hasDefaultPlatform(config) ? [first] : []), ...platforms.flatMap(one => viewsOf(one, config))]
 }
 
@@ -50,7 +63,6 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
   const lists = listsOf(listed)
   const { projects = [], groups: polled = [], mine, crossProject } = listed.poll
   const all = [{ groups: [], token, tokenType, budget }, ...tokens]
-  const queries = config.queries.filter(one => one.platform === platform)
   return all.map(({ groups, ...own }, index): PlatformView<P> => {
     const isOwn = (path: string): boolean => indexFor(path, tokens) === index
     const chosen = (paths: readonly string[] | undefined): readonly string[] | undefined => paths?.filter(isOwn)
@@ -65,10 +77,9 @@ function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): Platfo
     return {
       ...{ platform, groups, name: index === 0 ? platform : `${platform}/${groups[0] ?? index}` },
       config: {
-        ...{ ...config, platforms: [], webhook, poll, [viewed]: platform },
+        ...{ ...config, platforms: [], webhook, poll, [viewed]: { platform, isOwn } },
         platform: { ...{ url, profile, caFile }, ...own },
         ...chosenOf(lists, isOwn),
-        queries: queries.filter(({ project, group }) => isOwn(project ?? group ?? '')),
       },
     }
   })
@@ -78,7 +89,7 @@ interface Lists {
   readonly [name: string]: readonly string[] | undefined | Lists
 }
 
-/** The other lists of projects and groups of a platform: those of the inventory and of features, by the names of their settings. */
+/** The other lists of projects and groups of a platform: those of features, by the names of their settings. */
 function listsOf<P extends string>(listed: Listed<P>): Lists {
   const { name, url, profile, caFile, token, tokenType, budget, tokens, webhook, poll, ...lists } = listed
   return lists

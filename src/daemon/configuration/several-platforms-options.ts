@@ -38,11 +38,10 @@ export function ofEachPlatform(group: Group, path = ''): Group {
 }
 
 /** `single`: the settings of the single form that each item has, too. */
-export function severalPlatforms<P extends Group, W extends Group, L extends Group, I extends Group>(single: {
+export function severalPlatforms<P extends Group, W extends Group, L extends Group>(single: {
   readonly platform: P
   readonly webhook: W
   readonly poll: L
-  readonly inventory: I
 }) {
   return new Each(
     {
@@ -66,7 +65,6 @@ export function severalPlatforms<P extends Group, W extends Group, L extends Gro
       ),
       webhook: inFile(single.webhook, 'webhook'),
       poll: inFile(single.poll, 'poll'),
-      inventory: inFile(single.inventory, 'inventory'),
     },
     'Several platforms, each with a webhook secret, tokens and budgets of its own: see docs/several-platforms.md. If platforms are listed, the same settings outside of the list, and queries without a platform, belong to one more platform, `default`, which exists if `platform.url` is set.',
   )

@@ -15,7 +15,7 @@ import { requestsAnHour } from '../../model/inventory.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { tokenOptions, type TokenOptions } from './options.ts'
 import { watchExpiry } from './expiry.ts'
-import type { Thing } from '../../platform/port/inventory.ts'
+import type { Thing } from '../../platform/port/thing.ts'
 
 /** Between two looks at the instance for the gauges, ms. */
 const gaugesEvery = 600_000
@@ -37,7 +37,7 @@ export const tokens = feature({
         }),
     },
   ],
-  gauges: { switch: 'observability.api_key', metrics: ingestMetrics },
+  gauges: [{ switch: 'observability.api_key', metrics: ingestMetrics }],
   things,
   standing: (options, { proxies, clock, log }) => {
     const ask = instanceOf(options, proxies)

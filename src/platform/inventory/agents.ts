@@ -1,8 +1,7 @@
 // Collects cluster agents and their tokens. An agent has lost contact if none of its tokens was used for long (REST document, "Cluster agents").
 import { z } from 'zod'
 import { maybe, wireId, wireText, wireTime } from '../rest/wire-field.ts'
-import { minute, pathOf, point, unless, type Collector } from './collector.ts'
-import type { CollectedPoint } from '../../model/inventory.ts'
+import { collector, minute, since, unless } from './collector.ts'
 
 const agent = z.object({ id: wireId, name: maybe(wireText) })
 const listedToken = z.object({ id: wireId, status: maybe(wireText) })
@@ -11,7 +10,7 @@ const token = z.object({ last_used_at: maybe(wireTime) })
 
 const agentName = 'platform.agent.name'
 
-export const agents: Collector = {
+export const agents = collector({
   kind: 'agents',
   of: 'projects',
   description: 'Cluster agents, and how long each has been out of contact.',
@@ -22,46 +21,38 @@ export const agents: Collector = {
   ],
   every: 5 * minute,
   requests: '1 + agents + tokens',
-  atLeast: 1,
   role: 'Developer',
+  read: async ({ ask, path }) => {
+    const { items, left } = await ask.all(`${path}/cluster_agents`, agent)
+    const known: { readonly name: string; readonly uses: readonly number[] }[] = []
+    for (const { id, name = String(id) } of items) {
+      const own = `${path}/cluster_agents/${id}/tokens`
+      const tokens = await unless(['not-found'], ask.all(own, listedToken))
+      if (tokens === undefined) continue
+      const uses: number[] = []
+      for (const { id: tokenId } of tokens.items.filter(({ status }) => status !== 'revoked')) {
+        const answer = await unless(['not-found'], ask.one(`${own}/${tokenId}`, token))
+        if (answer !== undefined) uses.push(answer.last_used_at ?? 0)
+      }
+      known.push({ name, uses })
+    }
+    return { known, omitted: left }
+  },
   metrics: [
     {
-      name: 'platform.agent.count',
-      ...{ unit: '{agent}', number: 'int', attributes: [] },
+      ...{ name: 'platform.agent.count', unit: '{agent}' },
       description: 'Cluster agents that are registered in the project.',
+      points: ({ known, omitted }) => [[known.length + omitted]],
     },
     {
-      name: 'platform.agent.token.count',
-      ...{ unit: '{token}', number: 'int', attributes: [agentName] },
+      ...{ name: 'platform.agent.token.count', unit: '{token}', attributes: [agentName] },
       description: 'Active tokens of the agent.',
+      points: ({ known }) => known.map(({ name, uses }) => [uses.length, name]),
     },
     {
-      name: 'platform.agent.token.last_used',
-      ...{ unit: 's', number: 'double', attributes: [agentName] },
+      ...{ name: 'platform.agent.token.last_used', unit: 's', attributes: [agentName] },
       description: 'Time since a token of the agent was last used: how long the agent has been out of contact.',
+      points: ({ known }) => known.map(({ name, uses }) => [since(Math.max(0, ...uses) || undefined), name]),
     },
   ],
-  collect: async ({ ask, owner }) => {
-    const path = `${pathOf(owner)}/cluster_agents`
-    const { items, left } = await ask.all(path, agent)
-    let deleted = 0
-    const points: CollectedPoint[] = []
-    for (const { id, name = String(id) } of items) {
-      const attributes = { [agentName]: name }
-      const listed = await unless(['not-found'], ask.all(`${path}/${id}/tokens`, listedToken))
-      if (listed === undefined) {
-        deleted += 1
-        continue
-      }
-      const lastUses: (number | undefined)[] = []
-      for (const { id: tokenId } of listed.items.filter(({ status }) => status !== 'revoked')) {
-        const answer = await unless(['not-found'], ask.one(`${path}/${id}/tokens/${tokenId}`, token))
-        if (answer !== undefined) lastUses.push(answer.last_used_at)
-      }
-      points.push(point('platform.agent.token.count', lastUses.length, attributes))
-      const since = Math.max(...lastUses.map(at => at ?? 0))
-      if (since > 0) points.push(point('platform.agent.token.last_used', { since }, attributes))
-    }
-    return { points: [point('platform.agent.count', items.length + left - deleted), ...points], omitted: left }
-  },
-}
+})

@@ -1,8 +1,8 @@
-// Declares a collector: it reads one kind of thing from the platform and exports it as gauges. Each collector has a file beside this one and a row in
+// Declares a collector: it reads one kind of thing from the platform and exports it as gauges. Each has a file beside this one and a place in
 // `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
 import { segmentOf } from '../rest/api.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
-import type { Asking } from '../rest/api.ts'
+import type { Asking } from '../port/asking.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Collected, CollectedPoint, Owner, OwnerKind } from '../../model/inventory.ts'
 
@@ -21,16 +21,29 @@ export interface CollectorHead {
   readonly every: Millis
   /** How many requests one round sends, as the reference shows it: `1 + agents + tokens`. */
   readonly requests: string
-  /** Minimum number of requests in one round. */
-  readonly atLeast: number
   /** The role that the token's user needs. */
   readonly role: string
-  readonly metrics: readonly InventoryMetric[]
 }
 
-export interface Collector extends CollectorHead {
-  readonly collect: (round: Round) => Promise<Collected>
+/** What is requested, and what gauges are made of the answer. */
+interface CollectorRow<Answer> extends CollectorHead {
+  /** Minimum number of requests in one round; default 1. */
+  readonly atLeast?: number
+  /** Beside what gauges need it answers what of `Collected` is no point. */
+  readonly read: (round: Round) => Promise<Answer & Omit<Collected, 'points'>>
+  readonly metrics: readonly MetricRow<Answer>[]
 }
+
+interface MetricRow<Answer> extends Omit<InventoryMetric, 'number' | 'attributes'> {
+  /** Default: `double` for seconds, else `int`. */
+  readonly number?: 'int' | 'double'
+  /** Default: none. */
+  readonly attributes?: readonly string[]
+  /** Of each point its value, and the values of its attributes in their order. A point without a value is left out, as is an attribute without one. */
+  readonly points: (answer: Answer) => readonly Point[]
+}
+
+type Point = readonly [value: CollectedPoint['value'] | undefined, ...attributes: (string | boolean | undefined)[]]
 
 export interface InventoryMetric {
   /** A convention's name, or one that begins with `platform.`, which is replaced by the profile's namespace. */
@@ -48,24 +61,55 @@ export interface InventoryMetric {
 export interface Round {
   readonly ask: Asking
   readonly owner: Owner
+  /** The path of the project or group below the API's base; empty for the instance. */
+  readonly path: string
   readonly now: Millis
   /** JSON that the previous round stored. A collector ignores JSON that it cannot parse. */
   readonly memory: unknown
 }
 
-export function point(
-  metric: string,
-  value: CollectedPoint['value'],
-  attributes: CollectedPoint['attributes'] = {},
-): CollectedPoint {
-  return { metric, attributes, value }
+export interface Collector extends CollectorHead {
+  readonly atLeast: number
+  readonly metrics: readonly InventoryMetric[]
+  readonly collect: (round: Omit<Round, 'path'>) => Promise<Collected>
+}
+
+export function collector<Answer extends object>({ read, ...row }: CollectorRow<Answer>): Collector {
+  const metrics = row.metrics.map(({ unit, number = unit === 's' ? 'double' : 'int', attributes = [], ...one }) => ({
+    ...{ ...one, unit, number, attributes },
+  }))
+  return {
+    ...{ atLeast: 1, ...row, metrics },
+    collect: async round => {
+      const answer = await read({ ...round, path: pathOf(round.owner) })
+      const { omitted, events, problem, memory, goesOnIn } = answer
+      const points = metrics.flatMap(({ name, attributes, points: pointsOf }) =>
+        pointsOf(answer).flatMap(([value, ...values]): CollectedPoint[] => {
+          const known = attributes.flatMap((key, at) => {
+            const own = values[at]
+            return own === undefined ? [] : [[key, own] as const]
+          })
+          return value === undefined ? [] : [{ metric: name, attributes: Object.fromEntries(known), value }]
+        }),
+      )
+      return { points, omitted, events, problem, memory, goesOnIn }
+    },
+  }
+}
+
+/** The time since an instant, and that until one, as values of points. */
+export function since(at: Millis | undefined): Point[0] {
+  return at === undefined ? undefined : { since: at }
+}
+
+export function until(at: Millis | undefined): Point[0] {
+  return at === undefined ? undefined : { until: at }
 }
 
 /** The list entry that names the whole instance. */
 export const wholeInstance = '*'
 
-/** The path of a project or group below the API's base; empty for the instance. */
-export function pathOf({ project, group }: Owner): string {
+function pathOf({ project, group }: Owner): string {
   if (project !== undefined) return `/projects/${project.id}`
   return group === undefined ? '' : `/groups/${segmentOf(group.path)}`
 }
@@ -85,3 +129,4 @@ export const hidden = ['not-found', 'forbidden'] as const
 
 export const minute = 60_000
 export const hour = 60 * minute
+export const day = 24 * hour

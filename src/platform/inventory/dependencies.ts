@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { hour, pathOf, point, type Collector, type Round } from './collector.ts'
+import { collector, day, type Round } from './collector.ts'
 import type { Collected } from '../../model/inventory.ts'
 import { maybe, wireFlag, wireId, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
@@ -29,22 +29,23 @@ const memoryShape = z.object({
   known: z.array(z.string()).optional(),
 })
 type Memory = z.infer<typeof memoryShape>
+type Export = NonNullable<Memory['export']>
 
-const ecosystem = 'platform.sbom.ecosystem'
+/** `counts`: components by ecosystem, once the bill was read. */
+type Answer = Omit<Collected, 'points'> & { readonly counts?: ReadonlyMap<string, number> }
+
 const nextTry =
   'Pipespan makes another one tomorrow. If this lasts, check whether the platform keeps and serves such exports.'
 /** Interval between two checks of an unfinished export, ms. */
 const checkInterval = 15_000
 /** After this many checks the collector gives up until the next day. */
 const maxChecks = 40
-/** ms until a new export is started after one that failed. The gauges keep their values until then. */
-const nextDay = 24 * hour
 /** Maximum number of components that are compared with the previous bill's. */
 const maxComponents = 50_000
 /** Number of components that are counted in one turn of the event loop. */
 const componentsPerTurn = 500
 
-export const dependencies: Collector = {
+export const dependencies = collector({
   kind: 'dependencies',
   of: 'projects',
   description: 'Components of the bill of materials of the default branch, and what changed since the last one.',
@@ -53,71 +54,62 @@ export const dependencies: Collector = {
     '/dependency_list_exports/:id',
     '/dependency_list_exports/:id/download',
   ],
-  every: 24 * hour,
+  every: day,
   requests: '2, and 1 for every 15 s that the platform takes',
   atLeast: 3,
   role: 'Developer, with a token of scope `api`; Ultimate',
+  read: async (round): Promise<Answer> => {
+    const { data = {} } = memoryShape.safeParse(round.memory)
+    const { export: unfinished, ...last } = data
+    return unfinished === undefined ? startExport(round, last) : checkExport(round, last, unfinished)
+  },
   metrics: [
     {
-      name: 'platform.sbom.components',
-      ...{ unit: '{component}', number: 'int', attributes: [ecosystem] },
+      ...{ name: 'platform.sbom.components', unit: '{component}', attributes: ['platform.sbom.ecosystem'] },
       description: 'Components of the bill of materials of the default branch, by ecosystem.',
+      points: ({ counts = new Map<string, number>() }) => [...counts].map(([name, count]) => [count, name]),
     },
   ],
-  collect: async round => {
-    const parsed = memoryShape.safeParse(round.memory)
-    const memory = parsed.success ? parsed.data : {}
-    return memory.export === undefined ? startExport(round, memory) : checkExport(round, memory, memory.export)
-  },
-}
+})
 
-async function startExport({ ask, owner }: Round, memory: Memory, isSecond = false): Promise<Collected> {
+async function startExport({ ask, path }: Round, last: Memory, isSecond = false): Promise<Answer> {
   const wish = { export_type: 'cyclonedx_1_6_json', send_email: false }
-  const { id } = await ask.post(`${pathOf(owner)}/dependency_list_exports`, wish, begun)
-  return { points: [], memory: { ...memory, export: { id, looks: 0, isSecond } }, goesOnIn: checkInterval }
+  const { id } = await ask.post(`${path}/dependency_list_exports`, wish, begun)
+  return { memory: { ...last, export: { id, looks: 0, isSecond } }, goesOnIn: checkInterval }
 }
 
-async function checkExport(
-  round: Round,
-  memory: Memory,
-  { id, looks, isSecond = false }: NonNullable<Memory['export']>,
-): Promise<Collected> {
-  const { ask } = round
-  const { export: _, ...last } = memory
+async function checkExport(round: Round, last: Memory, { id, looks, isSecond = false }: Export): Promise<Answer> {
+  /** The gauges keep their values until the next day. */
+  const failed = (what: string): Answer => ({ memory: last, goesOnIn: day, problem: `${what} ${nextTry}` })
   const path = `/dependency_list_exports/${id}`
   try {
-    const answer = await ask.one(path, state)
+    const answer = await round.ask.one(path, state)
     if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
-      if (looks < maxChecks)
-        return { points: [], memory: { ...last, export: { id, looks: looks + 1, isSecond } }, goesOnIn: checkInterval }
-      const problem = `The bill of materials was not finished (has_finished) in ${maxChecks} checks. ${nextTry}`
-      return { points: [], memory: last, goesOnIn: nextDay, problem }
+      if (looks >= maxChecks)
+        return failed(`The bill of materials was not finished (has_finished) in ${maxChecks} checks.`)
+      return { memory: { ...last, export: { id, looks: looks + 1, isSecond } }, goesOnIn: checkInterval }
     }
-    const { components } = await ask.file(`${path}/download`, bill)
-    if (components !== undefined) return await collectedFrom(components, last, id)
-    return {
-      points: [],
-      memory: last,
-      goesOnIn: nextDay,
-      problem: `The bill of materials has no components. ${nextTry}`,
-    }
+    const { components } = await round.ask.file(`${path}/download`, bill)
+    return components === undefined
+      ? failed('The bill of materials has no components.')
+      : await answerOf(components, last, id)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
     // The export expired, or belongs to another token. If the platform loses another one, a third would not help.
     if (!isSecond) return startExport(round, last, true)
-    const problem = `The bill of materials is gone before it was read (404 at ${error.endpoint}). ${nextTry}`
-    return { points: [], memory: last, goesOnIn: nextDay, problem }
+    return failed(`The bill of materials is gone before it was read (404 at ${error.endpoint}).`)
   }
 }
 
-async function collectedFrom(components: readonly unknown[], last: Memory, exportId: number): Promise<Collected> {
+async function answerOf(components: readonly unknown[], last: Memory, exportId: number): Promise<Answer> {
   const counts = new Map<string, number>()
   const hashes = new Set<string>()
   for (const [index, item] of components.entries()) {
     if (index % componentsPerTurn === componentsPerTurn - 1) await nextTurn()
     const { data } = component.safeParse(item)
     if (data === undefined) continue
-    counts.set(ecosystemOf(data), (counts.get(ecosystemOf(data)) ?? 0) + 1)
+    const ecosystem = /^pkg:([a-z0-9.+-]+)\//i.exec(data.purl ?? '')?.[1]?.toLowerCase() ?? 'unknown'
+    counts.set(ecosystem, (counts.get(ecosystem) ?? 0) + 1)
     hashes.add(createHash('sha256').update(nameOf(data)).digest('base64').slice(0, 11))
   }
   await nextTurn()
@@ -125,37 +117,24 @@ async function collectedFrom(components: readonly unknown[], last: Memory, expor
   const digest = createHash('sha256').update(sorted.join('\n')).digest('hex')
   await nextTurn()
   const known = sorted.slice(0, maxComponents)
-  const before = last.known && new Set(last.known)
+  const memory = { digest, known }
+  if (digest === last.digest) return { counts, memory }
+  const before = new Set(last.known)
   const now = new Set(known)
-  return {
-    points: [...counts].map(([name, count]) => point('platform.sbom.components', count, { [ecosystem]: name })),
-    memory: { digest, known },
-    ...(digest !== last.digest && {
-      events: [
-        {
-          // The digest would be a wrong key: when a change is reverted, that is a new change with an old digest.
-          key: String(exportId),
-          name: 'platform.sbom',
-          body: `${sorted.length} components`,
-          attributes: {
-            'platform.sbom.digest': `sha256:${digest}`,
-            'platform.sbom.components': sorted.length,
-            ...(before !== undefined && {
-              'platform.sbom.added': known.filter(one => !before.has(one)).length,
-              'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
-            }),
-          },
-        },
-      ],
+  const attributes = {
+    'platform.sbom.digest': `sha256:${digest}`,
+    'platform.sbom.components': sorted.length,
+    ...(last.known !== undefined && {
+      'platform.sbom.added': known.filter(one => !before.has(one)).length,
+      'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
     }),
   }
+  // The digest would be a wrong key: when a change is reverted, that is a new change with an old digest.
+  const event = { key: String(exportId), name: 'platform.sbom', body: `${sorted.length} components`, attributes }
+  return { counts, memory, events: [event] }
 }
 
 /** The component's package URL, such as `pkg:npm/left-pad@1.3.0`; without one, its group, name and version. */
 function nameOf({ purl, group, name, version }: Component): string {
-  return purl ?? [group, name, version].filter(part => part !== undefined).join('/')
-}
-
-function ecosystemOf({ purl }: Component): string {
-  return /^pkg:([a-z0-9.+-]+)\//i.exec(purl ?? '')?.[1]?.toLowerCase() ?? 'unknown'
+  return purl ?? [group, name, version].filter(one => one !== undefined).join('/')
 }

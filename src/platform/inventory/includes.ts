@@ -1,7 +1,7 @@
 // Lists what the CI configuration of a project's default branch includes: components, templates, files of other projects and of other hosts, each
 // with its version (the platform's API, "CI Lint"). Asked once a week, and after a push that may have changed it (`read-event.ts`).
 import { z } from 'zod'
-import { hour, pathOf, point, type Collector } from './collector.ts'
+import { collector, day } from './collector.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'
 import { redact } from '../../lib/secret.ts'
 
@@ -12,49 +12,38 @@ const included = z.object({
 })
 const lint = z.object({ includes: maybe(z.array(included.catch({}))) })
 
-const week = 7 * 24 * hour
-const type = 'platform.cicd.include.type'
-const name = 'platform.cicd.include.name'
-const version = 'platform.cicd.include.version'
-
-export const includes: Collector = {
+export const includes = collector({
   kind: 'includes',
   of: 'projects',
   description:
     'What the CI configuration includes: components, templates and files of other projects, with their versions.',
   paths: ['/projects/:id/ci/lint'],
-  every: week,
+  every: 7 * day,
   requests:
     '1; also after a push to the default branch that touched the CI file or another YAML file, if `push` is in PIPESPAN_EVENTS',
-  atLeast: 1,
   role: 'Developer',
+  read: async ({ ask, path }) => {
+    const { includes: found } = await ask.one(`${path}/ci/lint`, lint)
+    const unnamed = (['type', 'location'] as const).find(field => found?.some(one => one[field] === undefined))
+    const lacking = found === undefined ? 'includes' : unnamed && `includes.${unnamed}`
+    const read = (found ?? []).map(readInclude).filter(one => one !== undefined)
+    return {
+      // Each once, although several files may include the same one.
+      all: [...new Map(read.map(one => [JSON.stringify(one), one] as const)).values()],
+      problem:
+        lacking && `The answer about the CI configuration has no usable ${lacking}. Check the version of the platform.`,
+    }
+  },
   metrics: [
     {
-      name: 'platform.cicd.include',
-      ...{ unit: '1', number: 'int', attributes: [type, name, version] },
+      ...{ name: 'platform.cicd.include', unit: '1' },
+      attributes: ['platform.cicd.include.type', 'platform.cicd.include.name', 'platform.cicd.include.version'],
       description:
         '1 for each component, template or file that the CI configuration of the project includes, directly or through others; files of the project itself are left out.',
+      points: ({ all }) => all.map(({ type, name, version }) => [1, type, name, version]),
     },
   ],
-  collect: async ({ ask, owner }) => {
-    const { includes: found } = await ask.one(`${pathOf(owner)}/ci/lint`, lint)
-    if (found === undefined) return { points: [], problem: without('includes') }
-    const unnamed = (['type', 'location'] as const).find(field => found.some(one => one[field] === undefined))
-    const points = new Map(
-      found.flatMap(one => {
-        const read = readInclude(one)
-        if (read === undefined) return []
-        const attributes = { [type]: read.type, [name]: read.name, [version]: read.version }
-        return [[JSON.stringify(attributes), point('platform.cicd.include', 1, attributes)] as const]
-      }),
-    )
-    return { points: [...points.values()], problem: unnamed && without(`includes.${unnamed}`) }
-  },
-}
-
-function without(field: string): string {
-  return `The answer about the CI configuration has no usable ${field}. Check the version of the platform.`
-}
+})
 
 /** Undefined for a file of the project itself, and for what is not known. `version` is empty where there is none. */
 export function readInclude({
@@ -74,7 +63,6 @@ export function readInclude({
     case 'file':
       return { type: 'project', name: `${extra?.project ?? ''}:${location}`, version: extra?.ref ?? 'HEAD' }
     case 'template':
-      return { type: kind, name: location, version: '' }
     case 'remote':
       return { type: kind, name: location, version: '' }
     default:

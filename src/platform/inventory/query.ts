@@ -5,7 +5,7 @@ import { stringify } from 'yaml'
 import { maxList, readObject } from '../wire-read.ts'
 import { maybe, wireFlag, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
-import type { Asking } from '../rest/api.ts'
+import type { Asking } from '../port/asking.ts'
 import type { Collected, CollectedPoint } from '../../model/inventory.ts'
 
 export interface QuerySpec {

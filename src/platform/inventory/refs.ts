@@ -1,12 +1,11 @@
 // Counts the branches and tags of a repository (semantic conventions, "VCS metrics"; the platform's API, "Branches" and "Tags").
 import { z } from 'zod'
-import { hour, pathOf, point, type Collector } from './collector.ts'
+import { collector, hour } from './collector.ts'
 import { wireText } from '../rest/wire-field.ts'
 
-const listed = z.object({ name: wireText })
-const refType = 'vcs.ref.type'
+const ref = z.object({ name: wireText })
 
-export const refs: Collector = {
+export const refs = collector({
   kind: 'refs',
   of: 'projects',
   description: 'Number of branches and tags of the repository.',
@@ -15,22 +14,18 @@ export const refs: Collector = {
   requests: '1 per 100 branches, and 1 per 100 tags, at most 20',
   atLeast: 2,
   role: 'a member',
+  read: async ({ ask, path }) => ({
+    branches: await ask.all(`${path}/repository/branches`, ref),
+    tags: await ask.all(`${path}/repository/tags`, ref),
+  }),
   metrics: [
     {
-      name: 'vcs.ref.count',
-      ...{ type: 'updowncounter', unit: '{ref}', number: 'int', attributes: [refType] },
+      ...{ name: 'vcs.ref.count', type: 'updowncounter', unit: '{ref}', attributes: ['vcs.ref.type'] },
       description: 'Branches or tags of the repository.',
+      points: ({ branches, tags }) => [
+        [branches.items.length + branches.left, 'branch'],
+        [tags.items.length + tags.left, 'tag'],
+      ],
     },
   ],
-  collect: async ({ ask, owner }) => {
-    const path = `${pathOf(owner)}/repository`
-    const branches = await ask.all(`${path}/branches`, listed)
-    const tags = await ask.all(`${path}/tags`, listed)
-    return {
-      points: [
-        point('vcs.ref.count', branches.items.length + branches.left, { [refType]: 'branch' }),
-        point('vcs.ref.count', tags.items.length + tags.left, { [refType]: 'tag' }),
-      ],
-    }
-  },
-}
+})

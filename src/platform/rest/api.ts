@@ -5,18 +5,16 @@ import type { z } from 'zod'
 import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
 import { errorOfAnswer } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
-import { PlatformError, type CallOptions, type Listed, type ListOptions, type Page, type ResourceId } from '../port.ts'
+import { PlatformError, type CallOptions, type ListOptions, type Page, type ResourceId } from '../port.ts'
 import { readObject } from '../wire-read.ts'
 import { redact } from '../../lib/secret.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import { bounded, jsonOf, servedAt } from './answer.ts'
+import type { Asking, Query } from '../port/asking.ts'
 import type { Answer, Change, Requester, StreamOptions } from './request.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Streamed } from './http.ts'
-
-/** Undefined values are omitted. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a slash. */
 export interface Api {
@@ -193,23 +191,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
   }
 }
 
-/** Requests with the same options to any path of the API: for one object, a whole list or a change. */
-export interface Asking {
-  one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
-  file<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>
-  /** The items of a list, at most `max` (default `maxListed`). */
-  all<S extends z.ZodType>(
-    path: string,
-    schema: S,
-    query?: Query,
-    max?: number,
-    wanted?: readonly string[],
-  ): Promise<Listed<z.output<S>>>
-  /** Sends a change. It is not repeated if its outcome is unknown; the caller must then check whether the change was made. */
-  post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
-}
-
-/** Maximum number of items that the inventory reads of one list. */
+/** Maximum number of items that are read of a list that is asked for whole. */
 export const maxListed = 1_000
 
 export function createAsking(api: Api, call: CallOptions): Asking {

@@ -4,15 +4,16 @@ import { auditCalls } from './audit.ts'
 import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
 import type { EventWords } from '../webhook/read-event.ts'
 import { ConfigError } from '../../lib/fault.ts'
-import { createApi, createAsking, type Asking, type OnLeftOut } from './api.ts'
+import { createApi, createAsking, type OnLeftOut } from './api.ts'
 import { createRequester, type RequesterOptions, type RetryRules } from './request.ts'
 import { hookCalls } from './hooks.ts'
 import { answersAbout } from './observation.ts'
 import { jobCalls, type JobCalls } from './jobs.ts'
 import { normalizeInstance } from '../../model/instance.ts'
+import { ownerOf } from './owner.ts'
 import { pipelineCalls, type PipelineCalls } from './pipelines.ts'
 import { projectCalls } from './projects.ts'
-import type { CallOptions, PlatformClient } from '../port.ts'
+import type { PlatformClient } from '../port.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 
 export interface PlatformClientOptions extends Omit<
@@ -38,10 +39,7 @@ export interface PlatformClientOptions extends Omit<
 }
 
 /** The client with the calls that only this room makes. */
-export interface RestClient extends PlatformClient, PipelineCalls, JobCalls {
-  /** Requests to any path of the API, for the inventory. */
-  asking(options: CallOptions): Asking
-}
+export interface RestClient extends PlatformClient, PipelineCalls, JobCalls {}
 
 const defaults = {
   timeouts: { connect: 10_000, answer: 60_000 },
@@ -74,6 +72,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     ...projectCalls(api, instance),
     ...hookCalls(api, wanted?.variables),
     ...auditCalls(api, instance, options.eventWords),
+    owner: async (named, call) => ownerOf(named, createAsking(api, call)),
     asking: call => createAsking(api, call),
     close: () => requester.close(),
   }

@@ -1,10 +1,10 @@
 // What the page of sources says about the inventory.
 import { expect, it } from 'vitest'
-import { html } from '../../src/console/layout/html.ts'
-import { inventoryCard, inventoryLines } from '../../src/console/sources/inventory.ts'
-import { openInventoryWorld } from '../inventory/world.ts'
-import type { Owner } from '../../src/core/store/ports/scope.ts'
-import type { PagesSources } from '../../src/console/ports.ts'
+import { html } from '../../../src/console/layout/html.ts'
+import { inventoryCard, inventoryLines } from '../../../src/console/sources/inventory.ts'
+import { openInventoryWorld } from './world.ts'
+import type { Owner } from '../../../src/core/store/ports/scope.ts'
+import type { PagesSources } from '../../../src/console/ports.ts'
 
 const shop = 'brightwater/shop/storefront'
 

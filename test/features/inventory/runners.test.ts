@@ -1,8 +1,8 @@
 // Tests the collectors of runners, repositories and refs against the simulated platform's REST API.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
-import { restJson } from '../support/rest-faults.ts'
+import { restJson } from '../../support/rest-faults.ts'
 
 const group = 'brightwater'
 const shop = 'brightwater/shop/storefront'

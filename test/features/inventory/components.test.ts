@@ -1,8 +1,8 @@
 // The page of components: which versions projects use, and who is behind; and the order of versions.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { openHouse, type House } from './house.ts'
-import { newestOf, type Components } from '../../src/console/components/component-figures.ts'
+import { openHouse, type House } from '../../pages/house.ts'
+import { newestOf, type Components } from '../../../src/features/inventory/component-figures.ts'
 
 let house: House
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 // Tests the collector of pipeline schedules: its gauges, and what it reports once.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
-import { grace, judge } from '../../src/platform/inventory/schedules.ts'
-import { restJson } from '../support/rest-faults.ts'
+import { grace, judge } from '../../../src/platform/inventory/missed-schedules.ts'
+import { restJson } from '../../support/rest-faults.ts'
 
 const shop = 'brightwater/shop/storefront'
 

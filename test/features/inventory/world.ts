@@ -1,22 +1,21 @@
 // Sets up the simulated platform's REST API and an inventory with a real store, under one clock that the test moves.
-import { createTextRedaction } from '../../src/lib/text-redaction.ts'
-import { thingsOf } from '../../src/platform/inventory/collectors.ts'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createInventory, type Inventory } from '../../src/features/inventory/inventory.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/budget.ts'
-import { createPlatformClient } from '../../src/platform/rest/client.ts'
-import { createSingleton } from '../../src/core/find/singleton.ts'
-import { lookUp } from '../../src/platform/inventory/owner.ts'
-import { openSqlite } from '../support/stores.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
+import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
+import { createThingReader, type ThingReader } from '../../../src/core/find/thing-reader.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
+import { createPlatformClient } from '../../../src/platform/rest/client.ts'
+import { createSingleton } from '../../../src/core/find/singleton.ts'
+import { openSqlite } from '../../support/stores.ts'
 import { pino } from 'pino'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { RestApi } from '../../src/simulator/platform/rest-api.ts'
-import type { Thing } from '../../src/platform/port/inventory.ts'
-import type { CollectedEvent } from '../../src/model/inventory.ts'
-import type { Asking } from '../../src/platform/rest/api.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-import type { RetryRules } from '../../src/platform/rest/request.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
+import { thingsOf } from '../../../src/features/inventory/things.ts'
+import type { Thing } from '../../../src/platform/port/thing.ts'
+import type { CollectedEvent } from '../../../src/model/inventory.ts'
+import type { Asking } from '../../../src/platform/port/asking.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
+import type { RetryRules } from '../../../src/platform/rest/request.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export const minute = 60_000
 export const hour = 60 * minute
@@ -30,9 +29,9 @@ export interface InventoryWorld extends AsyncDisposable {
   readonly events: { readonly event: CollectedEvent; readonly key: string }[]
   now(): number
   /** Makes an inventory of the configured things, or of the test's own ones. */
-  inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): Inventory
+  inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): ThingReader
   /** Runs turns of the inventory until this time has passed. */
-  pass(inventory: Inventory, ms: number): Promise<void>
+  pass(inventory: ThingReader, ms: number): Promise<void>
   /** The latest values, by metric and attributes. */
   found(): Promise<Record<string, unknown>>
   /** The paths that were requested since the last call. */
@@ -63,17 +62,15 @@ export async function openInventoryWorld(
     ...{ concurrency: 4, userAgent: 'Pipespan/test' },
     retry,
   })
-  const asking = (signal: AbortSignal): Asking => client.asking({ priority: 'inside', signal })
   const events: InventoryWorld['events'] = []
   return {
     ...{ api, store, warnings, events },
     ask: client.asking({ priority: 'inside' }),
     now: () => now,
     inventory: configured =>
-      createInventory({
-        things: isThings(configured) ? configured : thingsOf(configured, asking),
-        ...{ instance: api.url, profile: 'generic', repositories: store.repositories, clock, log },
-        lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
+      createThingReader({
+        things: isThings(configured) ? configured : thingsOf({ inventory: configured, queries: [] }),
+        ...{ instance: api.url, client, profile: 'generic', repositories: store.repositories, clock, log },
         lease: createSingleton('inventory', store.leases, clock),
         errors: createErrorThrottle(log),
         redactText: createTextRedaction([]),

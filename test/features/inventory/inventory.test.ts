@@ -2,18 +2,17 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { inventoryOf } from '../../src/daemon/inventory.ts'
-import { inventoryReference } from '../../scripts/docs/inventory.ts'
-import { requestsAnHour } from '../../src/model/inventory.ts'
-import { restFaults, restJson } from '../support/rest-faults.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { thingsOf as inventoryOf } from '../../../src/features/inventory/things.ts'
+import { inventoryReference } from './reference.ts'
+import { requestsAnHour } from '../../../src/model/inventory.ts'
+import { restFaults, restJson } from '../../support/rest-faults.ts'
 import type { AddressInfo } from 'node:net'
-import type { Thing } from '../../src/platform/port/inventory.ts'
-import { collectors } from '../../src/platform/inventory/collectors.ts'
+import type { Thing } from '../../../src/platform/port/thing.ts'
+import { collectors } from '../../../src/platform/inventory/collectors.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
-import { isFull } from '../full.ts'
-import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
-import { point } from '../../src/platform/inventory/collector.ts'
+import { isFull } from '../../full.ts'
+import { maxScopes } from '../../../src/platform/inventory/feature-flags.ts'
 
 const shop = 'brightwater/shop/storefront'
 const infra = 'brightwater/platform/infrastructure'
@@ -136,7 +135,9 @@ describe('the collectors of the inventory', () => {
   it('export at most 10,000 points of one item', async () => {
     const many: Thing = {
       ...{ kind: 'many', of: 'all', every: minute, atLeast: 1 },
-      collect: async () => ({ points: Array.from({ length: 10_003 }, (_, n) => point('m', n, { n: String(n) })) }),
+      collect: async () => ({
+        points: Array.from({ length: 10_003 }, (_, n) => ({ metric: 'm', value: n, attributes: { n: String(n) } })),
+      }),
     }
     await world.inventory([many]).turn()
     expect(Object.keys(await world.found())).toHaveLength(10_000)
@@ -343,23 +344,16 @@ describe('the rounds of the inventory', () => {
       return undefined
     }
     const metric = 'platform.vcs.change.open'
-    const queries = [{ metric, query: 'type = MergeRequest', group: 'brightwater', value: 'count', every: 5 * minute }]
+    const unset = { fields: undefined, attributes: undefined, project: undefined, platform: undefined }
+    const query = { metric, query: 'type = MergeRequest', group: 'brightwater', value: 'count', every: 5 * minute }
+    const queries = [{ ...unset, ...query }]
     const thingsOf = (count: number) =>
-      inventoryOf(
-        {
-          inventory: Object.fromEntries(
-            collectors.map(({ of, kind }) => [kind, of === 'groups' ? ['brightwater'] : projects(count)]),
-          ),
-          queries: queries.map(one => ({
-            ...one,
-            fields: undefined,
-            attributes: undefined,
-            project: undefined,
-            platform: undefined,
-          })),
-        },
-        () => world.ask,
-      )
+      inventoryOf({
+        inventory: Object.fromEntries(
+          collectors.map(({ of, kind }) => [kind, of === 'groups' ? ['brightwater'] : projects(count)]),
+        ),
+        queries,
+      })
     const things = thingsOf(many)
     const inventory = world.inventory(things)
     // Daily requests are sent in the first two minutes: each project and the group is looked up, and each bill of materials is made.

@@ -1,30 +1,32 @@
-// Reads the configured inventory from the platform at intervals. The results are stored and exported with the other metrics.
+// Asks at intervals about the things that features name. The answers are stored as points of gauges and exported with the other metrics.
 //
 // 1. Only one replica, the holder of the lease, does the work. It removes things that are no longer configured.
-// 2. It reads the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
+// 2. It asks about the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
 // 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../../model/inventory.ts'
-import { PlatformError, type ErrorThrottle } from '../../platform/port.ts'
-import type { LookUpOwner, Thing } from '../../platform/port/inventory.ts'
+import { PlatformError, type CallOptions, type ErrorThrottle, type PlatformClient } from '../../platform/port.ts'
+import type { Thing } from '../../platform/port/thing.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
+import type { InventoryState } from '../store/ports/inventory-documents.ts'
 import type { Log } from '../../lib/log.ts'
 import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Repositories } from '../../core/store/ports/repository.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+import type { Singleton } from './singleton.ts'
 
-export interface InventoryOptions {
+export interface ThingReaderOptions {
   readonly things: readonly Thing[]
   readonly instance: string
   /** The key of the states in the store; by default the instance. */
   readonly scope?: string | undefined
   readonly profile: string
-  readonly lookUp: LookUpOwner
+  /** Undefined: no platform is configured. */
+  readonly client?: Pick<PlatformClient, 'owner' | 'asking'> | undefined
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
-  readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
+  readonly lease: Singleton
   readonly errors: ErrorThrottle
   readonly redactText: RedactText
   /** Writes a log record. `key` identifies it, so that it is written once. */
@@ -47,21 +49,27 @@ const maxRefused = 5
 /** Maximum time until the next round, ms, of what is not asked more rarely. A later time was written when the clock was ahead, so the thing is due. */
 const maxAhead = 2 * knownFor
 
-export interface Inventory extends Loop {
-  /** Reads what is due. Answers the time in ms until something may be due again. */
+export interface ThingReader extends Loop {
+  /** Asks about what is due. Answers the time in ms until something may be due again. */
   turn(): Promise<number>
 }
 
-export function createInventory(options: InventoryOptions): Inventory {
-  const { things, instance, profile, lease, errors, clock, log } = options
+/** The owner of a thing, and when it was looked up. */
+type Known = Pick<InventoryState, 'owner' | 'ownerAt'>
+
+export function createThingReader(options: ThingReaderOptions): ThingReader {
+  const { things, instance, profile, client, lease, errors, clock, log } = options
   const { inventoryStates: states, gaugeReadings: readings } = options.repositories
   const closing = new AbortController()
+  const call: CallOptions = { priority: 'inside', signal: closing.signal }
+  const ask = client?.asking(call)
   const triedSinceStart = new Set<string>()
   /** Owners that were looked up. All things of the same owner share the result. */
   const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
   const scope = options.scope ?? instance
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance: scope, kind, of })
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
+  const ownStates = async () => (await states.all()).filter(state => state.instance === scope)
 
   async function turn(): Promise<number> {
     if (things.length === 0 || !(await lease.isMine())) return maxRest
@@ -72,7 +80,9 @@ export function createInventory(options: InventoryOptions): Inventory {
       if (closing.signal.aborted || !(await lease.isMine())) return maxRest
       if ((await round(thing, state, now)) === 'stop') return maxRest
     }
-    return rest()
+    const [all, now] = await Promise.all([states.all(), states.now()])
+    const next = Math.min(...all.map(({ nextAt }) => nextAt - now))
+    return Math.min(maxRest, Math.max(minRest, next))
   }
 
   /** A refused thing is tried once after each start, because the operator may have fixed a permission before the restart. */
@@ -80,51 +90,43 @@ export function createInventory(options: InventoryOptions): Inventory {
     return state?.refusal?.lasts === true && !triedSinceStart.has(nameOf(thing))
   }
 
-  async function rest(): Promise<number> {
-    const [all, now] = await Promise.all([states.all(), states.now()])
-    const next = Math.min(...all.map(({ nextAt }) => nextAt - now))
-    return Math.min(maxRest, Math.max(minRest, next))
-  }
-
   /** Removes things that are no longer configured, so that they are neither exported nor shown. */
   async function forgetOthers(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
-    for (const state of await states.all()) {
-      if (state.instance !== scope || wanted.has(nameOf(state))) continue
-      await Promise.all([states.remove(state), readings.remove({ ...state, instance })])
-    }
+    for (const state of await ownStates())
+      if (!wanted.has(nameOf(state))) await Promise.all([states.remove(state), readings.remove({ ...state, instance })])
   }
 
   async function round(thing: Thing, before: InventoryState | undefined, now: Millis): Promise<'go-on' | 'stop'> {
-    let owner: { readonly owner?: unknown; readonly ownerAt?: number } = {}
+    let known: Known = {}
     try {
-      owner = await ownerOf(thing, before, now)
-      const round = { now, memory: before?.memory, signal: closing.signal }
-      const collected = await thing.collect({ owner: owner.owner as Owner | undefined, ...round })
-      await store(thing, before, owner, await cleanCollected(collected, options.redactText))
+      known = await ownerOf(thing, before, now)
+      const owner = known.owner as Owner | undefined
+      const collected = await thing.collect({ ask, owner, now, memory: before?.memory })
+      await store(thing, before, known, await cleanCollected(collected, options.redactText))
       errors.answered(nameOf(thing))
       return 'go-on'
     } catch (error) {
       if (closing.signal.aborted) return 'stop'
       if (error instanceof StoreError) throw error
       const refusal = asPlatformError(error)
-      await storeFailure(thing, { ...before, ...owner }, refusal)
+      await storeFailure(thing, { ...before, ...known }, refusal)
       return errors.failed(nameOf(thing), refusal)
     } finally {
       triedSinceStart.add(nameOf(thing))
     }
   }
 
-  async function ownerOf(thing: Thing, before: InventoryState | undefined, now: Millis) {
-    if (thing.owner === undefined) return {}
-    const { owner, ownerAt = -Infinity } = before ?? {}
-    if (owner !== undefined && Math.abs(now - ownerAt) < knownFor) return { owner, ownerAt }
+  async function ownerOf(thing: Thing, before: InventoryState | undefined, now: Millis): Promise<Known> {
+    if (thing.owner === undefined || client === undefined) return {}
+    const isFresh = ({ ownerAt = -Infinity }: Known): boolean => Math.abs(now - ownerAt) < knownFor
+    if (before?.owner !== undefined && isFresh(before)) return { owner: before.owner, ownerAt: before.ownerAt }
     const { as, named } = thing.owner
     const known =
       (as === 'groups' ? undefined : owners.get(`project ${named}`)) ??
       (as === 'projects' ? undefined : owners.get(`group ${named}`))
-    if (known !== undefined && Math.abs(now - known.ownerAt) < knownFor) return known
-    const found = { owner: await options.lookUp(thing.owner, closing.signal), ownerAt: now }
+    if (known !== undefined && isFresh(known)) return known
+    const found = { owner: await client.owner(thing.owner, call), ownerAt: now }
     owners.set(`${found.owner.project === undefined ? 'group' : 'project'} ${named}`, found)
     return found
   }
@@ -132,50 +134,45 @@ export function createInventory(options: InventoryOptions): Inventory {
   async function store(
     thing: Thing,
     before: InventoryState | undefined,
-    known: { readonly owner?: unknown; readonly ownerAt?: number },
+    known: Known,
     { points: allPoints, events = [], memory, goesOnIn, problem, omitted: unread = 0 }: Collected,
   ): Promise<void> {
+    const { kind, of, every } = thing
     const points = allPoints.slice(0, maxPoints)
     const omitted = unread + allPoints.length - points.length
-    if (omitted > 0 && (before?.omitted ?? 0) === 0) {
-      const { kind, of } = thing
+    if (omitted > 0 && (before?.omitted ?? 0) === 0)
       log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
-    }
-    if (problem !== undefined && problem !== before?.refusal?.message)
-      log.warn({ kind: thing.kind, of: thing.of }, problem)
+    if (problem !== undefined && problem !== before?.refusal?.message) log.warn({ kind, of }, problem)
     const owner = known.owner as Owner | undefined
     // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
-    for (const event of events)
-      await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event.key]))
+    for (const event of events) await options.onEvent(event, owner, JSON.stringify([instance, kind, of, event.key]))
     const now = await states.now()
     if (goesOnIn === undefined) {
-      const { kind, of, every } = thing
-      const ownerFacts = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
-      const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points }
-      await readings.put({ ...reading, ...ownerFacts })
+      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      await readings.put({ instance, kind, of, profile, at: now, goodFor: goodFor(every), points, ...whose })
     }
     await states.put({
       ...{ ...keyOf(thing), ...known, memory, failures: 0 },
       ...(problem !== undefined && { refusal: { message: problem, lasts: false } }),
       omitted: goesOnIn === undefined ? omitted : before?.omitted,
       answeredAt: goesOnIn === undefined ? now : before?.answeredAt,
-      nextAt: now + (goesOnIn ?? thing.every),
+      nextAt: now + (goesOnIn ?? every),
     })
   }
 
   async function storeFailure(thing: Thing, before: Partial<InventoryState>, error: PlatformError): Promise<void> {
     const now = await states.now()
     const failures = (before.failures ?? 0) + 1
-    const pause = pauseAfter(error, failures, thing.every, thing.isBlockable === true)
+    const nextAt = now + pauseAfter(error, failures, thing)
     const refusal = { status: error.status, message: error.message, lasts: isLasting(error) }
-    await states.put({ ...before, ...keyOf(thing), failures, nextAt: now + pause, refusal })
+    await states.put({ ...before, ...keyOf(thing), failures, nextAt, refusal })
     if (isLasting(error) && (error.affectsAllRequests || (await isKindRefused(thing))))
-      await putOffOthers(thing, now + pause)
+      await putOffOthers(thing, nextAt)
   }
 
   async function isKindRefused({ kind }: Thing): Promise<boolean> {
-    const all = await states.all()
-    return all.filter(one => one.instance === scope && one.kind === kind && one.refusal?.lasts).length >= maxRefused
+    const refused = (await ownStates()).filter(one => one.kind === kind && one.refusal?.lasts)
+    return refused.length >= maxRefused
   }
 
   /** Puts off the other things of this kind, because the platform does not offer the kind at all. */
@@ -183,8 +180,8 @@ export function createInventory(options: InventoryOptions): Inventory {
     for (const other of things.filter(one => one.kind === kind && one.of !== of)) {
       await states.change(keyOf(other), known => {
         // The platform does offer a thing that it answered before.
-        if (known?.answeredAt !== undefined) return { document: known, result: undefined }
-        return { document: { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
+        const isOffered = known?.answeredAt !== undefined
+        return { document: isOffered ? known : { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
       })
     }
   }
@@ -205,8 +202,8 @@ function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<T
   return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
 }
 
-/** The pause until a thing is read again, ms. `failures`: number of failed rounds in a row, including this one. */
-function pauseAfter(error: PlatformError, failures: number, every: number, isBlockable: boolean): number {
+/** The pause until a thing is asked about again, ms. `failures`: number of failed rounds in a row, including this one. */
+function pauseAfter(error: PlatformError, failures: number, { every, isBlockable = false }: Thing): number {
   if (isLasting(error)) return Math.max(day, every)
   const doubled = 2 ** Math.min(20, failures - 1)
   if (isBlockable) return Math.min(Math.max(every, firstPause) * doubled * 2, day)
@@ -223,7 +220,7 @@ function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }
 
-/** Turns any error of a collector into a PlatformError, because an unexpected error concerns one thing and the others must continue. */
+/** Turns any error into a PlatformError, because an unexpected error concerns one thing and the others must continue. */
 function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
   if (error instanceof Fault) {
@@ -234,19 +231,19 @@ function asPlatformError(error: unknown): PlatformError {
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }
 
-// Redacts the names and texts of things before they are stored or exported. The event loop gets its turns meanwhile.
+/** Redacts the names and texts of things before they are stored or exported, each once. The event loop gets its turns meanwhile. */
 export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
   const cleanText = inTurns(redactText)
   const known = new Map<string, string>()
-  const clean = async (text: string): Promise<string> => {
-    const found = known.get(text) ?? (await cleanText(text))
-    known.set(text, found)
-    return found
+  const clean = async <T>(value: T): Promise<T> => {
+    if (typeof value !== 'string') return value
+    const found = known.get(value) ?? (await cleanText(value))
+    known.set(value, found)
+    return found as T & string
   }
   const cleanAll = async <T>(attributes: Readonly<Record<string, T>>): Promise<Record<string, T>> => {
     const all: [string, T][] = []
-    for (const [key, value] of Object.entries(attributes))
-      all.push([key, typeof value === 'string' ? ((await clean(value)) as T & string) : value])
+    for (const [key, value] of Object.entries(attributes)) all.push([key, await clean(value)])
     return Object.fromEntries(all)
   }
   const [points, events] = [[...collected.points], [...(collected.events ?? [])]]

@@ -1,9 +1,9 @@
 // Which CI components, templates and files projects include, at which version, and who is behind: from what the inventory found last.
 import { z } from 'zod'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
-import { millis, type Shaped } from '../layout/shape.ts'
-import type { PagesSources } from '../ports.ts'
-import type { Scope } from '../layout/scope-heading.ts'
+import { millis, type Shaped } from '../../console/layout/shape.ts'
+import type { PagesSources } from '../../console/ports.ts'
+import type { Scope } from '../../console/layout/scope-heading.ts'
 
 const using = z.object({ version: z.string().describe('Empty if it has none.'), projects: z.array(z.string()) })
 

@@ -1,10 +1,10 @@
 // The shipped daemon reports what its platform has: the simulated platform's real REST API in, a real OTLP receiver out, a kill between.
 import { expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { Daemon } from './daemon.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
+import { Daemon } from '../../e2e/daemon.ts'
+import { OtlpReceiver } from '../../support/otlp-receiver.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 
 it('sends the inventory gauges, and continues after a kill without new requests', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())

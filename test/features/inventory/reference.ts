@@ -1,13 +1,15 @@
 // Writes docs/INVENTORY.md from the table of collectors.
-import { code, table } from './markdown.ts'
-import { collectors } from '../../src/platform/inventory/collectors.ts'
-import { hour, minute } from '../../src/platform/inventory/collector.ts'
-import { maxPoints, requestsAnHour } from '../../src/model/inventory.ts'
-import { maxPages, maxQueryBytes, maxRows } from '../../src/platform/inventory/query.ts'
-import { grace } from '../../src/platform/inventory/schedules.ts'
-import { maxRunners } from '../../src/platform/inventory/runners.ts'
-import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
-import { maxListed } from '../../src/platform/rest/api.ts'
+import { code, table } from '../../../scripts/docs/markdown.ts'
+import { collectors } from '../../../src/platform/inventory/collectors.ts'
+import { hour, minute } from '../../../src/platform/inventory/collector.ts'
+import { maxPoints, requestsAnHour } from '../../../src/model/inventory.ts'
+import { maxPages, maxQueryBytes, maxRows } from '../../../src/platform/inventory/query.ts'
+import { grace } from '../../../src/platform/inventory/missed-schedules.ts'
+import { maxRunners } from '../../../src/platform/inventory/runners.ts'
+import { maxScopes } from '../../../src/platform/inventory/feature-flags.ts'
+import { maxListed } from '../../../src/platform/rest/api.ts'
+
+export const pages = [['docs/INVENTORY.md', inventoryReference]] as const
 
 /** Markdown, ending in a line feed. */
 export function inventoryReference(): string {

@@ -1,11 +1,11 @@
 // Tests configured queries: the text that is sent, the points that the answer becomes, and the pauses if the platform cannot answer.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { parse } from 'yaml'
-import { askQuery, queryText, type QuerySpec } from '../../src/platform/inventory/query.ts'
+import { askQuery, queryText, type QuerySpec } from '../../../src/platform/inventory/query.ts'
 import { hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
-import { restJson } from '../support/rest-faults.ts'
-import type { Thing } from '../../src/platform/port/inventory.ts'
+import { restJson } from '../../support/rest-faults.ts'
+import type { Thing } from '../../../src/platform/port/thing.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {

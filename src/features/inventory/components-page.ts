@@ -1,18 +1,35 @@
 // The page of components: which CI components, templates and files of others projects include, and who is behind.
-import { componentsOf, usersOf, type Component } from './component-figures.ts'
-import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, number, since } from '../layout/format.ts'
-import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import { given } from '../layout/address.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { maxProjects, projectForm } from '../layout/scope-heading.ts'
-import type { PagesSources } from '../ports.ts'
+import { answerOf } from '../../console/access/own-values.ts'
+import { componentsOf, componentsShape, usersOf, type Component } from './component-figures.ts'
+import { filteredAt, type ConsolePart } from '../../console/console-part.ts'
+import { get } from '../../console/api/api-route.ts'
+import { scopedQuery } from '../../console/api/api-queries.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../../console/layout/frame.ts'
+import { counted, number, since } from '../../console/layout/format.ts'
+import { figures, sortedTable, texts, type ShownColumn } from '../../console/layout/sorting.ts'
+import { given } from '../../console/layout/address.ts'
+import { html, pathText, type Content, type Html } from '../../console/layout/html.ts'
+import { maxProjects, projectForm } from '../../console/layout/scope-heading.ts'
+import type { PagesSources } from '../../console/ports.ts'
+
+export const componentsConsole: ConsolePart = {
+  links: [{ group: 'Over time', link: ['/components', 'Components', 'scoped'] }],
+  pages: parts => [filteredAt(parts, '/components', async (context, own) => componentsPage(own, context))],
+  routes: parts => [
+    get(
+      '/components',
+      'CI components, templates and files of others that projects include, by version, and who is behind.',
+      { query: scopedQuery.pick({ project: true, own: true }), answer: componentsShape },
+      async asked => answerOf(parts, asked.own, async own => componentsOf(own, asked)),
+    ),
+  ],
+}
 
 const words: Readonly<Record<string, string>> = { project: 'file of a project', remote: 'other host' }
 /** Projects of a version that are named. */
 const maxNamed = 50
 
-export async function componentsPage(
+async function componentsPage(
   parts: Pick<PagesSources, 'repositories' | 'views'>,
   context: RequestContext,
 ): Promise<Page> {

@@ -1,19 +1,16 @@
 // What doctor and config check report about the inventory: what asking costs, whether queries work, what is refused.
 import { beforeEach, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { checkInsideJobs } from '../../src/commands/doctor/inside-jobs.ts'
-import { checkInventory } from '../../src/commands/doctor/inventory.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/budget.ts'
-import { createPlatformClient } from '../../src/platform/rest/client.ts'
-import { fileWith } from '../config/given.ts'
-import { loadConfig } from '../../src/daemon/configuration/load.ts'
-import { openInventoryWorld, type InventoryWorld } from '../inventory/world.ts'
-import { profiles } from '../../src/daemon/profile.ts'
-import { runCommand } from '../e2e/run-command.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { restJson } from '../support/rest-faults.ts'
-import { features } from '../../src/features.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { checkInventory } from '../../../src/features/inventory/checks.ts'
+import { fileWith } from '../../config/given.ts'
+import { loadConfig } from '../../../src/daemon/configuration/load.ts'
+import { openInventoryWorld, type InventoryWorld } from './world.ts'
+import { queryText } from '../../../src/platform/inventory/query.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { runCommand } from '../../e2e/run-command.ts'
+import { restJson } from '../../support/rest-faults.ts'
+import { features } from '../../../src/features.ts'
+import type { InventoryOptions } from '../../../src/features/inventory/options.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {
@@ -60,7 +57,7 @@ it.each([
 })
 
 it('config check accepts a query of 10,000 encoded bytes, and reports one of a byte more', async () => {
-  const longest = 10_000 - Buffer.byteLength(profiles.generic.queryText({ query: '', value: 'count', fields: [] })) + 2
+  const longest = 10_000 - Buffer.byteLength(queryText({ query: '', value: 'count', fields: [] })) + 2
   const of = (length: number) => `queries:\n  - { metric: a, query: ${'x'.repeat(length)} }\n`
   expect((await check(of(longest))).code).toBe(0)
   expect((await check(of(longest + 1))).err).toContain('The query has 10001 bytes as it is sent')
@@ -72,13 +69,7 @@ it('doctor lists what the platform answers, what it refuses with a remedy, and w
     path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
   const asked = { feature_flags: [shop], dependency_firewall: [shop] }
   await world.inventory(asked).turn()
-  const file = fileWith(
-    `${platform()}inventory: { feature_flags: [${shop}], dependency_firewall: [${shop}], agents: [x] }\n`,
-  )
-  const loaded = loadConfig({ env: {}, file, profiles, features })
-  if (!loaded.ok) throw new Error('the configuration is wrong')
-  const client = { asking: () => world.ask }
-  expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([
+  expect(await doctorOn(`{ feature_flags: [${shop}], dependency_firewall: [${shop}], agents: [x] }`)).toMatchObject([
     { level: 'skipped', what: expect.stringContaining('agents: 1 of 1 not fetched yet') as string },
     { level: 'fine', what: expect.stringContaining('feature_flags can be read for 1 of 1') as string },
     {
@@ -90,10 +81,11 @@ it('doctor lists what the platform answers, what it refuses with a remedy, and w
   ])
 })
 
-async function doctorOn(inventory: string) {
-  const loaded = loadConfig({ env: {}, file: fileWith(`${platform()}inventory: ${inventory}\n`), profiles, features })
+async function doctorOn(lists: string) {
+  const loaded = loadConfig({ env: {}, file: fileWith(`${platform()}inventory: ${lists}\n`), profiles, features })
   if (!loaded.ok) throw new Error('the configuration is wrong')
-  return checkInventory(loaded.config, world.store, { asking: () => world.ask })
+  const options = loaded.config as unknown as InventoryOptions
+  return checkInventory(options, { store: world.store, client: { asking: () => world.ask } })
 }
 
 it("doctor requests the firewall's state, and does not repeat an earlier refusal", async () => {
@@ -151,35 +143,13 @@ it('doctor says since when the daemon sends no requests, and how much is left ou
   ])
 })
 
-it('doctor reports the policy store and refused commits, even without inventory and job reads', async () => {
-  const loaded = loadConfig({ env: {}, file: fileWith(platform()), profiles, features })
-  if (!loaded.ok) throw new Error('the configuration is wrong')
-  const client = { asking: () => world.ask }
+it('doctor reports the policy store even without inventory', async () => {
   const off = { level: 'skipped', what: expect.stringMatching(/ off/) as string }
-  expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([off])
+  expect(await doctorOn('{}')).toMatchObject([off])
   world.api.misbehave = ({ path }) =>
     path.endsWith('/policy_store/triggers') ? { status: 200, headers: {}, body: '[]' } : undefined
-  expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([
+  expect(await doctorOn('{}')).toMatchObject([
     off,
     { level: 'fine', what: expect.stringContaining('policy store is on') as string },
-  ])
-
-  const asked = closeAfterTest(
-    createPlatformClient({
-      ...{ url: world.api.url, token: () => 'pat-1', tokenType: 'private', concurrency: 1, userAgent: 'test' },
-      ...{ budget: createInMemoryBudget({ perMinute: 10 }, systemClock), clock: systemClock, log: silentLog() },
-    }),
-  )
-  const { instance } = asked
-  const since = await world.store.now()
-  const refused = { instance, project: 3, path: 'acme/shop', times: 3, since, message: 'The token may not read this.' }
-  await world.store.repositories.refusedEndpoints.put({ ...refused, what: 'commits' })
-  await world.store.repositories.refusedEndpoints.put({ ...refused, what: 'log' })
-  expect(await checkInsideJobs(loaded.config, asked, world.store)).toMatchObject([
-    off,
-    {
-      level: 'warning',
-      what: 'Commits of deployments of acme/shop are not requested for a day: The token may not read this.',
-    },
   ])
 })

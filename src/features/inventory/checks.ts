@@ -1,45 +1,54 @@
 // Checks of the inventory: how each kind was answered last, and which role it requires. The dependency firewall and the policy store are asked now,
 // because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
-import { inventoryOf } from '../../daemon/inventory.ts'
-import { PlatformError } from '../../platform/port.ts'
-import { askPolicyStore, firewallKind, isFirewallOf, resourceIdOf, roleFor, type CommandClient } from '../platform.ts'
-import { reasonOf } from '../../lib/fault.ts'
-import type { Config } from '../../daemon/configuration/options.ts'
+import { collectors } from '../../platform/inventory/collectors.ts'
+import { dependencyFirewall, isFirewallOn } from '../../platform/inventory/dependency-firewall.ts'
+import { thingsOf } from './things.ts'
+import { whyNoPolicyStore } from '../../platform/inventory/policy-store.ts'
+import type { Asking } from '../../platform/port/asking.ts'
+import type { InventoryOptions } from './options.ts'
 import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
-type Client = Pick<CommandClient, 'asking'>
-
 const report = reportOf('inventory')
+const { kind: firewall } = dependencyFirewall
 /** Projects whose firewall is asked about. */
 const maxFirewalls = 20
 /** A daemon that asks is never so late, ms. */
 const maxLate = 600_000
 
 export async function checkInventory(
-  config: Config,
-  store: SharedStore | undefined,
-  client?: Client,
+  options: InventoryOptions,
+  {
+    client,
+    store,
+  }: { readonly client: Pick<PlatformClient, 'asking'> | undefined; readonly store: SharedStore | undefined },
 ): Promise<Finding[]> {
-  const things = inventoryOf(config)
+  const ask = client?.asking({ priority: 'enrich' })
+  const things = thingsOf(options)
+  const policies = ask === undefined ? [] : [await policyStore(ask)]
   if (things.length === 0) {
-    const found = await policyStore(client)
-    return [report('skipped', 'Inventory and queries are off.'), ...found.filter(({ level }) => level === 'fine')]
+    const on = policies.filter(({ level }) => level === 'fine')
+    return [report('skipped', 'Inventory and queries are off.'), ...on]
   }
   const states = (await store?.repositories.inventoryStates.all()) ?? []
   const now = (await store?.now()) ?? 0
   const found: Finding[] = []
   for (const [kind, some] of Map.groupBy(things, one => one.kind)) {
     const names = some.map(({ of }) => of)
-    if (kind === firewallKind && client !== undefined) found.push(...(await firewalls(names, client)))
+    if (kind === firewall && ask !== undefined) found.push(...(await firewalls(names, ask)))
     else {
       const known = names.map(of => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
       found.push(...stored(kind, known, now))
     }
   }
-  return [...found, ...(await policyStore(client))]
+  return [...found, ...policies]
+}
+
+function roleFor(kind: string): string | undefined {
+  return collectors.find(one => one.kind === kind)?.role
 }
 
 interface Known {
@@ -83,17 +92,16 @@ function iso(at: Millis): string {
   return new Date(at).toISOString()
 }
 
-async function firewalls(projects: readonly string[], client: Client): Promise<Finding[]> {
+async function firewalls(projects: readonly string[], ask: Asking): Promise<Finding[]> {
   const states = { on: [] as string[], off: [] as string[] }
   const failed: Finding[] = []
   for (const name of projects.slice(0, maxFirewalls)) {
     try {
-      const isOn = await isFirewallOf(resourceIdOf(name), client)
-      states[isOn ? 'on' : 'off'].push(name)
+      states[(await isFirewallOn(name, ask)) ? 'on' : 'off'].push(name)
     } catch (error) {
       const finding = broken(report, 'warning', error)
-      const remedy = `${finding.remedy ?? ''} Required: ${roleFor(firewallKind)}.`.trim()
-      failed.push({ ...finding, what: `${firewallKind} of ${name}: ${finding.what}`, remedy })
+      const remedy = `${finding.remedy ?? ''} Required: ${dependencyFirewall.role}.`.trim()
+      failed.push({ ...finding, what: `${firewall} of ${name}: ${finding.what}`, remedy })
     }
   }
   const unasked = projects.length - Math.min(projects.length, maxFirewalls)
@@ -106,24 +114,8 @@ async function firewalls(projects: readonly string[], client: Client): Promise<F
   ]
 }
 
-/** The policy store is experimental, and nothing of it is exported: the check only says whether it is on. */
-async function policyStore(client: Client | undefined): Promise<Finding[]> {
-  if (client === undefined) return []
-  try {
-    await askPolicyStore(client)
-    return [report('fine', 'The policy store is on; its decisions arrive as audit events (PIPESPAN_AUDIT).')]
-  } catch (error) {
-    return [report('skipped', whyNoPolicies(error))]
-  }
-}
-
-/** As for the firewall, the keys of a 404 decide: with `error` alone the platform has no such endpoint. */
-function whyNoPolicies(error: unknown): string {
-  if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
-  const { status, code, keys } = error
-  if (status === 404 && keys.includes('error') && !keys.includes('message')) return 'This platform has no policy store.'
-  if (status === 404) return 'The policy store (experimental) is off.'
-  if (status === 403 && code === undefined)
-    return 'The policy store is not licensed on this platform, or this token may not see it.'
-  return `The policy store could not be asked: ${error.message}`
+async function policyStore(ask: Asking): Promise<Finding> {
+  const why = await whyNoPolicyStore(ask)
+  if (why !== undefined) return report('skipped', why)
+  return report('fine', 'The policy store is on; its decisions arrive as audit events (PIPESPAN_AUDIT).')
 }

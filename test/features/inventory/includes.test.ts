@@ -1,10 +1,10 @@
 // Tests the collector of CI includes, and which pushes make it ask again.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { restJson } from '../support/rest-faults.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { restJson } from '../../support/rest-faults.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
-import { readInclude } from '../../src/platform/inventory/includes.ts'
-import { touchesCi } from '../../src/platform/webhook/read-event.ts'
+import { readInclude } from '../../../src/platform/inventory/includes.ts'
+import { touchesCi } from '../../../src/platform/webhook/read-event.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 // Fields that the platform's answers for the inventory may lack: each removed in turn. A record is exported, or the log names the field.
 import { expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { openInventoryWorld } from './world.ts'
-import { restJson } from '../support/rest-faults.ts'
+import { restJson } from '../../support/rest-faults.ts'
 
 const shop = 'brightwater/shop/storefront'
 const infra = 'brightwater/platform/infrastructure'

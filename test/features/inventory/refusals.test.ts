@@ -1,9 +1,9 @@
 // Tests each kind of the inventory with every answer in the document's table of errors. The daemon logs the error once, repeats the request at a
 // sensible pace, never crashes, and continues with the other kinds.
 import { expect, it } from 'vitest'
-import { collectors } from '../../src/platform/inventory/collectors.ts'
-import { isFull } from '../full.ts'
-import { restJson } from '../support/rest-faults.ts'
+import { collectors } from '../../../src/platform/inventory/collectors.ts'
+import { isFull } from '../../full.ts'
+import { restJson } from '../../support/rest-faults.ts'
 import { hour, openInventoryWorld } from './world.ts'
 
 const shop = 'brightwater/shop/storefront'

@@ -1,13 +1,14 @@
-// Declares what the inventory reads from the platform. A part of the port.
+// Declares what is asked of a platform from time to time. A part of the port.
+import type { Asking } from './asking.ts'
 import type { Collected, Owner, OwnerKind } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** One entry of the inventory: one collector for one project or group, or one configured query. */
+/** One thing that is asked about, such as the agents of one project, or one configured query. */
 export interface Thing {
   readonly kind: string
-  /** The project or group as configured (path or ID), or the name of the query. */
+  /** The project or group as configured (path or ID), or a name. */
   readonly of: string
-  /** The project or group to look up; undefined for a query, which belongs to the instance. */
+  /** The project or group to look up; undefined: it belongs to the instance. */
   readonly owner?: NamedOwner | undefined
   readonly every: Millis
   /** Minimum number of requests in one round. */
@@ -18,11 +19,12 @@ export interface Thing {
 }
 
 export interface ThingRound {
+  /** Undefined where no platform is configured. */
+  readonly ask?: Asking | undefined
   readonly owner: Owner | undefined
   readonly now: Millis
   /** JSON that the previous round stored. It is ignored if it cannot be parsed. */
   readonly memory: unknown
-  readonly signal: AbortSignal
 }
 
 /** A project or a group that the configuration names by its ID or path. */
@@ -30,6 +32,3 @@ export interface NamedOwner {
   readonly as: OwnerKind
   readonly named: string
 }
-
-/** Looks up a project or group. Rejects with a PlatformError if it does not exist, or the token may not see it. */
-export type LookUpOwner = (owner: NamedOwner, signal: AbortSignal) => Promise<Owner>

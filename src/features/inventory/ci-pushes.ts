@@ -1,0 +1,50 @@
+// Lets the includes of a project be asked about again after a push that may have changed its CI configuration, instead of a week later.
+import { lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
+import { inventoryState, type InventoryState } from '../../core/store/ports/inventory-documents.ts'
+import { text, type Row } from '../../core/store/sql/columns.ts'
+import { includes } from '../../platform/inventory/includes.ts'
+import { perToken, type PartContext } from '../../daemon/feature.ts'
+import { reportsBy, type LineStep } from '../../core/store/ports/reporter.ts'
+import { storedDocument } from '../../core/store/sql/stored-json.ts'
+import { selectValue, valueOf, writeValue } from '../../core/store/sql/key-value.ts'
+import type { InventoryOptions } from './options.ts'
+import type { Reporter } from '../../core/store/ports/runs.ts'
+
+/** No step if no project is asked about. */
+export function ciPushes(options: InventoryOptions, context: Pick<PartContext, 'config'>): LineStep {
+  const named = perToken(context, options).flatMap(({ inventory }) => inventory[includes.kind] ?? [])
+  if (named.length === 0) return {}
+  return {
+    onEvent: ({ touchesCi = false, project }) => {
+      // The platform ignores the case of paths.
+      const own = [project?.path?.toLowerCase(), project?.id.toString()]
+      return reportsBy(nextRound, touchesCi ? named.filter(name => own.includes(name.toLowerCase())) : [])
+    },
+  }
+}
+
+/** Reports are names of projects, as they are configured. */
+const nextRound: Reporter<string> = { order: 150, write: askAgain }
+
+/** Of all states, as nobody but the reader knows their scopes. */
+const selectStates = "SELECT name, value FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
+const nameIn = text('name')
+
+function* askAgain(names: readonly string[], within: Within): Steps<void> {
+  const rows = (yield [selectStates, []]).filter(row => {
+    const state = stateIn(row, within)
+    return state?.kind === includes.kind && names.includes(state.of)
+  })
+  const keys = rows.map(row => nameIn(row)).sort()
+  yield* lockNames(keys, within)
+  for (const name of keys) {
+    const [row] = yield [selectValue, [name]]
+    const state = stateIn(row && { ...row, name }, within)
+    if (state === undefined) continue
+    yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
+  }
+}
+
+function stateIn(row: Row | undefined, { damaged }: Within): InventoryState | undefined {
+  return damaged.row('key_value', row, one => storedDocument(valueOf(one), inventoryState))
+}
