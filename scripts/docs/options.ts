@@ -17,7 +17,7 @@ const introduction = `# Configuration reference
 Generated from the table of options in the code; change it there.
 
 - A setting is an environment variable, a key of a YAML file (\`PIPESPAN_CONFIG\`), or both. Variables override the file, which overrides the default. A blank variable counts as unset.
-- \`pipespan config check [FILE]\` shows all errors at once; with \`--show\` also the effective settings and where they come from.
+- \`pipespan config check [FILE]\` shows all wrong values at once, and then what does not fit together; with \`--show\` also the effective settings and where they come from.
 - A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file contains the value, and is read again when it changes.
 - SIGHUP reloads the configuration; a wrong one changes nothing. Settings that say *Needs a restart* keep their running value, and the log names them.
 - Unknown keys are errors. Unknown \`PIPESPAN_…\` variables are warnings.

@@ -4,7 +4,7 @@
 // content. What is reloaded is the content that was seen twice, not what the file has become since.
 import { statSync } from 'node:fs'
 import { every, type Timer } from '../lib/timer.ts'
-import { readConfigText } from '../daemon/configuration/load.ts'
+import { readConfigText } from '../daemon/configuration/config-file.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 

@@ -98,7 +98,7 @@ function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): strin
       at > index &&
       isForAll(other) &&
       (other.metrics || !rule.metrics) &&
-      names.every(name => typeof (other.set as Rule['set'] | undefined)?.[name] === 'string'),
+      names.every(name => typeof other.set[name] === 'string'),
   )
   if (later === -1 || names.length === 0) return undefined
   return `The rule has no effect: attributes.rules[${later}] after it sets the same attributes of every pipeline. Move it after that rule, or remove it.`
@@ -107,23 +107,19 @@ function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): strin
 /** A warning if the pages are to be grouped by an attribute that has no literal value for a project. */
 export function unknownGrouping({ pages: { groupBy }, attributes }: Config, sourceOf: SourceOf): string[] {
   const isLiteral = (rule: Rule): boolean =>
-    groupBy !== undefined &&
-    typeof (rule.set as Rule['set'] | undefined)?.[groupBy] === 'string' &&
-    !isOfJobs(rule) &&
-    !isChosen(rule.sources)
+    groupBy !== undefined && typeof rule.set[groupBy] === 'string' && !isOfJobs(rule) && !isChosen(rule.sources)
   if (groupBy === undefined || attributes.rules.some(isLiteral)) return []
   const source = describeSource(sourceOf('pages.group_by'))
   const what = `No rule sets ${groupBy} to a literal value for whole projects, so nothing is grouped by it.`
   return [`${source}: pages.group_by: ${what} Add such a rule to attributes.rules, or remove the setting.`]
 }
 
-/** A value that could not be read is undefined. It has its own fault. */
-function namesOf({ set }: { readonly set?: Rule['set'] }): string[] {
-  return Object.keys(set ?? {})
+function namesOf({ set }: Rule): string[] {
+  return Object.keys(set)
 }
 
-function variablesOf({ set }: { readonly set?: Rule['set'] }): string[] {
-  return Object.values(set ?? {}).flatMap(source =>
+function variablesOf({ set }: Rule): string[] {
+  return Object.values(set).flatMap(source =>
     typeof source === 'object' && 'variable' in source ? [source.variable] : [],
   )
 }

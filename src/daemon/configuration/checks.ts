@@ -1,15 +1,12 @@
-// Checks across settings. A check runs only if the settings that it needs could be read.
-import { type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
+// Checks across settings, once each could be read: faults, and warnings about what is allowed but probably not intended.
+import type { ConfigFault, FaultOf, Source, Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attribute-rule-checks.ts'
-import { doubtfulEndpoints } from './endpoint-checks.ts'
-import { wrongHeaderTemplates } from './header-template-checks.ts'
+import { doubtfulDestinations, wrongDestinations } from './destination-checks.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
 import { platformViews } from './platforms.ts'
-import { meetingPlatforms, unknownPlatforms } from './platform-pattern-checks.ts'
-import { exceeding, noSecret, nothingExported, unusedToken } from './warnings.ts'
-import { wrongPlatforms } from './platform-checks.ts'
+import { meetingPlatforms, unknownPlatforms, wrongPlatforms } from './platform-checks.ts'
 import type { Config, HasOptions } from './options.ts'
 import type { ProfileVariables } from './option.ts'
 import type { Setting } from './reader.ts'
@@ -17,10 +14,6 @@ import type { Setting } from './reader.ts'
 export interface Checked {
   readonly config: Config
   readonly settings: readonly Setting[]
-  /** Paths whose values could not be read. */
-  readonly faulty: ReadonlySet<string>
-  /** Whether the file could be read completely. */
-  readonly whole: boolean
   /** Whether this process will listen: most commands do not, and then nothing is open to strangers. */
   readonly listens: boolean
   readonly profile: ProfileVariables
@@ -28,7 +21,7 @@ export interface Checked {
 }
 
 interface Check {
-  /** The settings that it reads. The fault is shown at the first one that was given. */
+  /** The fault is shown at the first of these settings that was given. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
   /** It only concerns a process that listens. */
@@ -189,73 +182,68 @@ function tokenChecks(features: readonly HasOptions[], settings: readonly Setting
   })
 }
 
-/** Faults, and warnings about what is allowed but probably not intended. */
 export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings: string[] } {
-  const { config, settings, faulty, whole, listens, features } = checked
-  if (!whole) return { faults: [], warnings: [] }
+  const { config, settings, listens, profile, features } = checked
   const sources = new Map(settings.map(({ path, source }) => [path, source]))
   const sourceOf = (setting: string): Source => sources.get(setting) ?? { from: 'default' }
   const faultOf: FaultOf = (setting, what, remedy) => ({ setting, source: sourceOf(setting), what, remedy })
-  // Despite its type, a setting that could not be read is undefined. It has its own fault, and a check that needs it has nothing to say.
-  const found = <T>(check: () => Iterable<T>): T[] => {
-    try {
-      return [...check()]
-    } catch (error) {
-      if (faulty.size === 0) throw error
-      return []
-    }
-  }
   const faults = [...checks, ...tokenChecks(features, settings)].flatMap(({ of, find, ofListeners }) => {
-    const applies = (listens || ofListeners !== true) && !of.some(path => faulty.has(path))
-    const [wrong] = applies ? found(() => [find(config)]) : []
-    if (wrong === undefined) return []
+    const wrong = listens || ofListeners !== true ? find(config) : undefined
     const setting = of.find(path => sourceOf(path).from !== 'default') ?? of[0] ?? ''
-    return [faultOf(setting, wrong.what, wrong.remedy)]
+    return wrong === undefined ? [] : [faultOf(setting, wrong.what, wrong.remedy)]
   })
-  const warnings = [
-    () => noSecret(checked),
-    () => unusedToken(config, sourceOf('observability.token')),
-    () => nothingExported(config, sourceOf('observability.export')),
-    () => exceeding(config),
-    () => doubtfulEndpoints(config, sourceOf),
-    () => idleAttributeRules(config, sourceOf),
-    () => unknownGrouping(config, sourceOf),
-    () => meetingPlatforms(config, settings),
-    ...features.map(one => () => one.warnings?.(config as never) ?? []),
-  ]
-  const ofLists = [
-    () => repeatedNames(config, faultOf),
-    () => unreachableRules(config, faultOf, faulty),
-    () => wrongAttributeRules(config, faultOf, checked.profile),
-    () => wrongHeaderTemplates(config, faultOf),
-    () => wrongPlatforms(config, settings, faulty, faultOf),
-    () => unknownPlatforms(config, settings, faultOf),
-    ...features.map(one => () => one.faults?.(config as never, faultOf) ?? []),
-  ]
-  return { faults: [...faults, ...ofLists.flatMap(found)], warnings: warnings.flatMap(found) }
-}
-
-/** Pending exports are stored under these names. */
-function repeatedNames({ destinations }: Config, faultOf: FaultOf): ConfigFault[] {
-  // Despite its type, a name that could not be read is undefined here. It has its own fault.
-  const names: readonly (string | undefined)[] = destinations.map(({ name }) => name)
-  return names.flatMap((name, index) => {
-    if (name === undefined || names.indexOf(name) === index) return []
-    return [faultOf(`destinations[${index}].name`, `The name ${name} is already used.`, 'Use another name.')]
-  })
+  return {
+    faults: [
+      ...faults,
+      ...unreachableRules(config, faultOf),
+      ...wrongAttributeRules(config, faultOf, profile),
+      ...wrongDestinations(config, faultOf),
+      ...wrongPlatforms(config, settings, faultOf),
+      ...unknownPlatforms(config, settings, faultOf),
+      ...features.flatMap(one => one.faults?.(config as never, faultOf) ?? []),
+    ],
+    warnings: [
+      ...(listens ? noSecret(config) : []),
+      ...exceeding(config),
+      ...doubtfulDestinations(config, sourceOf),
+      ...idleAttributeRules(config, sourceOf),
+      ...unknownGrouping(config, sourceOf),
+      ...meetingPlatforms(config, settings),
+      ...features.flatMap(one => one.warnings?.(config as never) ?? []),
+    ],
+  }
 }
 
 /** Rules that are never used, because a rule before them matches every job, and the first match wins. */
-function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf, faulty: ReadonlySet<string>): ConfigFault[] {
-  const first = rules.findIndex(({ match }, index) => {
-    const keys = ['tags', 'type', 'project'] as const
-    return keys.every(key => (match[key] ?? '').length === 0 && !faulty.has(`costs.rules[${index}].match.${key}`))
-  })
-  if (first === -1) return []
+function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): ConfigFault[] {
+  const first = rules.findIndex(({ match: { tags = [], type = '', project = [] } }) =>
+    [tags, type, project].every(({ length }) => length === 0),
+  )
   const what = `This rule is never used: costs.rules[${first}] before it matches every job.`
-  return rules
-    .slice(first + 1)
-    .map((_, after) =>
-      faultOf(`costs.rules[${first + 1 + after}].name`, what, 'Move it before that rule, or add a match to that rule.'),
-    )
+  const remedy = 'Move it before that rule, or add a match to that rule.'
+  return rules.flatMap((_, index) =>
+    first === -1 || index <= first ? [] : [faultOf(`costs.rules[${index}].name`, what, remedy)],
+  )
+}
+
+/** On loopback no secret is required, but every user and process of the machine can reach the listener. */
+function noSecret({ listen, webhook, platforms }: Config): string[] {
+  const isOpen = (webhook.token.current() ?? webhook.signingToken.current()) === undefined
+  // With several platforms a delivery without a secret is refused.
+  if (platforms.length > 0 || !isLoopback(listen) || !isOpen) return []
+  return [
+    `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
+      `${listenAddress.show(listen)}. Set webhook.signing_token or webhook.token.`,
+  ]
+}
+
+/** The SDK then uses the second value for both. */
+function exceeding({ self: { sdk } }: Config): string[] {
+  const pairs = [
+    ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', sdk.bspMaxExportBatchSize, 'OTEL_BSP_MAX_QUEUE_SIZE', sdk.bspMaxQueueSize],
+  ] as const
+  return pairs
+    .filter(([, value, , max]) => value !== undefined && max !== undefined && value > max)
+    .map(([name, , other]) => `${name}: It is above ${other}, which applies to both. Lower it, or raise the other.`)
 }

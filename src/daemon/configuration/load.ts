@@ -1,5 +1,4 @@
 // Loads the configuration: environment over file over default. It reports everything that is wrong at once.
-import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
 import { allOptions, type Config, type HasOptions } from './options.ts'
 import { crossChecks } from './checks.ts'
@@ -12,13 +11,10 @@ import {
   unknownVariables,
   type Environment,
 } from './variables.ts'
-import { isBlank, parseYamlFile, type FileMap } from './yaml-file.ts'
-import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+import { parseConfigFile, readConfigText, type FileValue } from './config-file.ts'
+import type { ConfigFault, Source } from './config-fault.ts'
 import { Reader, type Setting } from './reader.ts'
 import type { Profiles } from './option.ts'
-
-/** Larger than any sensible file, so that a wrong path does not fill the memory. */
-const maxFileBytes = 1024 * 1024
 
 export interface LoadOptions<P extends string> {
   readonly env: Environment
@@ -57,30 +53,30 @@ export interface FaultyConfig {
 export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
   const { env, profiles, features } = options
   const table = allOptions(profiles, features)
-  const file = readFile(options)
-  const profile = activeProfile(options, file.root)
-  const reader = new Reader({
-    env,
-    profile: profiles[profile],
-    onSecretNews: options.onSecretNews,
-    mayBeMissing: options.mayBeMissing,
-    clock: options.clock,
-  })
-  const config = reader.readGroup(table, file.root) as Config<P>
-  const { settings, faulty } = reader
-  const checked = crossChecks({
-    ...{ config, settings, faulty, whole: file.whole, listens: options.listens ?? true },
-    ...{ profile: profiles[profile], features },
-  })
-  const faults = [...file.faults, ...reader.faults, ...checked.faults].toSorted(byPlace)
+  const { root, faults: ofFile } = readFile(options)
+  const profile = activeProfile(options, root)
+  const reader = new Reader({ ...options, profile: profiles[profile] })
+  const config = reader.readGroup(table, { entries: root?.entries }) as Config<P>
+  const { settings } = reader
   const known = knownVariables(table, profiles)
   const warnings = [
     ...unknownVariables(env, known),
     ...mistypedStandardVariables(env, known, config.self.telemetry),
     ...foreignVariables(env, profiles, profile),
     ...overriddenVariables(env, table, profiles[profile]),
-    ...checked.warnings,
   ]
+  // What does not fit together can only be said of values that could all be read.
+  const single = [...ofFile, ...reader.faults].toSorted(byPlace)
+  if (single.length > 0) return { ok: false, faults: single, warnings }
+  const checked = crossChecks({
+    config,
+    settings,
+    listens: options.listens ?? true,
+    profile: profiles[profile],
+    features,
+  })
+  warnings.push(...checked.warnings)
+  const faults = checked.faults.toSorted(byPlace)
   return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }
 }
 
@@ -90,57 +86,24 @@ function byPlace({ source: a }: ConfigFault, { source: b }: ConfigFault): number
   return Number(a.from !== 'file') - Number(b.from !== 'file')
 }
 
-interface ReadFile {
-  readonly root?: FileMap
-  /** Whether all that the file says is known. */
-  readonly whole: boolean
-  readonly faults: readonly ConfigFault[]
-}
-
 /** The path of the configuration file; undefined: there is none. */
 export function pathOf({ env, file }: Pick<LoadOptions<string>, 'env' | 'file'>): string | undefined {
   return file ?? firstSet(env, ['PIPESPAN_CONFIG'])?.text.trim()
 }
 
-function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 'file' | 'text'>): ReadFile {
+function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 'file' | 'text'>) {
   const path = pathOf({ env, file })
-  if (path === undefined) return { whole: true, faults: [] }
+  if (path === undefined) return { faults: [] }
   const text = known ?? readConfigText(path)
-  if (typeof text === 'object') {
-    const source: Source =
-      file === undefined ? { from: 'environment', variable: 'PIPESPAN_CONFIG' } : { from: 'default' }
-    return { whole: false, faults: [{ source, ...text }] }
-  }
-  const { root, faults } = parseYamlFile(text, path)
-  // A file that is being written is empty for a moment. Without settings the daemon would be open to everybody.
-  if (faults.length === 0 && (root === undefined || isBlank(root))) {
-    const source: Source = { from: 'file', file: path, line: 1, column: 1 }
-    const remedy = 'Write at least one, or start without a configuration file.'
-    return { whole: false, faults: [{ source, what: 'The file has no settings.', remedy }] }
-  }
-  return { ...(root === undefined ? {} : { root }), whole: faults.length === 0, faults }
-}
-
-/** The text of the file, or why there is none. */
-export function readConfigText(path: string): string | Wrong {
-  const remedy = 'Use a YAML file that this process can read.'
-  try {
-    const stats = statSync(path)
-    if (!stats.isFile() || stats.size > maxFileBytes) {
-      return { what: `The configuration file ${quoted(path)} is not a regular file of at most 1 MiB.`, remedy }
-    }
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-    return { what: `The configuration file ${quoted(path)} cannot be read (${code}).`, remedy }
-  }
+  if (typeof text === 'string') return parseConfigFile(text, path)
+  const source: Source = file === undefined ? { from: 'environment', variable: 'PIPESPAN_CONFIG' } : { from: 'default' }
+  return { faults: [{ source, ...text }] }
 }
 
 /** Needed first, because the profile names some variables. A wrong one becomes a fault later, when its own setting is read. */
-function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileMap | undefined): P {
-  const group = root?.entries.get('platform')?.value
-  const entry = group?.is === 'map' ? group.entries.get('profile')?.value : undefined
-  const said = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? (entry?.is === 'text' ? entry.text : undefined)
+function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileValue | undefined): P {
+  const inFile = root?.entries?.get('platform')?.value.entries?.get('profile')?.value.raw
+  const said = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? inFile
   const names = Object.keys(profiles) as P[]
-  return names.find(name => name === said?.trim().toLowerCase()) ?? ('generic' as P)
+  return names.find(name => name === String(said).trim().toLowerCase()) ?? ('generic' as P)
 }

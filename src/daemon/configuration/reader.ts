@@ -1,9 +1,9 @@
 // Reads the options of a group one by one: environment over file over default. Collects what is wrong; never throws.
 import type { Clock } from '../../lib/clock.ts'
 import type { ConfigFault, Source, Wrong } from './config-fault.ts'
-import { Each, Option, rowsOf, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
+import { Each, Option, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
 import { firstSet, type Environment } from './variables.ts'
-import type { FileMap, FileValue } from './yaml-file.ts'
+import type { FileValue } from './config-file.ts'
 import type { Parsed } from './kind.ts'
 import { LiveSecret } from './live-secret.ts'
 import { nearest } from './nearest.ts'
@@ -31,106 +31,94 @@ const maxListed = 20
 /** A value as it was given, or the path of the file that has it. */
 type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readonly secretFile: string })
 
+/** A mapping of the file, or an item of a list that has nothing. */
+interface Place {
+  readonly entries: FileValue['entries']
+  /** Where an item of a list is. */
+  readonly item?: Source
+}
+
 export class Reader {
   readonly faults: ConfigFault[] = []
   readonly settings: Setting[] = []
-  /** Paths of the options whose given value is wrong. */
-  readonly faulty = new Set<string>()
   readonly #options: ReaderOptions
 
   constructor(options: ReaderOptions) {
     this.#options = options
   }
 
-  /** The configuration of a group. `map`: the group in the file, if it is there. */
-  readGroup(group: Group, map: FileMap | undefined, prefix = ''): Record<string, unknown> {
-    this.#reportUnknownKeys(group, map, prefix)
-    const read = Object.entries(group).map(([key, entry]) => {
+  /** The configuration of a group. Where there are faults, values of it are missing despite their types. */
+  readGroup(group: Group, place: Place, prefix = ''): Record<string, unknown> {
+    const { entries } = place
+    this.#reportUnknownKeys(group, entries, prefix)
+    const read = Object.entries(group).map(([key, entry]): [string, unknown] => {
       const path = prefix + yamlKey(key)
-      if (entry instanceof Option) return [key, this.#readOption(entry, path, map)]
-      const value = map?.entries.get(yamlKey(key))?.value
+      if (entry instanceof Option) return [key, this.#readOption(entry, path, place)]
+      const value = entries?.get(yamlKey(key))?.value
       if (entry instanceof Each) return [key, this.#readItems(entry, value, path)]
-      return [key, this.readGroup(entry, this.#asMap(value, entry, path), `${path}.`)]
+      return [key, this.readGroup(entry, { entries: this.#entriesOf(value, entry, path) }, `${path}.`)]
     })
-    return Object.fromEntries(read) as Record<string, unknown>
+    return Object.fromEntries(read)
   }
 
-  #readItems(each: Each, value: FileValue | undefined, path: string): Record<string, unknown>[] {
-    if (value === undefined || value.is === 'blank') return []
-    if (value.is !== 'list') {
-      const remedy = `Write it as a list: a line "- ${keysOf(each.item)[0] ?? ''}: …" for each.`
+  #readItems({ item: group }: Each, value: FileValue | undefined, path: string): Record<string, unknown>[] {
+    if (value === undefined || value.isBlank) return []
+    if (value.items === undefined) {
+      const remedy = `Write it as a list: a line "- ${keysOf(group)[0] ?? ''}: …" for each.`
       this.#fault(path, value.source, { what: 'This is not a list.', remedy })
-      return []
     }
-    return value.items.map((item, index) => {
+    return (value.items ?? []).map((item, index) => {
       const place = `${path}[${index}]`
-      const map = this.#asMap(item, each.item, place) ?? { is: 'map', source: item.source, entries: new Map() }
-      return this.readGroup(each.item, map, `${place}.`)
+      return this.readGroup(group, { entries: this.#entriesOf(item, group, place), item: item.source }, `${place}.`)
     })
   }
 
-  #asMap(value: FileValue | undefined, group: Group, path: string): FileMap | undefined {
-    if (value === undefined || value.is === 'blank') return undefined
-    if (value.is === 'map') return value
-    for (const row of rowsOf(group, `${path}.`)) this.faulty.add(row.path)
+  #entriesOf(value: FileValue | undefined, group: Group, path: string): FileValue['entries'] {
+    if (value === undefined || value.isBlank || value.entries !== undefined) return value?.entries
     const remedy = `Write its settings under it, indented: ${keysOf(group).join(', ')}.`
     this.#fault(path, value.source, { what: 'This is a group of settings, not a single setting.', remedy })
     return undefined
   }
 
-  #reportUnknownKeys(group: Group, map: FileMap | undefined, prefix: string): void {
+  #reportUnknownKeys(group: Group, entries: FileValue['entries'], prefix: string): void {
     const known = keysOf(group)
-    for (const [name, { key }] of map?.entries ?? []) {
+    const isShort = known.length <= maxListed
+    const all = isShort ? `Known settings here: ${known.join(', ')}.` : 'See config/REFERENCE.md for all of them.'
+    for (const [name, { key }] of entries ?? []) {
       if (known.includes(name)) continue
       const meant = nearest(name, known)
-      const all =
-        known.length > maxListed
-          ? 'See config/REFERENCE.md for all of them.'
-          : `Known settings here: ${known.join(', ')}.`
       const remedy = meant === undefined ? all : `Did you mean ${prefix}${meant}?`
       this.#fault(prefix + name, key, { what: 'Unknown setting.', remedy })
     }
   }
 
-  #readOption(option: Option, path: string, map: FileMap | undefined): unknown {
-    const inFile = this.#givenInFile(option, path, map)
+  #readOption(option: Option, path: string, place: Place): unknown {
+    const { kind, spec } = option
+    const inFile = spec.variableOnly === true ? undefined : this.#givenInFile(option, path, place)
     const given = this.#givenInEnvironment(option, path) ?? inFile
-    const value = given === undefined ? this.#unset(option, path, map) : this.#take(option, path, given)
-    if (inFile !== undefined && inFile !== given) this.#checkOverridden(option, path, inFile)
+    if (given === undefined && spec.required === true && place.item !== undefined)
+      this.#fault(path, place.item, { what: 'It is missing.', remedy: 'Every item of the list needs one.' })
+    const standard = spec.default === undefined ? { value: undefined } : kind.parse(spec.default)
+    const read = given === undefined ? standard : this.#parse(option, path, given)
+    if ('wrong' in read && given !== undefined) this.#fault(path, given.source, read.wrong)
+    // A wrong value in the file is a fault even if a variable overrides it: the variable may be gone tomorrow.
+    if (inFile !== undefined && inFile !== given && 'raw' in inFile) {
+      const overridden = kind.parse(inFile.raw)
+      if ('wrong' in overridden) this.#fault(path, inFile.source, overridden.wrong)
+    }
+    const found = 'value' in read ? read.value : undefined
+    const value = kind.secret && !(found instanceof LiveSecret) ? LiveSecret.fixed(found) : found
     this.settings.push({ path, option, value, source: given?.source ?? { from: 'default' } })
     return value
   }
 
-  #take(option: Option, path: string, given: Given): unknown {
-    const parsed = this.#parse(option, path, given)
-    if ('value' in parsed) return parsed.value
-    this.#fault(path, given.source, parsed.wrong)
-    return option.kind.secret ? LiveSecret.fixed(undefined) : undefined
-  }
-
   #parse({ kind }: Option, setting: string, given: Given): Parsed<unknown> {
-    if ('secretFile' in given) {
-      const { onSecretNews: onNews, clock, mayBeMissing } = this.#options
-      const path = given.secretFile
-      return LiveSecret.fromFile({ path, kind, onNews, clock, mayBeMissing: mayBeMissing?.(setting) })
-    }
-    const parsed = kind.parse(given.raw)
-    return 'value' in parsed && kind.secret ? { value: LiveSecret.fixed(parsed.value) } : parsed
-  }
-
-  /** A wrong value in the file is a fault even if a variable overrides it: the variable may be gone tomorrow. */
-  #checkOverridden({ kind }: Option, path: string, given: Given): void {
-    const parsed = 'raw' in given ? kind.parse(given.raw) : undefined
-    if (parsed !== undefined && 'wrong' in parsed) this.#fault(path, given.source, parsed.wrong)
-  }
-
-  #unset({ kind, spec }: Option, path: string, map: FileMap | undefined): unknown {
-    if (spec.required === true && map !== undefined && !this.faulty.has(path)) {
-      this.#fault(path, map.source, { what: 'It is missing.', remedy: 'Every item of the list needs one.' })
-    }
-    if (kind.secret) return LiveSecret.fixed(undefined)
-    const parsed = spec.default === undefined ? undefined : kind.parse(spec.default)
-    return parsed !== undefined && 'value' in parsed ? parsed.value : undefined
+    if ('raw' in given) return kind.parse(given.raw)
+    const { onSecretNews: onNews, clock, mayBeMissing } = this.#options
+    return LiveSecret.fromFile({
+      ...{ path: given.secretFile, kind, onNews, clock },
+      mayBeMissing: mayBeMissing?.(setting),
+    })
   }
 
   #givenInEnvironment(option: Option, path: string): Given | undefined {
@@ -138,52 +126,36 @@ export class Reader {
     const inline = firstSet(this.#options.env, names)
     const files = option.kind.secret ? names.map(name => `${name}_FILE`) : []
     const filed = firstSet(this.#options.env, files)
-    if (inline !== undefined && filed !== undefined) {
-      this.#fault(path, { from: 'environment', variable: inline.variable }, bothGiven(inline.variable, filed.variable))
-    }
     if (inline !== undefined) {
-      return { source: { from: 'environment', variable: inline.variable }, raw: inline.text }
+      const source = { from: 'environment', variable: inline.variable } as const
+      if (filed !== undefined) this.#fault(path, source, bothGiven(inline.variable, filed.variable))
+      return { source, raw: inline.text }
     }
     if (filed === undefined) return undefined
     return { source: { from: 'environment', variable: filed.variable }, secretFile: filed.text.trim() }
   }
 
-  #givenInFile(option: Option, path: string, map: FileMap | undefined): Given | undefined {
-    if (option.spec.variableOnly === true) return undefined
-    const key = path.slice(path.lastIndexOf('.') + 1)
-    const inline = map?.entries.get(key)?.value
-    const filed = option.kind.secret ? map?.entries.get(`${key}_file`)?.value : undefined
-    const raw = inline === undefined ? undefined : this.#rawOf(inline)
-    const file = filed === undefined ? undefined : this.#rawOf(filed)
-    if (inline !== undefined && filed !== undefined && raw !== undefined && file !== undefined) {
-      this.#fault(path, inline.source, bothGiven(path, `${path}_file`))
+  #givenInFile({ kind }: Option, path: string, { entries }: Place): Given | undefined {
+    const at = (key: string): FileValue | undefined => {
+      const value = entries?.get(key)?.value
+      return value === undefined || value.isBlank ? undefined : value
     }
-    if (inline !== undefined && raw !== undefined) return { source: inline.source, raw }
-    if (filed === undefined || file === undefined) return undefined
-    if (typeof file === 'string') return { source: filed.source, secretFile: file }
+    const key = path.slice(path.lastIndexOf('.') + 1)
+    const inline = at(key)
+    const filed = kind.secret ? at(`${key}_file`) : undefined
+    if (inline !== undefined) {
+      if (filed !== undefined) this.#fault(path, inline.source, bothGiven(path, `${path}_file`))
+      return { source: inline.source, raw: inline.raw }
+    }
+    if (filed === undefined) return undefined
+    if (typeof filed.raw === 'string') return { source: filed.source, secretFile: filed.raw }
     this.#fault(`${path}_file`, filed.source, { what: 'This is not the path of a file.', remedy: 'Write one path.' })
-    this.faulty.add(path)
     return undefined
   }
 
-  /** Undefined for a blank value, and for one that is nested too deeply. */
-  #rawOf(value: FileValue): unknown {
-    if (value.is === 'blank') return undefined
-    if (value.is === 'text') return value.text
-    return plainOf(value)
+  #fault(setting: string, source: Source, wrong: Wrong): void {
+    this.faults.push({ source, setting, ...wrong })
   }
-
-  #fault(path: string, source: Source, { what, remedy }: Wrong): void {
-    this.faulty.add(path)
-    this.faults.push({ source, setting: path, what, remedy })
-  }
-}
-
-/** Texts, lists and mappings. */
-function plainOf(value: FileValue): unknown {
-  if (value.is === 'map') return Object.fromEntries([...value.entries].map(([key, one]) => [key, plainOf(one.value)]))
-  if (value.is === 'list') return value.items.map(plainOf)
-  return value.is === 'text' ? value.text : ''
 }
 
 function bothGiven(value: string, file: string): Wrong {

@@ -14,8 +14,8 @@ export function wrongNotifications({ destinations, notifications }: WithOthers, 
   const names = [...destinations, ...notifications].map(({ name }) => name)
   return notifications.flatMap(({ name, format, to = [] }, index) => {
     const path = `notifications[${index}]`
-    // Pending exports and messages are stored under these names. Despite its type, one that could not be read is undefined, and has its own fault.
-    const isRepeated = (name as unknown) !== undefined && names.indexOf(name) < destinations.length + index
+    // Pending exports and messages are stored under these names.
+    const isRepeated = names.indexOf(name) < destinations.length + index
     const noRecipient = faultOf(`${path}.format`, 'E-mails have no recipient.', 'List their addresses in `to`.')
     return [
       ...(isRepeated ? [faultOf(`${path}.name`, `The name ${name} is already used.`, 'Use another name.')] : []),

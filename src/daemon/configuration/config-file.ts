@@ -1,0 +1,132 @@
+// The YAML file of the configuration: its values with their places, and what is wrong with it as a file. Knows no settings.
+import { readFileSync, statSync } from 'node:fs'
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
+import { reasonOf } from '../../lib/fault.ts'
+import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+
+/** Larger than any sensible file, so that a wrong path does not fill the memory. */
+const maxFileBytes = 1024 * 1024
+
+/** The text of the file, or why there is none. */
+export function readConfigText(path: string): string | Wrong {
+  const remedy = 'Use a YAML file that this process can read.'
+  try {
+    const stats = statSync(path)
+    if (stats.isFile() && stats.size <= maxFileBytes) return readFileSync(path, 'utf8')
+    return { what: `The configuration file ${quoted(path)} is not a regular file of at most 1 MiB.`, remedy }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+    return { what: `The configuration file ${quoted(path)} cannot be read (${code}).`, remedy }
+  }
+}
+
+/** A value, and where it is. All scalars are texts as they were written: `0123` and `yes`, too. */
+export class FileValue {
+  readonly source: Source
+  readonly #node: Node | null
+  readonly #placeOf: (node: Node | null) => Source
+  readonly #document: Document
+
+  constructor(node: Node | null, placeOf: (node: Node | null) => Source, document: Document) {
+    this.source = placeOf(node)
+    this.#node = node
+    this.#placeOf = placeOf
+    this.#document = document
+  }
+
+  /** Nothing, `null`, or an empty text. */
+  get isBlank(): boolean {
+    const node = this.#node
+    if (!isScalar(node)) return node === null
+    return (
+      /^\s*$/.test(String(node.value)) || (node.type === 'PLAIN' && /^(?:~|null|Null|NULL)$/.test(String(node.value)))
+    )
+  }
+
+  /** Whether nothing in it has a value. */
+  get isEmpty(): boolean {
+    return (
+      this.isBlank || (this.entries !== undefined && [...this.entries.values()].every(({ value }) => value.isEmpty))
+    )
+  }
+
+  /** Of a mapping. */
+  get entries(): ReadonlyMap<string, { readonly key: Source; readonly value: FileValue }> | undefined {
+    if (!isMap<Node, Node | null>(this.#node)) return undefined
+    return new Map(
+      this.#node.items.map(({ key, value }) => [String(key), { key: this.#placeOf(key), value: this.#at(value) }]),
+    )
+  }
+
+  /** Of a list. */
+  get items(): FileValue[] | undefined {
+    return isSeq<Node | null>(this.#node) ? this.#node.items.map(item => this.#at(item)) : undefined
+  }
+
+  /** Texts, and lists and mappings of texts. */
+  get raw(): unknown {
+    return this.#node?.toJS(this.#document) as unknown
+  }
+
+  #at(node: Node | null): FileValue {
+    return new FileValue(node, this.#placeOf, this.#document)
+  }
+}
+
+const quoteRemedy = `Correct the YAML; a value that starts with one of [ { * & ! | > ' " % @ needs quotes around it.`
+
+const aliasFault = {
+  what: 'YAML aliases are not supported.',
+  remedy: 'Write the value out; a text that starts with * needs quotes.',
+}
+
+/** Plainer messages than the YAML parser's for common mistakes. */
+const plainer: Readonly<Record<string, Wrong>> = {
+  DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
+  TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
+  MULTIPLE_DOCS: { what: 'A second document starts here.', remedy: 'Keep one document, without --- inside.' },
+  RESOURCE_EXHAUSTION: {
+    what: 'The file is nested too deeply.',
+    remedy: 'No setting needs this depth: simplify the file.',
+  },
+  BAD_ALIAS: aliasFault,
+  TAG_RESOLVE_FAILED: {
+    what: 'YAML tags are not supported.',
+    remedy: 'Write the value alone; a text that starts with ! needs quotes.',
+  },
+}
+
+/** Parses YAML 1.2: a mapping that is not blank, or the faults. `file`: its name in messages. */
+export function parseConfigFile(text: string, file: string): { root?: FileValue; faults: readonly ConfigFault[] } {
+  const lines = new LineCounter()
+  const placeAt = (offset: number): Source => {
+    const { line, col } = lines.linePos(offset)
+    return { from: 'file', file, line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  try {
+    const document = parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false, schema: 'failsafe' })
+    const found = [...document.errors, ...document.warnings]
+    // The parser stops where its stack ends, and may report two places for it.
+    const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
+    const faults = found
+      .filter(({ code }, at) => code !== deepest?.code || found.indexOf(deepest) === at)
+      .map(({ code, message, pos }): ConfigFault => {
+        return { source: placeAt(pos[0]), ...(plainer[code] ?? { what: `${message}.`, remedy: quoteRemedy }) }
+      })
+    const placeOf = (node: Node | null): Source => placeAt(node?.range?.[0] ?? 0)
+    visit(document, { Alias: (_, node) => void faults.push({ source: placeOf(node), ...aliasFault }) })
+    if (faults.length > 0) return { faults }
+    const root = new FileValue(document.contents, placeOf, document)
+    // A file that is being written is empty for a moment. Without settings the daemon would be open to everybody.
+    if (root.isEmpty) {
+      const remedy = 'Write at least one, or start without a configuration file.'
+      return { faults: [{ source: placeAt(0), what: 'The file has no settings.', remedy }] }
+    }
+    if (root.entries !== undefined) return { root, faults }
+    const remedy = 'Write "key: value" lines, such as "settle: 5s".'
+    return { faults: [{ source: root.source, what: 'The file has no mapping of settings.', remedy }] }
+  } catch (error) {
+    const what = `The file is not YAML (${reasonOf(error)}).`
+    return { faults: [{ source: placeAt(0), what, remedy: 'Correct the YAML.' }] }
+  }
+}

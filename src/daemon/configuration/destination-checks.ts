@@ -1,0 +1,134 @@
+// Checks of destinations: names, templates in headers such as `tenant-{group}`, and endpoints that can be used and are probably not what was meant.
+import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong } from './config-fault.ts'
+import { hasDefaultDestination, withPath } from './destinations.ts'
+import { isGrpcPort, isOtlpGrpc } from '../../lib/wrong-service.ts'
+import { namesIn } from '../../lib/template.ts'
+import { signals, type Signal } from './otlp-options.ts'
+import type { Config } from './options.ts'
+
+type Rule = Config['attributes']['rules'][number]
+type SourceOf = (setting: string) => Source
+
+export function wrongDestinations({ destinations, attributes: { rules } }: Config, faultOf: FaultOf): ConfigFault[] {
+  const all = destinations.map(({ name }) => name)
+  return destinations.flatMap(({ name, headers }, index) => {
+    const path = `destinations[${index}]`
+    // Pending exports are stored under these names.
+    const isRepeated = all.indexOf(name) !== index
+    const twice = isRepeated ? [faultOf(`${path}.name`, `The name ${name} is already used.`, 'Use another name.')] : []
+    const templates = [...(headers.current()?.values() ?? [])].flatMap(value => namesIn(value.reveal()))
+    const wrong = [...new Set(templates)].flatMap(template => wrongTemplate(template, rules) ?? [])
+    return [...twice, ...wrong.map(({ what, remedy }) => faultOf(`${path}.headers`, what, remedy))]
+  })
+}
+
+/** A value depends on the project alone, as a request has one set of headers for all that it carries. */
+function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined {
+  if (name === 'group' || name === 'project.id' || name === 'platform') return undefined
+  if (!name.startsWith('own.')) {
+    return {
+      what: `{${name}} is no template.`,
+      remedy: 'Use {platform}, {group}, {project.id} or {own.NAME} with an attribute of attributes.rules.',
+    }
+  }
+  const own = name.slice('own.'.length)
+  const setters = rules.filter(({ set }) => Object.hasOwn(set, own))
+  if (setters.length === 0) {
+    return { what: `{${name}} has no value: no rule sets ${own}.`, remedy: `Set ${own} in attributes.rules.` }
+  }
+  if (setters.every(isOfProject(own))) return undefined
+  return {
+    what: `{${name}} depends on more than the project.`,
+    remedy: `Set ${own} by rules without branches, sources and jobs, and to a text, not from a label or a variable.`,
+  }
+}
+
+function isOfProject(name: string): (rule: Rule) => boolean {
+  return ({ set, branches, sources, jobs }) =>
+    typeof set[name] === 'string' &&
+    branches === undefined &&
+    [sources, jobs].every(({ include = [], exclude = [] }) => include.length + exclude.length === 0)
+}
+
+export function doubtfulDestinations(config: Config, sourceOf: SourceOf): string[] {
+  return [
+    ...unusedToken(config, sourceOf),
+    ...nothingExported(config, sourceOf),
+    ...doubtfulEndpoints(config, sourceOf),
+  ]
+}
+
+function unusedToken(config: Config, sourceOf: SourceOf): string[] {
+  const source = sourceOf('observability.token')
+  if (source.from === 'default' || hasDefaultDestination(config)) return []
+  return [
+    `${describeSource(source)}: observability.token is only sent to the destination "default", which does not exist. ` +
+      'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
+  ]
+}
+
+/** Said plainly, because a leftover `none` looks like a healthy daemon whose backend stays empty. */
+function nothingExported({ observability }: Config, sourceOf: SourceOf): string[] {
+  if (observability.export.length > 0) return []
+  const what = 'Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.'
+  return [`${describeSource(sourceOf('observability.export'))}: ${what}`]
+}
+
+interface Endpoint {
+  /** The path of its setting. */
+  readonly setting: string
+  readonly url: string
+  /** The only signal that is sent there, to the URL as it is; undefined: a base URL. */
+  readonly signal?: Signal
+}
+
+/** What a base URL should not end with. */
+const ofSignal = new RegExp(`(?:/+v1(?:/+(?:${signals.join('|')}))?)+/*$`, 'i')
+
+/** Without queries, in which some backends take a key. */
+function doubtfulEndpoints(config: Config, sourceOf: SourceOf): string[] {
+  return endpointsOf(config).flatMap(({ setting, url, signal }) => {
+    const why = [signal === undefined ? whyDoubled(url) : whyNoPath(url, signal), whyGrpc(url)]
+    const source = sourceOf(setting)
+    const place = [describeSource(source), ...(source.from === 'file' ? [setting] : [])].join(': ')
+    return why.flatMap(one => (one === undefined ? [] : [`${place}: ${one}`]))
+  })
+}
+
+function endpointsOf({ otlp, destinations, self }: Config): Endpoint[] {
+  const found: readonly (Omit<Endpoint, 'url'> & { readonly url: string | undefined })[] = [
+    { setting: 'otlp.endpoint', url: otlp.endpoint },
+    ...signals.map(signal => ({ setting: `otlp.${signal}.endpoint`, url: otlp[signal].endpoint, signal })),
+    ...destinations.map(({ endpoint }, index) => ({ setting: `destinations[${index}].endpoint`, url: endpoint })),
+    { setting: 'self.otlp_endpoint', url: self.otlpEndpoint },
+  ]
+  return found.flatMap(({ url, ...one }) => (url === undefined ? [] : [{ ...one, url }]))
+}
+
+function whyDoubled(url: string): string | undefined {
+  const { origin, pathname } = new URL(url)
+  const [end] = ofSignal.exec(pathname) ?? []
+  if (end === undefined) return undefined
+  const meant = origin + pathname.slice(0, -end.length)
+  return `The paths of the signals are appended to it: traces go to ${withoutQuery(withPath(url, 'traces'))}. Write ${meant}.`
+}
+
+function whyNoPath(url: string, signal: Signal): string | undefined {
+  const { origin, pathname } = new URL(url)
+  const [end] = ofSignal.exec(pathname) ?? []
+  const own = `/v1/${signal}`
+  // Any other path may be the backend's own.
+  if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
+  const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
+  return `It is used unchanged: nothing is appended, and ${signal} usually go to ${own}. Write ${meant}.`
+}
+
+function whyGrpc(url: string): string | undefined {
+  const { port } = new URL(url)
+  return isGrpcPort(url) ? `By its port ${port}, ${isOtlpGrpc}. Use the port of OTLP/HTTP.` : undefined
+}
+
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
