@@ -18,6 +18,7 @@ const slowest = [
   'demo/demo',
   'e2e/refused-details',
   'store/sqlite',
+  'features/regressions/stores',
   'pages/open-page',
   'store/silence',
   'e2e/outage',
@@ -55,7 +56,8 @@ const slowest = [
   'features/inventory/refusals',
   'features/tokens/kill',
   'features/tokens/under-load',
-  'pages/regressions',
+  'features/regressions/pages',
+  'features/regressions/past',
   'features/deployments/deployment-counter',
   'discovery/backfill',
   'pages/access',
@@ -70,7 +72,7 @@ const slowest = [
   'store/scope',
   'config/reload',
   'pages/timeline',
-  'regressions/find-regressions',
+  'features/regressions/find-regressions',
   'platform/reports/other-reports',
   'fuzz/configuration',
   'features/gcpe/newest',
@@ -91,7 +93,7 @@ const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|features\/inventory\/(commands|components|daemon)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|features\/regressions\/(hidden|pages|past|stores)|features\/inventory\/(commands|components|daemon)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

@@ -117,7 +117,6 @@ function partsOf({ reads, outbox, quarantine, counters }: Store): PagesSources {
   return {
     ...{ ...reads(scope), bounds: scope.bounds, quarantine, counters, log: silentLog() },
     ...{ clockOffset: () => undefined, now: () => Date.now() },
-    preview: async () => undefined,
     contentsOf: () => undefined,
     queues: async () =>
       (await outbox.queues()).map(({ lastError: _, ...queue }) => ({

@@ -5,7 +5,17 @@ import { gcpe } from './features/gcpe/feature.ts'
 import { inventory } from './features/inventory/feature.ts'
 import { mcp } from './features/mcp/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
+import { regressions } from './features/regressions/feature.ts'
 import { tokens } from './features/tokens/feature.ts'
 import type { Feature } from './daemon/feature.ts'
 
-export const features: readonly Feature[] = [audit, deployments, gcpe, inventory, mcp, notifications, tokens]
+export const features: readonly Feature[] = [
+  audit,
+  deployments,
+  gcpe,
+  inventory,
+  mcp,
+  notifications,
+  regressions,
+  tokens,
+]

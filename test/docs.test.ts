@@ -5,11 +5,10 @@ import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/console/api/api.ts'
 import { attributesReference } from '../scripts/docs/attributes.ts'
 import { operatorReference } from '../src/console/access/operator-event.ts'
-import { regressionReference } from '../src/features/regressions/regression-event.ts'
 import { chartReadme, chartSchema, chartSecrets } from '../scripts/docs/chart.ts'
 import { eventsReference } from '../scripts/docs/events.ts'
 import { hookMetrics } from '../src/core/find/hook-gauges.ts'
-import { consoleParts } from './support/console-parts.ts'
+import { consoleParts, noParts } from './support/console-parts.ts'
 import { features } from '../src/features.ts'
 import { jsonSchema } from '../scripts/docs/json-schema.ts'
 import { metricsReference } from '../scripts/docs/metrics.ts'
@@ -19,10 +18,6 @@ import { openApi } from '../src/console/api/openapi.ts'
 import { profiles } from '../src/daemon/profile.ts'
 import { reference } from '../scripts/docs/options.ts'
 import { version } from '../src/lib/version.ts'
-import type { PagesParts } from '../src/console/ports.ts'
-
-/** The description of the routes asks nothing of them. */
-const noParts = {} as PagesParts
 
 const ofChart = (file: string): string =>
   readFileSync(path.join(import.meta.dirname, '../deploy/helm/pipespan', file), 'utf8')
@@ -34,6 +29,9 @@ const figures = features.flatMap(({ figures: tables = [], projectMetrics }) => [
   ...(projectMetrics?.heads ?? []),
 ])
 
+/** Of the events that features make. */
+const ownEvents = features.flatMap(({ events }) => events?.reference() ?? [])
+
 const generated: readonly [file: string, content: () => string][] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
@@ -43,7 +41,7 @@ const generated: readonly [file: string, content: () => string][] = [
     () =>
       `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }, consoleParts), version), null, 2)}\n`,
   ],
-  ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
+  ['docs/EVENTS.md', () => `${[eventsReference().trimEnd(), ...ownEvents, operatorReference()].join('\n\n')}\n`],
   ['docs/METRICS.md', () => metricsReference([...ownMetrics, ...countedMetrics(features)], gauges, figures)],
   ['deploy/helm/pipespan/files/secrets.yaml', () => chartSecrets(profiles)],
   ['deploy/helm/pipespan/values.schema.json', () => chartSchema(ofChart('values.schema.json'), profiles)],

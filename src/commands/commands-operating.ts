@@ -1,9 +1,8 @@
-// The command line of what operates a daemon: `pipespan inbox`, `regressions`, `dead-letters`, `held`, `migrate` and `store`.
+// The command line of what operates a daemon: `pipespan inbox`, `dead-letters`, `held`, `migrate` and `store`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from '../lib/command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { ProfileName } from '../daemon/profile.ts'
-import type { RegressionOptions } from './regressions.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
 interface Json {
@@ -55,20 +54,6 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
       ),
     ),
     'pipespan inbox retry --all',
-  )
-
-  example(
-    program
-      .command('regressions')
-      .description('pipelines and jobs that became slower or less reliable, with the first bad run')
-      .option('--all', 'also those that are resolved', false)
-      .option('--json', 'print JSON, for scripts', false)
-      .action(
-        onStore(async ({ store }, options: RegressionOptions) =>
-          (await import('./regressions.ts')).regressions(store.repositories.regressions, terminal, options),
-        ),
-      ),
-    'pipespan regressions --json',
   )
 
   const dead = program.command('dead-letters').description('exports that a backend refused for good')

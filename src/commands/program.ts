@@ -20,7 +20,7 @@ import type { ConfiguredLine } from '../daemon/feature.ts'
 import { environmentHelp } from '../daemon/configuration/environment-help.ts'
 import { features } from '../features.ts'
 import { Fault } from '../lib/fault.ts'
-import { chosenPlatform, requireConfig } from './configuration.ts'
+import { chosenPlatform, requireConfig, withStore } from './configuration.ts'
 import { profiles } from '../daemon/profile.ts'
 import { version } from '../lib/version.ts'
 import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
@@ -183,7 +183,11 @@ See what a webhook becomes:
         openStore(loaded.store.url, { maxSize: loaded.store.maxSize, parts: tablesOf(features), encode: sendsNothing }),
     }
   }
-  for (const feature of features) feature.commands?.({ ...line, configured })
+  const ofFeatures: ConfiguredLine<never> = {
+    ...{ ...line, configured },
+    withStore: async command => withStore(terminal, file(), command),
+  }
+  for (const feature of features) feature.commands?.(ofFeatures)
 
   example(
     program

@@ -1,6 +1,7 @@
 // What a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
 import type { ApiRoute } from './api/api-route.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Filling } from './slot.ts'
 import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import { given, type Ids } from './layout/address.ts'
@@ -16,6 +17,8 @@ export interface ConsolePart {
   /** What is shown only where an admin token is set; called at each request. */
   readonly secret?: () => Secret | undefined
   readonly timeline?: TimelinePart
+  /** What it adds to pages of others, where these have a slot. */
+  readonly fills?: readonly Filling[]
   /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
   readonly pages?: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
   readonly routes?: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
@@ -40,7 +43,7 @@ interface Secret {
 /** The settings that answers of the JSON API depend on. */
 export type ApiSettings = Pick<
   PagesSettings,
-  'adminToken' | 'secretKinds' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
+  'adminToken' | 'secretKinds' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy'
 >
 
 export interface Address {

@@ -1,6 +1,7 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
 import type { ExportedSpan } from './pipelines/exported-span.ts'
 import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
+import type { Filling } from './slot.ts'
 import type { FixFirst } from './overview/fix-first-shape.ts'
 import type { Flow } from './overview/flow.ts'
 import type { OwnValues } from './access/own-filter.ts'
@@ -18,7 +19,6 @@ import type { RunKey } from '../model/observation.ts'
 import type { ShownKind } from '../model/shown-event.ts'
 import type { Signal } from '../core/store/ports/signal.ts'
 import type { Section } from '../model/inside.ts'
-import type { Regression } from '../core/store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { PlatformNow } from './pipelines/platform-clock.ts'
 import type { PeopleOptions } from './access/person.ts'
@@ -56,8 +56,6 @@ export interface PagesSources extends Reads {
   readonly configStatus?: (() => ConfigStatus) | undefined
   /** Retries now what is pending for one destination, or for all: see the export room. */
   readonly tryNow: (destination?: string) => Promise<TriedNow>
-  /** What a rule would have flagged in a project, by its stored runs; undefined for a project without figures. */
-  readonly preview: (projectId: number, rule: PreviewRule) => Promise<Preview | undefined>
   /** Called after an operator has done something; undefined: it is only logged by what does it. */
   readonly onAction?: ((action: OperatorAction) => Promise<void>) | undefined
   /** Called when dead letters are pending again. */
@@ -78,24 +76,6 @@ export interface OperatorAction {
   readonly target: string
   /** Exports that it changed. */
   readonly count: number
-}
-
-/** The thresholds of a regression. */
-export interface PreviewRule {
-  /** Percent longer than usual. */
-  readonly slower: number
-  /** And at least this many seconds longer. */
-  readonly slowerBy: number
-  /** Percentage points more failures. */
-  readonly failing: number
-}
-
-export interface Preview {
-  readonly project: string
-  /** How many of its pipelines were read; `backTo`: when the oldest ended. */
-  readonly pipelines: number
-  readonly backTo?: Millis | undefined
-  readonly found: readonly Regression[]
 }
 
 /** The job whose log is read. */
@@ -140,6 +120,8 @@ export type ReadLog =
 export interface PagesParts extends PagesSources {
   /** What features add to the timeline. */
   readonly timeline: readonly TimelinePart[]
+  /** What features add where pages have a slot. */
+  readonly fillings: readonly Filling[]
   readonly usuals: Usuals
   readonly clocks: () => Promise<PlatformNow>
   readonly hour: { readonly read: () => Promise<LastHour> }
@@ -173,8 +155,6 @@ export interface PagesSettings {
   readonly jobSections?: readonly string[] | undefined
   /** Whether test reports are read. */
   readonly readsTests?: boolean | undefined
-  /** Whether regressions are flagged, and by which rule. */
-  readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
   /** Kinds of the timeline that features add, where an admin token is set. */
   readonly secretKinds?: (() => readonly ShownKind[]) | undefined
   /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */

@@ -21,7 +21,6 @@ import { trendsOf } from './trends/trend-figures.ts'
 import { costPage } from './cost/cost.ts'
 import { costsView } from './cost/cost-figures.ts'
 import { runnersPage } from './runners/runners.ts'
-import { regressionsPage } from './trends/regressions.ts'
 import { spanOf } from './layout/trend-spans.ts'
 import { askedTimeline, offered, timelineOf } from './timeline/timeline-figures.ts'
 import { timelinePage } from './timeline/timeline.ts'
@@ -43,7 +42,7 @@ export function siteOf(
         overviewOf(parts, context.now),
         timelineOf(parts, settings, asked, context.now),
       ])
-      return overviewPage(overview, timeline, context)
+      return overviewPage(overview, timeline, parts, context)
     }),
     filtered('/pipelines', async (context, parts) => pipelinesPage(parts, context)),
     at('/pipelines/:projectId/:pipelineId', async (context, asked) => {
@@ -75,11 +74,10 @@ export function siteOf(
     filtered('/trends', async (context, parts) => {
       const trends = await trendsOf(parts, settings, askedTrends(context.query), context.now)
       const { project, job, span } = trends
-      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, context)
+      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, parts, context)
       const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
-      return trendsPage(trends, await timelineOf(parts, settings, asked, context.now), context)
+      return trendsPage(trends, await timelineOf(parts, settings, asked, context.now), parts, context)
     }),
-    filtered('/trends/regressions', async (context, parts) => regressionsPage(parts, settings, context)),
     filtered('/cost', async (context, parts) => {
       const { query } = context
       const of = query.get('project') ?? ''

@@ -53,6 +53,10 @@ export interface FeatureOf<Slice> {
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
   /** Tells people of conditions that others report. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
+  /** Events that it makes itself. */
+  readonly events?: OwnEvents
+  /** Whether it reads figures over time, which are counted only where somebody reads them. */
+  readonly usesFigures?: (options: Slice, context: PartContext) => boolean
   /** What it takes from the line. */
   readonly lineStep?: (options: Slice, context: PartContext) => LineStep
   /** What runs in the daemon. */
@@ -160,6 +164,8 @@ export interface PartContext extends RuleContext {
   readonly tokens: () => readonly TokenContext[]
   /** Those of all features. */
   readonly standing: () => readonly Standing[]
+  /** With `takeEvents`: events that no delivery reported. */
+  readonly taking: EventTaking
 }
 
 /** What scrapes show, and of which projects. */
@@ -177,8 +183,6 @@ export interface TokenContext extends PartContext {
   readonly scope: string
   /** The name of the lease of this token's work. */
   readonly leaseOf: (work: string) => string
-  /** With `takeEvents`: events that no delivery reported. */
-  readonly taking: EventTaking
 }
 
 /** A feature's options for each token. `options`: those of the whole configuration. */
@@ -215,6 +219,12 @@ export function platformsOf(config: Config): readonly string[] {
 
 export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
+
+/** `word`: selects them in PIPESPAN_EVENTS. `reference`: their part of docs/EVENTS.md. */
+export interface OwnEvents {
+  readonly word: string
+  readonly reference: () => string
+}
 
 /** `switch`: the option that turns them on, for the page of metrics. */
 export interface Gauges {
@@ -304,6 +314,8 @@ export interface ConfiguredLine<Slice> extends CommandLine {
    * as `observability.token`, may be missing.
    */
   readonly configured: (mayBeMissing?: (setting: string) => boolean) => Promise<CommandSurroundings<Slice>>
+  /** Hands the configured store, opened beside a running daemon, to a command. Throws StoreError if there is none yet. */
+  readonly withStore: (command: (store: SharedStore) => Promise<number>) => Promise<number>
 }
 
 export interface CommandSurroundings<Slice> extends Surroundings {

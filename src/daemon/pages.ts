@@ -1,7 +1,5 @@
 // Connects the pages with the parts of the daemon whose state they show.
 import { createPages, type PagesOptions } from '../console/routes.ts'
-import { judgesSections } from './regressions.ts'
-import { previewRegressions } from '../features/regressions/preview.ts'
 import { fingerprintOf } from '../lib/fingerprint.ts'
 import { legacyNameOf } from '../core/telemetry/legacy-names.ts'
 import { meaningOf } from '../core/telemetry/mapping/failure-reasons.ts'
@@ -33,7 +31,7 @@ import { contentsOf } from '../core/send/shown-message.ts'
 import type { Destination } from '../core/send/destination.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { Flow } from '../console/overview/flow.ts'
-import type { OperatorAction, PagesSettings, PagesSources, PreviewRule } from '../console/ports.ts'
+import type { OperatorAction, PagesSettings, PagesSources } from '../console/ports.ts'
 import type { Scope } from '../core/store/ports/scope.ts'
 import type { ScopeOf } from './scopes.ts'
 import type { ExportedSpan } from '../console/pipelines/exported-span.ts'
@@ -97,7 +95,6 @@ export function pagesOf(
       hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
       readsTests: config.tests,
-      regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
       people: peopleOf(config),
     },
     sessions: store.repositories.sessions,
@@ -120,11 +117,6 @@ export function pagesOf(
       hasSpan,
       jobLog: jobLogOf(config, shown.connections, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
-      preview: async (projectId, { slower, slowerBy, failing }) => {
-        const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
-        const { judging } = reads.views
-        return previewRegressions(judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
-      },
       configStatus: configStatus && (() => configWithin(configStatus(), scope)),
       setup: () => setupWithin(setupOf(config, shown, { shownName, scope }), scope),
       tryNow: async destination => {
@@ -189,11 +181,6 @@ function recorderOf(context: Context, queues: Shown['queues']): (action: Operato
 function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>): PagesSettings['groupBy'] {
   const { groupBy: name } = pages
   return name === undefined ? undefined : { name, valueOf: literalOf(attributes.rules, name) }
-}
-
-/** As the form of the preview has it: durations in seconds. */
-function shownRule({ regressions: { slower, slowerBy, failing } }: Pick<Config, 'regressions'>): PreviewRule {
-  return { slower, slowerBy: Math.round(slowerBy / 1_000), failing }
 }
 
 /** The destination `default` first, then by name; signals in their usual order. */

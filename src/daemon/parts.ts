@@ -6,12 +6,11 @@ import { exportDestinations, messageDestinations, startExporter, startMetricFlus
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
 import { countedBy } from './own-telemetry/counts.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
-import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn } from './processing.ts'
+import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
 import { startThings } from './things.ts'
 import { startJobReader } from './job-reader.ts'
-import { judgesRegressions, startRegressions } from './regressions.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
 import type { Context } from './context.ts'
 import type { Exporter } from '../core/send/exporter.ts'
@@ -58,9 +57,11 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const beforeRules: RuleContext = { ...surroundings, ...context }
     const notifiers = features.flatMap(one => one.notifier?.(config as never, beforeRules) ?? [])
     const notifier = joinedNotifiers(await Promise.all(notifiers))
+    const selection = createSelection(config, platformNames(config))
     let tokens: readonly TokenContext[] = []
     const ofFeatures: PartContext = {
       ...{ ...beforeRules, notifier, measure: outlets.measure, queues: outlets.queues },
+      taking: takingOf({ ...context, queues: outlets.queues, selection }),
       tokens: () => tokens,
       standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
     }
@@ -91,7 +92,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       ...context,
       ...outlets,
       connections,
-      selection: createSelection(config, platformNames(config)),
+      selection,
       notifier,
       lineSteps: features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
     }
@@ -120,9 +121,9 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     steps.add(startMaintenance(context, [...outlets.queues, ...ofMessages]))
     steps.add(startClockWatch(context))
     steps.add(startTotals(context))
-    // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
-    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config, notifier)))
-    steps.add(startRegressions(wiring))
+    // Beside the pages, usual durations are read by what asks the platform, and by features.
+    const areUsed = features.some(one => one.usesFigures?.(config as never, ofFeatures))
+    steps.add(startTrends(context, config.pages.enabled || enriches || areUsed))
     startOf(false)
 
     const counted = {

@@ -1,7 +1,6 @@
 // What features are given for their work with one token of a platform.
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { leaseOf, type Connection } from './connections.ts'
-import { takingOf } from './processing.ts'
 import type { PartContext, TokenContext } from './feature.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -14,6 +13,5 @@ export function tokenContextOf(
     ...{ ...shared, config, client, territory, scope },
     errors: createErrorThrottle(wiring.log, name),
     leaseOf: work => leaseOf(work, name),
-    taking: takingOf(wiring),
   }
 }

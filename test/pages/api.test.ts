@@ -5,8 +5,7 @@ import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections } from './read-insides.ts'
 import { siteOf } from '../../src/console/site.ts'
-import { consoleParts } from '../support/console-parts.ts'
-import type { PagesParts } from '../../src/console/ports.ts'
+import { consoleParts, noParts } from '../support/console-parts.ts'
 
 let house: House
 beforeAll(async () => {
@@ -47,7 +46,7 @@ interface Card {
   jobs: { id: number; name: string }[]
 }
 
-const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }, consoleParts).filter(
+const routes = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts).filter(
   // Audit events and logs are answered where an admin token is set, and what is behind where the platform is asked: they have tests of their own.
   ({ method, path }) => method === 'GET' && !/^\/audit$|\/log$|\/behind\//.test(path),
 )
@@ -89,11 +88,11 @@ it.each(routes.map(route => [route.path, route] as const))(
 
 it('has the data of every page', () => {
   // The page that asks whether an action is meant shows nothing of its own.
-  const pages = siteOf({} as PagesParts, { adminToken: () => undefined }, consoleParts)
+  const pages = siteOf(noParts, { adminToken: () => undefined }, consoleParts)
   const twins = pages
     .filter(one => one.path !== '/exports/confirm')
     .map(one => one.path.replace(/^\/$/, '/overview').replace('/exports/:id', '/exports/dead-letters/:deadLetterId'))
-  const all = apiRoutes({} as PagesParts, { adminToken: () => undefined }, consoleParts)
+  const all = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts)
   const answered = all.filter(({ method }) => method === 'GET').map(route => route.path)
   expect(twins.filter(path => !answered.includes(path))).toEqual([])
   expect(twins.length).toBeGreaterThan(15)

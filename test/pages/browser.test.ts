@@ -131,7 +131,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     // They need a platform that answers, or figures of weeks.
     const elsewhere: Readonly<Record<string, string>> = {
       '/pipelines/:projectId/:pipelineId/jobs/:jobId/log': 'job-log',
-      '/trends/regressions': 'regressions',
+      '/trends/regressions': '../features/regressions/pages',
       '/environments/behind/:projectId': '../features/deployments/behind',
       '/timeline': 'timeline',
       '/audit': '../features/audit/page',

@@ -5,7 +5,6 @@ import { fixesOf, type FixSources } from '../../src/console/overview/fix-first.t
 import { tagSetFigures } from '../../src/console/runners/runner-figures.ts'
 import type { CostLine } from '../../src/core/store/ports/costs.ts'
 import type { PagesParts } from '../../src/console/ports.ts'
-import type { ShownRegression } from '../../src/console/trends/regression-figures.ts'
 import type { TrendTotal } from '../../src/core/store/ports/trends.ts'
 
 const minute = 60_000
@@ -27,11 +26,14 @@ const line = (superseded: number): CostLine => ({
 const flaky = (name: string, costMs: number) => ({
   ...{ ...of, suite: 'Cart', name, job: 'unit', times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
 })
-const slower = { ...of, kind: 'slower', branch: 'default', job: 'e2e', before: 5 * minute, after: 8 * minute }
+const found = {
+  ...{ kind: 'of_a_feature', subject: 'e2e', project: of.project, of: { projectId: of.projectId, job: 'e2e' } },
+  ...{ weekMs: 150 * minute, why: 'It takes longer.', path: '/there' },
+}
 
 function sources(more: Partial<FixSources>): FixSources {
   const runners = { tagSets: [], since: 0, until: day }
-  return { ...{ jobs: [], flaky: [], regressions: [], projects: [], runners, rateOf: undefined }, ...more }
+  return { ...{ jobs: [], flaky: [], projects: [], others: [], runners, rateOf: undefined }, ...more }
 }
 
 describe('what to fix first', () => {
@@ -47,7 +49,7 @@ describe('what to fix first', () => {
       sources({
         jobs: [job('lint', 20, 20, 40 * minute), job('unit', 100, 60, 900 * minute), job('new', 2, 2, 90 * minute)],
         flaky: [flaky('takes away', 20 * minute), flaky('adds up', 30 * minute)],
-        regressions: [{ one: slower as unknown as ShownRegression, runs: 50, totalMs: 400 * minute }],
+        others: [found],
         runners: { tagSets, since: 0, until: day },
         projects: [line(20 * minute)],
         rateOf: () => 0.001,
@@ -56,14 +58,14 @@ describe('what to fix first', () => {
     )
     expect(fixes.map(({ kind, subject, weekMs, path }) => [kind, subject, weekMs / minute, path])).toEqual([
       ['wait', 'Runners with tags gpu', 217, '/runners'],
-      ['regression', 'e2e', 150, '/trends?project=3&job=e2e&branch=default'],
+      ['of_a_feature', 'e2e', 150, '/there'],
       ['failing', 'lint', 40, '/trends?project=3&job=lint'],
       ['flaky_test', 'adds up', 30, '/pipelines/3/7/jobs/11'],
       ['superseded', 'Superseded pipelines', 20, '/cost?project=3'],
     ])
     expect(fixes.map(({ why }) => why)).toEqual([
       '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is what they waited beyond it.',
-      'Takes 8 m 00 s, before 5 m 00 s; 50 runs this week.',
+      'It takes longer.',
       'Failed in all 20 runs.',
       'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
       'Jobs ran for pipelines that were canceled because their branch had a newer one.',
@@ -87,7 +89,7 @@ describe('what to fix first', () => {
       now: () => now,
       runners: async () => ({ tagSets: [], since: 0, until: 1 }),
       tests: { figures: async () => [] },
-      repositories: { regressions: { all: async () => [] } },
+      fillings: [],
       views: {
         costs: { lines },
         trends: {

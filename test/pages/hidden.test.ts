@@ -99,26 +99,6 @@ beforeAll(async () => {
     }
   }
 
-  const worse = {
-    ...({ instance, kind: 'slower', branch: 'default', job: 'build', before: 1, after: 2, limit: 1 } as const),
-  }
-  const since = { first: { pipelineId: 1, at: 1, id: 1, attempt: 1 }, flagged: { pipelineId: 1, at: 1 }, flaggedAt: 1 }
-  const rest = { runsBefore: 1, runsAfter: 1, also: [], announced: { detected: true, resolved: false } }
-  for (const [id, { id: projectId, path: project }] of [
-    ['a', shown],
-    ['b', hidden],
-  ] as const) {
-    await store.repositories.regressions.put({
-      ...worse,
-      ...since,
-      ...rest,
-      id,
-      projectId,
-      project,
-      cause: `See ${written}.`,
-    })
-  }
-
   const said = `See ${written}!3.`
   const request = { iid: 4, title: `Take ${written} in`, source_branch: 'main', target_branch: 'main' }
   const refuse = {
@@ -171,8 +151,6 @@ const pages = [
   '/trends?project=acme/',
   '/trends?project=acme/&ref=main',
   '/trends?project=301',
-  '/trends/regressions',
-  '/trends/regressions?project=301',
   '/cost',
   '/cost?project=301',
   '/cost?project=acme/',
@@ -200,8 +178,6 @@ const answers = [
   'pipelines/3/5001/jobs/50010',
   'trends?span=7d',
   'trends?span=7d&group=acme/',
-  'trends/regressions',
-  'trends/regressions/preview/301',
   'cost',
   'cost?span=7d&project=301',
   'sources',
@@ -257,13 +233,6 @@ describe('a hidden project', () => {
     const cost = JSON.parse(await read('/api/cost?span=7d&group=acme/')) as Record<string, unknown>
     const sum = { runs: 2, totalMs: 98_000 }
     expect(cost).toMatchObject({ total: sum, days: [sum], workers: [sum], retained: { total: sum } })
-  })
-
-  it('has no regression in the lists', async () => {
-    const { regressions } = JSON.parse(await read('/api/trends/regressions')) as {
-      regressions: { project: string; cause: string }[]
-    }
-    expect(regressions.map(({ project, cause }) => [project, cause])).toEqual([['acme/shop', `See ${written}.`]])
   })
 
   it('has no visible dead letter, and none that can be retried', async () => {

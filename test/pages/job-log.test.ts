@@ -4,8 +4,7 @@ import { answer, startPlatform, type PlatformServer } from '../platform/rest/pla
 import { apiRoutes } from '../../src/console/api/api.ts'
 import { chromiumPath, complaintsOf, expectReadable, launch, openContext, showAs, defaultLooks } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
-import { consoleParts } from '../support/console-parts.ts'
-import type { PagesParts } from '../../src/console/ports.ts'
+import { consoleParts, noParts } from '../support/console-parts.ts'
 
 const token = 'an-admin-token-of-this-test'
 const escape = '\u001b'
@@ -148,7 +147,7 @@ describe('the log of a job', () => {
 
   describe('as JSON', () => {
     const json = `/api${page}`
-    const shape = apiRoutes({} as PagesParts, { adminToken: () => undefined }, consoleParts).find(({ path }) =>
+    const shape = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts).find(({ path }) =>
       path.endsWith('/log'),
     )?.answer
     const asJson = async (path: string): Promise<JsonLog> => {

@@ -13,8 +13,7 @@ import { openSqlite } from '../support/stores.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { siteOf } from '../../src/console/site.ts'
-import { consoleParts } from '../support/console-parts.ts'
-import type { PagesParts } from '../../src/console/ports.ts'
+import { consoleParts, noParts } from '../support/console-parts.ts'
 
 const token = 'an-admin-token-that-nobody-guesses'
 const [operator, viewer, shopOperator] = ['ops@acme.example', 'all@acme.example', 'lead@shop.example']
@@ -141,7 +140,7 @@ describe('behind a proxy on this machine', () => {
   })
 
   it('offers viewers no form that changes something, on any page', async () => {
-    for (const { path } of siteOf({} as PagesParts, { adminToken: () => undefined }, consoleParts)) {
+    for (const { path } of siteOf(noParts, { adminToken: () => undefined }, consoleParts)) {
       const address = path
         .replace(/:pipelineId/, '1')
         .replace(/:projectId/, '3')

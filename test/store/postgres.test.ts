@@ -9,8 +9,6 @@ import { exercise } from './exercise.ts'
 import { openPostgres } from '../support/stores.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
-import { regressionExercise } from '../regressions/regression-exercise.ts'
-import { sectionExercise } from '../regressions/section-exercise.ts'
 import { storedRunsExercise } from './stored-runs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
@@ -40,8 +38,6 @@ jobReadsExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
 viewsExercise('PostgreSQL', bench)
-regressionExercise('PostgreSQL', bench)
-sectionExercise('PostgreSQL', bench)
 
 it('the size of a PostgreSQL store includes all its tables', async () => {
   const url = await server.newDatabase()

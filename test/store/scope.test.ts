@@ -222,7 +222,6 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
       ...(await Promise.all(costGroups.map(async by => views.costs.lines(by, period, 50)))).map(sorted),
       await views.costs.retained({ ...period, limit: 10 }),
     ],
-    judged: sorted(await views.judging.projects(t0 - 3 * day)),
     tests: [
       sorted(await reads.tests.figures('failed', { ...period, limit: 50 })),
       await reads.tests.flakyTime(period),

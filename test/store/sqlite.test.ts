@@ -12,8 +12,6 @@ import { exercise } from './exercise.ts'
 import { keep, undecodable } from './taking-in-exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
-import { regressionExercise } from '../regressions/regression-exercise.ts'
-import { sectionExercise } from '../regressions/section-exercise.ts'
 import { storedRunsExercise } from './stored-runs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
@@ -30,8 +28,6 @@ enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
-regressionExercise('SQLite', sqliteBench)
-sectionExercise('SQLite', sqliteBench)
 jobReadsExercise('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {

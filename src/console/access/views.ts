@@ -31,6 +31,7 @@ export function createViews(
   hour: HourWatch,
   features: readonly ConsolePart[],
 ): { readonly whole: View; readonly of: ViewOf } {
+  const fillings = features.flatMap(one => one.fills ?? [])
   const whole = viewOf(sourcesOf(undefined))
   const bound = new Map<ProjectChoice, View>()
   return {
@@ -50,11 +51,12 @@ export function createViews(
       ...shown,
       hour,
       timeline: features.flatMap(one => one.timeline ?? []),
+      fillings,
       clocks: createPlatformClocks(shown.views, shown.clockOffset, shown.now),
       usuals: createUsuals(() => shown.views.trends, shown.now),
       runners,
       ownValues: createOwnValues(shown, settings.groupBy),
-      fixFirst: createFixFirst({ ...shown, runners }, settings),
+      fixFirst: createFixFirst({ ...shown, runners, fillings }, settings),
     }
     return {
       ...{ parts, isWhole: shown.bounds !== 'own' },

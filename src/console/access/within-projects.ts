@@ -45,7 +45,17 @@ export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>)
       gaugeReadings: {
         all: async () => (await repositories.gaugeReadings.all()).filter(({ project }) => has(project?.path)),
       },
-      regressions: { all: async () => (await repositories.regressions.all()).filter(({ project }) => has(project)) },
+      of: kind => ({
+        all: async onDamaged => {
+          const found = await repositories.of(kind).all(onDamaged)
+          const ofProject = kind.shown?.about
+          if (ofProject === undefined) return found
+          return found.filter(one => {
+            const { projectId, paths = [] } = ofProject(one)
+            return projectId === undefined || paths.some(has)
+          })
+        },
+      }),
     },
     views: {
       ...views,

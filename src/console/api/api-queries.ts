@@ -1,6 +1,5 @@
 // The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
 import { z } from 'zod'
-import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/pipeline.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
 import { lineSorts } from '../trends/trend-lines.ts'
@@ -20,7 +19,7 @@ export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) =>
     )
 }
 export const wholeNumber = z.coerce.number('Write a whole number').int().positive()
-const projectId = z.coerce
+export const projectId = z.coerce
   .number('Write the ID of a project; the path of a group belongs into `group`')
   .int()
   .positive()
@@ -70,17 +69,6 @@ export const compareQuery = instanceQuery.extend({
 })
 export const logQuery = instanceQuery.extend({
   find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
-})
-export const regressionQuery = z.object({
-  project: projectId,
-  own: ownValue,
-  job: text('Exact name of a job; empty: pipelines only.'),
-})
-const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
-export const previewQuery = z.object({
-  slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
-  slower_by: within(bounds.slower_by).describe('And at least this many seconds longer.'),
-  failing: within(bounds.failing).describe('Percentage points more failures.'),
 })
 export const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),

@@ -11,21 +11,14 @@ import { pipelinesQuery } from '../pipelines/run-filters.ts'
 import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
 import { jobLogView, jobLogShape } from '../jobs/job-log-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
-import { overviewShape } from '../overview/overview-shape.ts'
+import { overviewShapeOf } from '../overview/overview-shape.ts'
 import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
-import {
-  defaultRegressions,
-  previewOf,
-  previewShape,
-  regressionsOf,
-  regressionsShape,
-} from '../trends/regression-figures.ts'
 import { configStatusShape } from '../sources/setup-shape.ts'
 import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { costsView, costsShape } from '../cost/cost-figures.ts'
 import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
-import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
+import { trendsOf, trendsShapeOf } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
 import { runnersViewShape } from '../runners/runner-figures.ts'
 import {
@@ -35,8 +28,6 @@ import {
   instanceQuery,
   logQuery,
   overviewQuery,
-  previewQuery,
-  regressionQuery,
   testQuery,
   timelineQuery,
   trendQuery,
@@ -52,12 +43,11 @@ export function apiRoutes(
   settings: ApiSettings,
   features: readonly Pick<ConsolePart, 'routes' | 'timeline'>[],
 ): readonly ApiRoute[] {
-  const { rule } = settings.regressions ?? defaultRegressions
   return [
     get(
       '/overview',
       'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
-      { query: overviewQuery, answer: overviewShape },
+      { query: overviewQuery, answer: overviewShapeOf(parts) },
       async ({ limit }) => overviewOf(parts, parts.now(), limit),
     ),
     get('/config', 'Which configuration is live, and since when.', { answer: configStatusShape }, async () =>
@@ -99,25 +89,11 @@ export function apiRoutes(
     get(
       '/trends',
       'Durations, queue times and failures over time, for all projects, one project or one job, compared with the previous period.',
-      { query: trendQuery, answer: trendsShape },
+      { query: trendQuery, answer: trendsShapeOf(parts) },
       async ({ project: projectId, name: pipelineName, ...rest }) =>
         answerOf(parts, rest.own, async own =>
           trendsOf(own, settings, { ...rest, projectId, pipelineName }, own.now()),
         ),
-    ),
-    get(
-      '/trends/regressions',
-      'Pipelines and jobs that became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one.',
-      { query: regressionQuery, answer: regressionsShape },
-      async ({ project: projectId, job, own: value }) =>
-        answerOf(parts, value, async own => ({ regressions: await regressionsOf(own, { projectId, job }) })),
-    ),
-    get(
-      '/trends/regressions/preview/:projectId',
-      'What a rule would have flagged in a project, by its stored pipelines. Changes nothing.',
-      { query: previewQuery, answer: previewShape },
-      async ({ projectId, slower = rule.slower, slower_by: slowerBy = rule.slowerBy, failing = rule.failing }) =>
-        previewOf(parts, projectId, { slower, slowerBy, failing }),
     ),
     get(
       '/cost',

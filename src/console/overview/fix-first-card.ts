@@ -24,7 +24,8 @@ function fixRow(
 ): Html {
   return html`<li class="pair">
     <span class="name"
-      ><span class="tag">${kindWords[kind]}</span> <a href="${base}${path}"><strong>${subject}</strong></a
+      ><span class="tag">${kindWords[kind] ?? kind.replaceAll('_', ' ')}</span>
+      <a href="${base}${path}"><strong>${subject}</strong></a
       >${project !== undefined && html` <span class="dim">${pathText(project)}</span>`}<br /><span class="dim"
         >${why}</span
       ></span
@@ -35,10 +36,4 @@ function fixRow(
   </li>`
 }
 
-const kindWords: Readonly<Record<Fix['kind'], string>> = {
-  failing: 'always fails',
-  flaky_test: 'flaky test',
-  regression: 'regression',
-  wait: 'waits for runners',
-  superseded: 'superseded',
-}
+const kindWords: Readonly<Record<string, string>> = { failing: 'always fails', wait: 'waits for runners' }

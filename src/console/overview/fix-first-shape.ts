@@ -4,8 +4,10 @@ import { millis, ms, type Shaped } from '../layout/shape.ts'
 
 const fixShape = z.object({
   kind: z
-    .enum(['failing', 'flaky_test', 'regression', 'wait', 'superseded'])
-    .describe('`failing`: a job that always fails. `wait`: jobs that wait for a runner with these tags.'),
+    .string()
+    .describe(
+      '`failing`: a job that always fails. `wait`: jobs that wait for a runner with these tags. `flaky_test`, `superseded`, and what features add.',
+    ),
   subject: z.string(),
   project: z.string().optional().describe('Full path; absent for waits, which several projects share.'),
   weekMs: ms.describe('What it costs per week, in ms.'),

@@ -1,22 +1,22 @@
 // Reads what to fix first from the figures of the last week, and keeps it for a while: the overview is rendered every second.
 import { day } from '../../core/store/ports/trends.ts'
 import { fixesOf, type FixSources } from './fix-first.ts'
-import { regressionsOf } from '../trends/regression-figures.ts'
 import type { FixFirst } from './fix-first-shape.ts'
 import type { CostLine } from '../../core/store/ports/costs.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesParts, PagesSettings } from '../ports.ts'
+import { fixSources } from './fix-source.ts'
+import type { PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
 const days = 7
-/** How many jobs, tests, regressions and projects are read, the most expensive of each. */
-const maxRead = { failing: 50, flaky: 20, regressions: 20, costs: 500 }
+/** How many jobs, tests and projects are read, the most expensive of each. */
+const maxRead = { failing: 50, flaky: 20, costs: 500 }
 const maxFixes = 8
 /** After this time it is read again, ms; until then, and while it is read, what was read before is shown. */
 const freshFor = 60_000
 /** What is older than this, ms, is not shown. */
 const usableFor = 600_000
 
-type Sources = Pick<PagesParts, 'views' | 'tests' | 'repositories' | 'runners' | 'now'>
+type Sources = PagesSources & Pick<PagesParts, 'runners' | 'fillings'>
 type Settings = Pick<PagesSettings, 'costUnit' | 'hasPrices'>
 
 export function createFixFirst(parts: Sources, settings: Settings): () => Promise<FixFirst> {
@@ -48,28 +48,24 @@ async function readFixFirst(parts: Sources, { costUnit, hasPrices }: Settings, n
   const until = now - (now % day) + day
   const since = until - days * day
   const query = { step: day, since, until } as const
-  const [jobs, flaky, worse, runners, projects, byJob, [total]] = await Promise.all([
+  const [jobs, flaky, runners, projects, found, byJob, [total]] = await Promise.all([
     trends.jobs('failing', query, maxRead.failing),
     parts.tests.figures('flaky', { since, limit: maxRead.flaky }),
-    regressionsOf(parts, { since: Infinity }),
     parts.runners(),
     costs.lines('project', query, maxRead.costs),
+    Promise.all(
+      fixSources
+        .of(parts)
+        .map(async ({ kind, read }) => (await read(parts, since, until)).map(one => ({ kind, ...one }))),
+    ),
     hasPrices === true ? costs.lines('job', query, maxRead.costs) : [],
     hasPrices === true ? costs.lines('total', query, 1) : [],
   ])
-  const regressions = await Promise.all(
-    worse.slice(0, maxRead.regressions).map(async one => {
-      const { instance, projectId, job, branch } = one
-      const rows = await trends.series({ instance, projectId, job }, { ...query, branch })
-      const sum = (of: 'runs' | 'totalMs'): number => rows.reduce((all, row) => all + row[of], 0)
-      return { one, runs: sum('runs'), totalMs: sum('totalMs') }
-    }),
-  )
   const rateOf = total === undefined ? undefined : ratesOf(byJob, total)
   return {
     since,
     ...(hasPrices === true && { unit: costUnit }),
-    fixes: fixesOf({ jobs, flaky, regressions, runners, projects, rateOf }, maxFixes),
+    fixes: fixesOf({ jobs, flaky, runners, projects, others: found.flat(), rateOf }, maxFixes),
   }
 }
 

@@ -1,12 +1,11 @@
 // What to fix first: what cost the most time in the last week, of all that could be fixed, ranked. Pure.
 import { addressWith } from '../layout/address.ts'
-import { counted, duration, number, percent } from '../layout/format.ts'
+import { counted, duration, number } from '../layout/format.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { subjectOf } from '../trends/regression-list.ts'
 import { longWait, type RunnersView } from '../runners/runner-figures.ts'
 import type { Fix } from './fix-first-shape.ts'
 import type { CostLine } from '../../core/store/ports/costs.ts'
-import type { ShownRegression } from '../trends/regression-figures.ts'
+import type { FoundFix } from './fix-source.ts'
 import type { TestFigures } from '../../core/store/ports/test-memory.ts'
 import type { TrendTotal } from '../../core/store/ports/trends.ts'
 
@@ -15,10 +14,11 @@ export interface FixSources {
   /** Jobs with failures. */
   readonly jobs: readonly TrendTotal[]
   readonly flaky: readonly TestFigures[]
-  readonly regressions: readonly { readonly one: ShownRegression; readonly runs: number; readonly totalMs: number }[]
   readonly runners: Pick<RunnersView, 'tagSets' | 'since' | 'until'>
   /** Runner time by project. */
   readonly projects: readonly CostLine[]
+  /** Those of features. */
+  readonly others: readonly (FoundFix & Pick<Fix, 'kind'>)[]
   /** Cost of a ms of a job; undefined without a price table. */
   readonly rateOf: ((projectId: number, job: string) => number) | undefined
 }
@@ -33,9 +33,9 @@ export function fixesOf(sources: FixSources, limit: number): Fix[] {
   return [
     ...failingJobs(sources),
     ...flakyTests(sources),
-    ...regressions(sources),
     ...waits(sources),
     ...superseded(sources),
+    ...others(sources),
   ]
     .filter(({ weekMs }) => weekMs >= leastMs)
     .sort((a, b) => b.weekMs - a.weekMs)
@@ -75,23 +75,6 @@ function flakyTests({ flaky, rateOf }: FixSources): Fix[] {
   })
 }
 
-function regressions({ regressions: all, rateOf }: FixSources): Fix[] {
-  return all.map(({ one, runs, totalMs }) => {
-    const { kind, before, after, projectId, project, job, branch } = one
-    const isSlower = kind === 'slower'
-    const lost = isSlower ? (after - before) * runs : (after - before) * totalMs
-    const now = isSlower
-      ? `Takes ${duration(after)}, before ${duration(before)}`
-      : `Fails in ${percent(after)} of its runs, before in ${percent(before)}`
-    return {
-      ...{ kind: 'regression', subject: subjectOf(one), project },
-      ...priced(lost, rateOf?.(projectId, job)),
-      why: `${now}; ${counted(runs, 'run')} this week.`,
-      path: addressWith('/trends', { project: projectId, job: job === '' ? undefined : job, branch }),
-    }
-  })
-}
-
 /** Waits are known of the last day; waiting has no price. */
 function waits({ runners: { tagSets, since, until } }: FixSources): Fix[] {
   return tagSets.map(({ tagSet, jobs, longWaits }) => ({
@@ -111,6 +94,10 @@ function superseded({ projects, rateOf }: FixSources): Fix[] {
     why: 'Jobs ran for pipelines that were canceled because their branch had a newer one.',
     path: addressWith('/cost', { project: projectId }),
   }))
+}
+
+function others({ others: all, rateOf }: FixSources): Fix[] {
+  return all.map(({ of, weekMs, ...one }) => ({ ...one, ...priced(weekMs, rateOf?.(of.projectId, of.job)) }))
 }
 
 function priced(weekMs: number, rate: number | undefined): Pick<Fix, 'weekMs' | 'cost'> {

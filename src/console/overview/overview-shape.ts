@@ -4,10 +4,11 @@ import { fixFirstShape } from './fix-first-shape.ts'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
 import { runList } from '../pipelines/run-card.ts'
+import { overviewParts } from './overview-part.ts'
+import type { PagesParts } from '../ports.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
 import { queueList } from '../exports/columns.ts'
-import { regressionShape } from '../trends/regression-figures.ts'
 import { configStatusShape, setupShape } from '../sources/setup-shape.ts'
 
 export const overviewShape = z.object({
@@ -23,13 +24,18 @@ export const overviewShape = z.object({
   active: z.number(),
   silent: z.array(runList.shape).describe('Running, but without an event for an hour.'),
   silentCount: z.number(),
-  regressions: z.array(regressionShape).describe('Unresolved ones, newest first.'),
-  regressionCount: z.number(),
   fixFirst: fixFirstShape,
   lastHour: lastHourShape,
   finished: z.array(runList.shape),
   finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
 })
+
+/** With the fields of features. */
+export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
+  return overviewShape.extend(
+    Object.assign({}, ...overviewParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape,
+  )
+}
 
 export interface Overview extends Health, Shown {}
 type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>

@@ -10,8 +10,7 @@ import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import type { Overview } from './overview-shape.ts'
 import { queueBadge, type ExportQueueStatus } from '../exports/columns.ts'
-import { regressionRows } from '../trends/regression-list.ts'
-import { regressionsOf } from '../trends/regression-figures.ts'
+import { overviewParts } from './overview-part.ts'
 import { runCard, withUsual, type RunCard } from '../pipelines/run-card.ts'
 import { runRows } from '../pipelines/run-rows.ts'
 import { tryNowForm } from '../exports/exports.ts'
@@ -21,7 +20,7 @@ import type { Timeline } from '../timeline/timeline-figures.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
-const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
+const shown = { running: 6, silent: 4, finished: 12 }
 /** ms. A running pipeline has an event for each change of a job, so this long a silence is unusual. */
 const silentAfter = 3_600_000
 const hour = 3_600_000
@@ -30,7 +29,7 @@ const hour = 3_600_000
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
-  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock, ended] =
+  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, added, fixFirst, clock, ended] =
     await Promise.all([
       parts.quarantine.count(),
       parts.queues(),
@@ -40,7 +39,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
       parts.views.lastFinished(limit ?? shown.finished),
       parts.repositories.hooks.all(),
       parts.hour.read(),
-      regressionsOf(parts, { since: Infinity }),
+      Promise.all(overviewParts.of(parts).map(async one => one.read(parts, now))),
       parts.fixFirst(),
       parts.clocks(),
       parts.views.countFinished(now - hour),
@@ -64,16 +63,23 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
     withUsual(parts, silent.runs.map(card)),
     withUsual(parts, finished.map(card)),
   ])
-  return {
-    ...{ ...health, notices, lastHour, fixFirst, running: runningNow, finished: lastFinished },
-    active: Math.max(0, active - silent.count),
-    ...{ silent: silentNow, silentCount: silent.count, finishedCount: ended },
-    ...{ regressions: worse.slice(0, shown.regressions), regressionCount: worse.length },
-  }
+  return Object.assign(
+    {
+      ...{ ...health, notices, lastHour, fixFirst, running: runningNow, finished: lastFinished },
+      active: Math.max(0, active - silent.count),
+      ...{ silent: silentNow, silentCount: silent.count, finishedCount: ended },
+    },
+    ...added,
+  ) as Overview
 }
 
 /** `timeline`: that of the last day. */
-export function overviewPage(overview: Overview, timeline: Timeline, context: RequestContext): Page {
+export function overviewPage(
+  overview: Overview,
+  timeline: Timeline,
+  parts: Pick<PagesParts, 'fillings'>,
+  context: RequestContext,
+): Page {
   const { running, active, silent, silentCount, finished, notices } = overview
   const { base, now } = context
   return {
@@ -99,7 +105,7 @@ export function overviewPage(overview: Overview, timeline: Timeline, context: Re
               ),
           )}
           ${region('fix-first', fixFirstCard(overview.fixFirst, context))}
-          ${region('regressions', worseCard(overview, context))}
+          ${overviewParts.of(parts).map(one => region(one.region, one.card(overview, context)))}
           ${region(
             'finished',
             card('Last finished', runRows(finished, context, 'No pipeline has finished yet.'), {
@@ -115,14 +121,6 @@ export function overviewPage(overview: Overview, timeline: Timeline, context: Re
       </div>
     `,
   }
-}
-
-function worseCard({ regressions, regressionCount }: Overview, context: RequestContext): Content {
-  if (regressionCount === 0) return ''
-  const all = regressionCount > regressions.length ? `All ${number(regressionCount)}, and try a rule` : 'Try a rule'
-  return card('Regressions', regressionRows(regressions, context), {
-    aside: html`<a href="${context.base}/trends/regressions">${all}</a>`,
-  })
 }
 
 function activeWords(shownNow: number, active: number, which: string): Content {

@@ -1,11 +1,12 @@
-// The charts of trends: durations, queue times and runs over time, with regressions and deployments marked.
+// The charts of trends: durations, queue times and runs over time, with deployments, and what features mark.
 import { html, type Html } from '../layout/html.ts'
 import { knownJobAddress } from '../pipelines/run-rows.ts'
 import { lineChart } from '../charts/line-chart.ts'
 import { number } from '../layout/format.ts'
 import { runsLink } from '../charts/runs-link.ts'
 import { stackedBars } from '../charts/stacked-bars.ts'
-import { subjectOf, valueOf } from './regression-list.ts'
+import { trendParts } from './trend-part.ts'
+import type { PagesParts } from '../ports.ts'
 import type { ChartMark, ChartMoment } from '../charts/plot.ts'
 import type { RequestContext } from '../layout/frame.ts'
 import type { Timeline } from '../timeline/timeline-figures.ts'
@@ -15,7 +16,12 @@ import type { Trends } from './trend-figures.ts'
 const maxMoments = 40
 
 /** `timeline`: that of the project; undefined on the page of all projects or of one job. */
-export function trendCharts(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Html {
+export function trendCharts(
+  trends: Trends,
+  timeline: Timeline | undefined,
+  parts: Pick<PagesParts, 'fillings'>,
+  context: RequestContext,
+): Html {
   const { points, project, group, own, job, filter, since, until, step } = trends
   const frame = { since, until, step }
   const moments = deploymentsOf(timeline, context)
@@ -34,7 +40,7 @@ export function trendCharts(trends: Trends, timeline: Timeline | undefined, cont
             { name: 'median', css: 'p50', value: point => point.p50 },
             { name: '95th percentile', css: 'p95', value: point => point.p95 },
           ],
-          marks: marksOf(trends, 'slower'),
+          marks: marksOf(trends, parts, 'durations'),
         })}
       </div>
       <div class="card">
@@ -51,7 +57,7 @@ export function trendCharts(trends: Trends, timeline: Timeline | undefined, cont
             { name: 'failed', css: 'bad', value: ({ failed }) => failed },
             { name: 'passed', css: 'good', value: ({ runs, failed }) => runs - failed },
           ],
-          marks: marksOf(trends, 'failing'),
+          marks: marksOf(trends, parts, 'failures'),
         })}
       </div>
     </div>
@@ -65,15 +71,9 @@ export function nounOf({ job, filter }: Trends): string {
 }
 
 /** Only for one project: there would be too many for all of them. */
-function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): ChartMark[] {
-  if (project === undefined) return []
-  return regressions
-    .filter(one => one.kind === kind)
-    .map(one => ({
-      at: one.first.at,
-      until: one.resolved?.at,
-      description: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
-    }))
+function marksOf(trends: Trends, parts: Pick<PagesParts, 'fillings'>, chart: 'durations' | 'failures'): ChartMark[] {
+  if (trends.project === undefined) return []
+  return trendParts.of(parts).flatMap(({ marks }) => marks(trends, chart))
 }
 
 /** Deployments to production, the newest first. */

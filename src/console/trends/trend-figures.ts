@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { branchClasses } from '../../model/pipeline.ts'
 import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { groupsOf, groupsShape } from '../layout/groups.ts'
-import { regressionShape, regressionsOf } from './regression-figures.ts'
+import { trendParts } from './trend-part.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
 import {
   figuresOf,
@@ -17,7 +17,7 @@ import {
   type LineSort,
 } from './trend-lines.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { PagesParts, PagesSettings } from '../ports.ts'
 import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendSubject } from '../../core/store/ports/trends.ts'
 
 const pointShape = figuresShape.extend({ at: millis })
@@ -65,7 +65,6 @@ export const trendsShape = z.object({
   projects: z.array(lineShape),
   ...groupsShape(groupLineShape),
   jobs: z.array(lineShape),
-  regressions: z.array(regressionShape).describe('Those of the project or job in this period, and unresolved ones.'),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
   retained: z
     .object({
@@ -76,6 +75,11 @@ export const trendsShape = z.object({
     .optional()
     .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
 })
+/** With the fields of features. */
+export function trendsShapeOf(parts: Pick<PagesParts, 'fillings'>) {
+  return trendsShape.extend(Object.assign({}, ...trendParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape)
+}
+
 /** `pipelineNames`: to filter by; `sorted`: the sort orders of the tables. */
 export type Trends = Shaped<typeof trendsShape>
 
@@ -84,11 +88,12 @@ const maxNames = 200
 const maxPlaces = 20_000
 
 export async function trendsOf(
-  { views, repositories }: Pick<PagesSources, 'views' | 'repositories'>,
+  parts: PagesParts,
   { groupBy }: Pick<PagesSettings, 'groupBy'>,
   asked: AskedTrends,
   now: Millis,
 ): Promise<Trends> {
+  const { views } = parts
   const { projectId, group, own, job, ref, runner, branch, source, pipelineName } = asked
   const subject: Partial<TrendSubject> =
     projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
@@ -109,17 +114,17 @@ export async function trendsOf(
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
   // Places have no exact branches and runners.
   const hasPlaces = projectId === undefined && !isOfStored
-  const [series, before, names, projects, jobs, worse, places] = await Promise.all([
+  const [series, before, names, projects, jobs, added, places] = await Promise.all([
     figures.series(subject, query),
     isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
     views.trends.names({ step, since: query.since, until, group, projectId }, maxNames),
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
-    regressionsOf({ repositories }, { projectId, group, job, since: query.since }),
+    Promise.all(trendParts.of(parts).map(async one => one.read(parts, asked, query.since))),
     hasPlaces ? views.trends.places(query, maxPlaces) : undefined,
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
-  return {
+  const trends: Trends = {
     span,
     ...{ step, since: query.since, until },
     project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
@@ -134,7 +139,6 @@ export async function trendsOf(
     projects,
     ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.branch }, groupLines),
     jobs,
-    regressions: worse.filter(one => branch === undefined || one.branch === branch),
     sorted,
     retained: counted && {
       of: figures === views.trends ? 'jobs' : 'all',
@@ -142,6 +146,7 @@ export async function trendsOf(
       backTo: counted.backTo,
     },
   }
+  return Object.assign(trends, ...added) as Trends
 }
 
 /** Rows of several instances with the same project id are added up. */

@@ -1,5 +1,4 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
-import { addressWith } from '../layout/address.ts'
 import { groupCards } from '../layout/groups.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../layout/scope-heading.ts'
 import { nounOf, trendCharts } from './trend-charts.ts'
@@ -9,7 +8,8 @@ import { delta } from '../layout/delta.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../core/store/ports/trends.ts'
 import { groupColumns, jobsTable, orderChoice, projectsTable, rateOf } from './trend-tables.ts'
-import { regressionTable } from './regression-list.ts'
+import { trendParts } from './trend-part.ts'
+import type { PagesParts } from '../ports.ts'
 import { shownLines } from './trend-lines.ts'
 import { trendsForm, trendsLink } from './trend-filters.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
@@ -18,7 +18,12 @@ import type { Timeline } from '../timeline/timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
 
 /** `timeline`: that of the project; only on the page of one project. */
-export function trendsPage(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Page {
+export function trendsPage(
+  trends: Trends,
+  timeline: Timeline | undefined,
+  parts: Pick<PagesParts, 'fillings'>,
+  context: RequestContext,
+): Page {
   const { points, project, group, job, own } = trends
   const { base } = context
   const scope = [project?.name ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
@@ -42,22 +47,14 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
                 `Nothing passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
               ),
             )
-          : html`${totals(trends)} ${trendCharts(trends, timeline, context)}
+          : html`${totals(trends)} ${trendCharts(trends, timeline, parts, context)}
               <details class="card">
                 <summary>Show as a table</summary>
                 ${pointsTable(trends)}
               </details>`
       }
       ${timeline !== undefined && timelineCard(timeline, context)}
-      ${card(
-        'Regressions',
-        regressionTable(trends.regressions, context, 'Nothing became slower or less reliable in this time.'),
-        {
-          aside: html`<a href="${addressWith(`${base}/trends/regressions`, { project: project?.id ?? group, own })}"
-            >All, and try a rule</a
-          >`,
-        },
-      )}
+      ${trendParts.of(parts).map(one => one.card(trends, { projectId: project?.id, group, own }, context))}
       ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
       ${
         project === undefined &&

@@ -3,8 +3,9 @@ import { boolean } from './plain-kinds.ts'
 import { wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 
-export function eventOptions(profiles: Profiles) {
-  const words = [...new Set(Object.values(profiles).flatMap(({ events }) => events))]
+/** `own`: words of events that features make. */
+export function eventOptions(profiles: Profiles, own: readonly string[]) {
+  const words = [...new Set([...Object.values(profiles).flatMap(({ events }) => events), ...own])]
   return {
     events: setting(wordsOf(words, 'event'), {
       variable: 'PIPESPAN_EVENTS',

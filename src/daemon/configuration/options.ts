@@ -1,7 +1,7 @@
 // The one table of options. YAML keys, --help, the reference and the editors' schema are generated from it. The option at
 // `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
-import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName, integer } from './plain-kinds.ts'
+import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName } from './plain-kinds.ts'
 import { eventOptions } from './event-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
@@ -56,31 +56,6 @@ const costOptions = {
   ),
 }
 
-/** How much slower or less reliable a pipeline or job must be to be flagged. */
-const regressionOptions = {
-  enabled: setting(boolean, {
-    variable: 'PIPESPAN_REGRESSIONS_ENABLED',
-    default: 'true',
-    description:
-      'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
-  }),
-  slower: setting(integer({ min: 5, max: 1000 }), {
-    variable: 'PIPESPAN_REGRESSIONS_SLOWER',
-    default: '25',
-    description: 'How much slower than usual a run must be to count as slow, in percent.',
-  }),
-  slowerBy: setting(duration, {
-    variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
-    default: '30s',
-    description: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
-  }),
-  failing: setting(integer({ min: 5, max: 90 }), {
-    variable: 'PIPESPAN_REGRESSIONS_FAILING',
-    default: '20',
-    description: 'By how many percentage points the failure rate must rise to be flagged.',
-  }),
-}
-
 const webhookOptions = {
   token: secretSetting(secretList, {
     variable: 'PIPESPAN_WEBHOOK_TOKEN',
@@ -102,7 +77,7 @@ const webhookOptions = {
 }
 
 /** The table of the core, by the headings of the reference. Vendor words come from the profiles. */
-export function optionTable<P extends string>(profiles: Profiles<P>) {
+export function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), {
     variable: 'PIPESPAN_PLATFORM_PROFILE',
     restart: true,
@@ -111,7 +86,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
   })
   const { url: _, ...otherPlatformOptions } = platformOptions
   const { poll } = pollingOptions
-  const events = eventOptions(profiles)
+  const events = eventOptions(profiles, ownEvents)
   return {
     'Configuration file': {
       config: setting(path, {
@@ -245,7 +220,6 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
       },
     },
-    Regressions: { regressions: regressionOptions },
     Metrics: { metrics: metricOptions, jobMetrics: jobMetricsOption },
     Costs: { costs: costOptions },
     'OTLP export': {
@@ -301,6 +275,7 @@ export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[k
 export interface HasOptions {
   readonly options?: Sections
   /** As of a feature. */
+  readonly events?: { readonly word: string }
   readonly needToken?: Readonly<Record<string, string>>
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (config: never) => readonly string[]
@@ -308,7 +283,8 @@ export interface HasOptions {
 
 /** The table with the options of features. */
 export function optionSections(profiles: Profiles, features: readonly HasOptions[]): Sections {
-  const sections: Record<string, Group> = { ...optionTable(profiles) }
+  const ownEvents = features.flatMap(({ events }) => events?.word ?? [])
+  const sections: Record<string, Group> = { ...optionTable(profiles, ownEvents) }
   for (const { options = {} } of features)
     for (const [heading, group] of Object.entries(options))
       sections[heading] = joinedGroups(sections[heading] ?? {}, group)

@@ -9,7 +9,7 @@ import { pipelineDetailShape } from '../../console/pipelines/pipeline-detail.ts'
 import { pipelineListShape } from '../../console/pipelines/pipelines.ts'
 import { runCardShape, runList } from '../../console/pipelines/run-card.ts'
 import { runnersViewShape } from '../../console/runners/runner-figures.ts'
-import { trendsShape } from '../../console/trends/trend-figures.ts'
+import { trendsShape, type Trends } from '../../console/trends/trend-figures.ts'
 import type { ComparedRuns } from '../../console/pipelines/compared-with.ts'
 import type { Shaped } from '../../console/layout/shape.ts'
 import type { Tool } from '../../console/api/tool.ts'
@@ -119,14 +119,9 @@ export const tools: readonly Tool[] = [
     description:
       'Runs, failures, and durations and queue times in milliseconds (median, 95th percentile) over a period, compared with the period before: in all, by project and by job.',
     path: '/trends',
-    answer: trendsShape.omit({ points: true, pipelineNames: true, sorted: true }),
-  },
-  {
-    name: 'regressions',
-    title: 'Regressions',
-    description:
-      'Pipelines and jobs that became slower (`before` and `after` in milliseconds) or less reliable (share of failed runs), since which pipeline, and the likely cause. Unresolved ones first.',
-    path: '/trends/regressions',
+    // Features add fields to it.
+    answer: trendsShape.omit({ points: true, pipelineNames: true, sorted: true }).loose(),
+    select: ({ points: _, pipelineNames: __, sorted: ___, ...trends }: Trends) => trends,
   },
   {
     name: 'runners',

@@ -7,37 +7,27 @@ import { day, type Rule } from './rule.ts'
 import { documentOf, isOf, pastOf, withResolution } from './regression-document.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
-import { judgeProject, type Found } from './judge-project.ts'
+import { judgeProject, type Found, type SectionsRead } from './judge-project.ts'
 import { likelyCause, type SectionTimes } from './likely-cause.ts'
 import { sectionTimes, type SectionTime } from '../../model/section-times.ts'
 import { regressionEvent } from './regression-event.ts'
-import type { JudgedProject } from '../../core/store/ports/judging.ts'
+import { judgingOn, type JudgedProject } from './judging.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PlatformEvent } from '../../model/event.ts'
-import type { Regression } from '../../core/store/ports/regression-documents.ts'
-import type { Repositories } from '../../core/store/ports/repository.ts'
+import { foundRegressions, type Regression } from './documents.ts'
 import type { EndedRun } from './ended-run.ts'
-import type { Views } from '../../core/store/ports/views.ts'
+import { everything } from '../../core/store/ports/scope.ts'
+import type { Announcement } from './announce.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export interface JudgeOptions {
-  readonly views: Pick<Views, 'judging' | 'sections'>
-  readonly regressions: Repositories['regressions']
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   readonly rule: Rule
-  /** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
-  readonly readsSections: 'none' | 'some' | 'all'
+  readonly readsSections: SectionsRead
   /** Exports events, and notifies people, each once; undefined if neither is wanted. */
   readonly take?: ((found: readonly Announcement[]) => Promise<void>) | undefined
   readonly clock: Clock
   readonly log: Log
-}
-
-/** A regression that was found, or is over. */
-export interface Announcement {
-  readonly which: 'detected' | 'resolved'
-  readonly regression: Regression
-  readonly event: PlatformEvent
 }
 
 /** ms: between two looks for new runs; and after a project `factor` times as long as judging it took, at most `max`. */
@@ -52,8 +42,13 @@ export interface Judge extends Loop {
   judgeAll(): Promise<number>
 }
 
-export function createJudge(options: JudgeOptions): Judge {
-  const { views, regressions, lease, rule, clock, log } = options
+export function createJudge(
+  store: Pick<SharedStore, 'reads' | 'repositories' | 'views'>,
+  options: JudgeOptions,
+): Judge {
+  const { lease, rule, clock, log } = options
+  const regressions = store.repositories.of(foundRegressions)
+  const judging = store.reads(everything).on(judgingOn)
   /** How many pipelines of each project had ended when it was last judged. */
   const judged = new Map<string, number>()
   let waiting: (JudgedProject & { readonly runs: number })[] = []
@@ -65,7 +60,7 @@ export function createJudge(options: JudgeOptions): Judge {
       one => one.instance === project.instance && one.projectId === project.projectId,
     )
     const settings = { rule, pastOf: pastOf(known), sections: options.readsSections === 'all' }
-    const { found } = await judgeProject(views.judging, project, now, settings)
+    const { found } = await judgeProject(judging, project, now, settings)
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
@@ -119,7 +114,9 @@ export function createJudge(options: JudgeOptions): Judge {
 
   async function timesOfSections({ before, since }: Found): Promise<SectionTimes> {
     const read = async (runs: readonly EndedRun[]): Promise<SectionTime[][]> => {
-      const found = await Promise.all(runs.map(async ({ of, snapshot }) => views.sections(of.key, 4, snapshot?.id)))
+      const found = await Promise.all(
+        runs.map(async ({ of, snapshot }) => store.views.sections(of.key, 4, snapshot?.id)),
+      )
       return found.flatMap(insides => {
         const inside = insides.findLast(one => one.sections !== undefined)
         return inside === undefined ? [] : [sectionTimes(inside)]
@@ -138,7 +135,7 @@ export function createJudge(options: JudgeOptions): Judge {
     for (const one of await regressions.all()) await announce(one)
     if (elapsed(clock) - prunedAt > 3_600_000) await prune()
     const today = (await regressions.now()) - day
-    waiting = (await views.judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
+    waiting = (await judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
   }
 
   /** False if no project waits. */

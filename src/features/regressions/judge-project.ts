@@ -7,7 +7,7 @@ import { yardstickOf } from './yardstick.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { middleOf, plusBins } from '../../lib/log-bins.ts'
 import type { EndedRun } from './ended-run.ts'
-import type { JudgedProject, JudgedRow, Judging } from '../../core/store/ports/judging.ts'
+import type { JudgedProject, JudgedRow, Judging } from './judging.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface Found extends Subject {
@@ -15,6 +15,15 @@ export interface Found extends Subject {
   /** In order of time: the last runs before the first bad one, and the first since. */
   readonly before: readonly EndedRun[]
   readonly since: readonly EndedRun[]
+}
+
+/** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
+export type SectionsRead = 'none' | 'some' | 'all'
+
+/** Some jobs have no usual duration. Without the options of jobs nothing of them is read. */
+export function sectionsRead({ job }: { readonly job?: { readonly sections: readonly string[] } }): SectionsRead {
+  if (job === undefined || job.sections.length === 0) return 'none'
+  return job.sections.includes('all') ? 'all' : 'some'
 }
 
 /** What earlier judgements found of a subject. */
@@ -102,7 +111,7 @@ async function wantedSections(
   const today = now - (now % day)
   const worse = new Set(wanted.map(({ subject: { kind, branch, job } }) => `${kind} ${branch} ${job}`))
   const found: (Wanted & { readonly tookMs: number })[] = []
-  for await (const rows of judging.sections(project, today - 100 * day, today - (everything ? 30 : 1) * day)) {
+  for await (const rows of await judging.sections(project, today - 100 * day, today - (everything ? 30 : 1) * day)) {
     for (const its of Map.groupBy(rows, keyOf).values()) {
       const days = daysOf(its)
       const latest = days.filter(one => one.day >= today - day)

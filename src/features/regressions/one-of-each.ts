@@ -1,7 +1,7 @@
 // One flag for one cause: findings of a project that began together, such as those of a pipeline, its job and a section of that. Pure.
 import type { Found } from './judge-project.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Regression } from '../../core/store/ports/regression-documents.ts'
+import type { Regression } from './documents.ts'
 
 export interface Group {
   /** What is flagged. */

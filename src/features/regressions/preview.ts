@@ -4,9 +4,9 @@ import { judgeProject, type Judgement } from './judge-project.ts'
 import { oneOfEach } from './one-of-each.ts'
 import { likelyCause } from './likely-cause.ts'
 import { day, type Rule } from './rule.ts'
-import type { Judging } from '../../core/store/ports/judging.ts'
+import type { Judging } from './judging.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Regression } from '../../core/store/ports/regression-documents.ts'
+import type { Regression } from './documents.ts'
 
 interface Preview extends Pick<Judgement, 'pipelines' | 'backTo'> {
   readonly project: string

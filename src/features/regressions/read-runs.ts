@@ -1,7 +1,7 @@
 // Reads the runs of the subjects that are judged, from the newest stored pipelines of a project.
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { JudgedProject, Judging } from '../../core/store/ports/judging.ts'
+import type { JudgedProject, Judging } from './judging.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Subject } from './series.ts'
 
@@ -29,7 +29,7 @@ export async function readRuns(
   const runs = new Map<string, EndedRun[]>()
   const seen = new Set<number>()
   let backTo: Millis | undefined
-  for await (const chunks of judging.newest(project, most.pipelines, sectionsOf)) {
+  for await (const chunks of await judging.newest(project, most.pipelines, sectionsOf)) {
     for (const { key, pipeline } of chunks) {
       seen.add(key.pipelineId)
       backTo = Math.min(backTo ?? Infinity, pipeline.end)

@@ -4,7 +4,7 @@ import type { Episode, Outcome, Subject } from './series.ts'
 import type { Found, PastOf } from './judge-project.ts'
 import type { LikelyCause } from './likely-cause.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Regression } from '../../core/store/ports/regression-documents.ts'
+import type { Regression } from './documents.ts'
 
 export function documentOf(
   { main, also }: { readonly main: Found; readonly also: readonly string[] },

@@ -2,7 +2,7 @@
 import type { PlatformEvent } from '../../model/event.ts'
 import { took } from './likely-cause.ts'
 import type { JobSpan, PipelineSpan } from '../../model/trace-context.ts'
-import type { Regression } from '../../core/store/ports/regression-documents.ts'
+import type { Regression, ShownRegression } from './documents.ts'
 
 const names = {
   detected: 'platform.cicd.regression.detected',
@@ -44,7 +44,7 @@ const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.resolution', 'string', 'of a resolved one: `recovered`, or `settled`: it has lasted for four weeks', one => one.resolved?.how],
 ]
 
-function subjectOf({ job, ofSection }: Regression): 'pipeline' | 'job' | 'section' {
+function subjectOf({ job, ofSection }: ShownRegression): 'pipeline' | 'job' | 'section' {
   if (ofSection === true) return 'section'
   return job === '' ? 'pipeline' : 'job'
 }
@@ -83,7 +83,7 @@ export function regressionEvent(regression: Regression, which: 'detected' | 'res
 }
 
 /** `Job e2e takes 8 m 02 s, before 5 m 00 s`. */
-export function bodyOf(regression: Regression): string {
+export function bodyOf(regression: ShownRegression): string {
   const { kind, job, section, before, after, resolved } = regression
   const subjects = { pipeline: 'The pipeline', job: `Job ${job}`, section: `Section ${section} of job ${job}` }
   const subject = subjects[subjectOf(regression)]

@@ -3,14 +3,11 @@ import { eventTable, type EventRow } from './event-table.ts'
 import { isPipelineOrJob, type EventKind } from './event-kind.ts'
 import type { HookEvents } from '../port/webhook.ts'
 
-/** Selects events of regressions, which are found by the daemon and not reported by webhooks. */
-export const regressionWord = 'regression'
-
 /** Selects events of what operators do on the pages. */
 export const operatorWord = 'operator'
 
 /** The words that select events, in the table's order. */
-export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), regressionWord, operatorWord]
+export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), operatorWord]
 
 export interface EventSelection extends HookEvents {
   /** The row of a selected kind; undefined for others. */

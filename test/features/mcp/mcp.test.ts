@@ -9,7 +9,10 @@ import { maxCharacters } from '../../../src/features/mcp/bounded.ts'
 import { openHouse, until, type House } from '../../pages/house.ts'
 import { runs } from '../../full.ts'
 import { sampleSections, withSections, withTests } from '../../pages/read-insides.ts'
-import { tools } from '../../../src/features/mcp/tools.ts'
+import { consoleParts } from '../../support/console-parts.ts'
+import { tools as ofCore } from '../../../src/features/mcp/tools.ts'
+
+const tools = [...ofCore, ...consoleParts.flatMap(({ tools: added = [] }) => added)]
 
 const token = 'an-admin-token-of-this-test'
 const hidden = 'brightwater/data'
@@ -135,7 +138,7 @@ describe('the tools', () => {
   it('take the operator’s attribute where they list', async () => {
     expect(await listed('find_pipelines', { own: 'shop' })).toHaveLength(2)
     const reason = 'No known project has the team “none”. Choose one of: shop.'
-    for (const tool of ['failed_pipelines', 'find_pipelines', 'flaky_tests', 'cost', 'trends', 'regressions'])
+    for (const tool of ['failed_pipelines', 'find_pipelines', 'flaky_tests', 'cost', 'trends'])
       expect(await mcp.call(tool, { own: 'none' }), tool).toMatchObject({ isError: true, text: reason })
   })
 
@@ -208,7 +211,6 @@ describe('the tools', () => {
   it.each([
     ['cost', { span: '7d' }, 'jobs'],
     ['trends', { span: '30d' }, 'projects'],
-    ['regressions', {}, 'regressions'],
     ['runners', {}, 'tagSets'],
     ['fix_first', {}, 'fixes'],
   ])('%s has the figures of the JSON API', async (name, args, list) => {

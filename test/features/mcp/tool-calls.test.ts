@@ -4,11 +4,10 @@ import { apiRoutes } from '../../../src/console/api/api.ts'
 import { createToolCalls, type ToolCalls } from '../../../src/features/mcp/tool-calls.ts'
 import { tools } from '../../../src/features/mcp/tools.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { consoleParts } from '../../support/console-parts.ts'
-import type { PagesParts } from '../../../src/console/ports.ts'
+import { consoleParts, noParts } from '../../support/console-parts.ts'
 
 function callsOf(handle: () => Promise<unknown>): ToolCalls {
-  const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }, consoleParts).map(route => ({
+  const routes = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts).map(route => ({
     ...route,
     handle,
   }))

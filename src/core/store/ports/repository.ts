@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
 import { gaugeReading } from './gauge-documents.ts'
 import { inventoryState } from './inventory-documents.ts'
-import { regression } from './regression-documents.ts'
 import { refusedEndpoint } from './capability-documents.ts'
 import { recentRuns } from './recent-runs.ts'
 import type { Scope } from './scope.ts'
@@ -121,8 +120,6 @@ export function repositoriesOf(make: MakeRepository) {
     /** Written by inventory. */
     gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of']),
     inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of']),
-    /** Written by the judge of regressions. */
-    regressions: make('regression', regression, ['instance', 'projectId', 'id']),
     /** Written by the pages. `digest`: HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
     sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
     /** Written by the pages; a single document. Signs forms of people who have no session, so that each replica accepts the forms of the others. */

@@ -9,7 +9,6 @@ import type { RunKey } from '../../../model/observation.ts'
 import type { ShownKind } from '../../../model/shown-event.ts'
 import type { StoredRun } from './runs.ts'
 import type { Signal } from './signal.ts'
-import type { Judging } from './judging.ts'
 import type { CostReads } from './costs.ts'
 import type { TrendViews } from './trends.ts'
 
@@ -164,5 +163,4 @@ export interface Views {
   shownEvents(query: PeriodFilter & { readonly as: ShownKind }): Promise<readonly EventChunk[]>
   readonly trends: TrendViews
   readonly costs: CostReads
-  readonly judging: Judging
 }

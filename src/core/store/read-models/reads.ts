@@ -1,6 +1,5 @@
 // What people may read within their scope (`ports/reads.ts`): the queries of each room, run by a reader of that scope.
 import { costsOn } from './costs-sql.ts'
-import { judgingOn } from './judging-sql.ts'
 import { readings, type Reading } from '../sql/reading.ts'
 import { retainedCostsOn } from './retained-costs.ts'
 import { runReads } from '../sql/run-reads.ts'
@@ -97,7 +96,6 @@ export function viewsWithin(reading: Reading): ReadViews {
     ...viewsOn(reading),
     ...eventsOn(reading),
     costs: { ...costsOn(reading), retained: retainedCostsOn(reading) },
-    judging: judgingOn(reading),
     trends: trendsOn(reading),
   }
 }

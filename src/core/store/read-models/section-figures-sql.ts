@@ -1,15 +1,10 @@
-// The SQL of the figures of sections: adds those of new chunks to the stored ones, and reads them for regressions.
-import { branchClasses } from '../../../model/pipeline.ts'
+// The SQL of the figures of sections: adds those of new chunks to the stored ones.
 import { day } from '../ports/trends.ts'
-import { json, number, record, text, word, type Row } from '../sql/columns.ts'
-import { maxNames, type SectionsOfDay } from './section-sums.ts'
+import { json, number, record, text, type Row } from '../sql/columns.ts'
+import { maxNames, type SectionFigures, type SectionsOfDay } from './section-sums.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
-import { places } from '../sql/statements.ts'
 import { plusBins } from '../../../lib/log-bins.ts'
-import { setImmediate as breathe } from 'node:timers/promises'
 import type { DamagedRows } from '../sql/damaged-rows.ts'
-import type { Reading } from '../sql/reading.ts'
-import type { Judging, SectionFigures } from '../ports/judging.ts'
 
 const dayKey = 'project_id, job, bucket, instance, branch'
 const dayTypes = ['bigint', 'text', 'bigint', 'text', 'text'] as const
@@ -68,40 +63,9 @@ function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
   return { runs: a.runs + b.runs, failed: a.failed + b.failed, durations: plusBins(a.durations, b.durations) }
 }
 
-/** How many are read before the event loop continues, and the maximum of one project. */
-const jobs = { atOnce: 10, max: 1_000 }
-
-export function judgedSectionsOn({ ask, damaged }: Reading): Judging['sections'] {
-  return async function* ({ instance, projectId }, since, active) {
-    const known = await ask(
-      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${jobs.max}`,
-      [active, projectId],
-    )
-    const names = known.map(text('job'))
-    for (let first = 0; first < names.length; first += jobs.atOnce) {
-      const some = names.slice(first, first + jobs.atOnce)
-      const rows = await ask(
-        `SELECT project_id, job, section, branch, bucket, runs, failed, durations FROM section_figures
-         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
-        [projectId, since, instance, ...some],
-      )
-      yield damaged.rows('section_figures', rows, judged)
-      await breathe()
-    }
-  }
-}
-
 const nameOf = text('section')
-const figures = {
+const figuresOf: (row: Row) => SectionFigures = record({
   runs: number('runs'),
   failed: number('failed'),
   durations: json<SectionFigures['durations']>('durations'),
-}
-const figuresOf: (row: Row) => SectionFigures = record(figures)
-const judged = record({
-  job: text('job'),
-  section: nameOf,
-  branch: word('branch', branchClasses),
-  bucket: number('bucket'),
-  ...figures,
 })

@@ -1,11 +1,12 @@
 // Daily figures of the sections of jobs (durations and failures), added up in memory until they are written. Pure.
 import { binOf } from '../../../lib/log-bins.ts'
 import { branchClassOf, type BranchClass } from '../../../model/pipeline.ts'
-import { day, trendJob } from '../ports/trends.ts'
+import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
 import { sectionTimes } from '../../../model/section-times.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { SectionFigures } from '../ports/judging.ts'
+
+export type SectionFigures = Pick<TrendFigures, 'runs' | 'failed' | 'durations'>
 
 /** The sections of one job on one day. */
 export interface SectionsOfDay {

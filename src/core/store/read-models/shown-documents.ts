@@ -1,4 +1,4 @@
-// The documents of discovery, the inventory and regressions that a scope sees. Each kind is a short list that is read whole, so they are chosen here and
+// The documents of discovery, the inventory and features that a scope sees. Each kind is a short list that is read whole, so they are chosen here and
 // not by the database: by the latest path of their project where its id is known, else by all paths that they have.
 import { textWithin } from '../ports/scope.ts'
 import { pointsWithin } from '../ports/gauge-documents.ts'
@@ -91,7 +91,6 @@ export function shownDocumentsOf(
         return shown.map(one => ({ ...one, points: pointsWithin(scope, one) }))
       },
     },
-    regressions: about(all.regressions, ({ projectId, project }) => ({ projectId, paths: [project] })),
     ownPipelines: ofNone(all.ownPipelines),
     backfills: ofNone(all.backfills),
     budgets: ofNone(all.budgets),

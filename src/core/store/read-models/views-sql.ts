@@ -25,7 +25,7 @@ export function viewsOn({
   byRow,
   damaged,
   scope,
-}: Reading): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit' | 'shownEvents'> {
+}: Reading): Omit<Views, 'trends' | 'costs' | 'audit' | 'shownEvents'> {
   const load = async (ids: readonly number[]): Promise<StoredRun[]> => {
     const runs = await loadRuns(byRow, damaged, ids)
     return ids.flatMap(id => runs.get(id) ?? [])

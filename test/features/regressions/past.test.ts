@@ -1,15 +1,13 @@
 // What the demo plants in its past is found, as what it is.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createJudge } from '../../src/features/regressions/judge-loop.ts'
-import { openHouse, until, type House } from '../pages/house.ts'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { playPast } from '../../src/simulator/platform/past.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { figures, projects } from '../../src/simulator/platform/world.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { defaultRule } from '../../src/features/regressions/rule.ts'
-import type { ListedRun } from '../../src/console/pipelines/run-card.ts'
-import type { Trends } from '../../src/console/trends/trend-figures.ts'
+import { foundRegressions } from '../../../src/features/regressions/documents.ts'
+import { judgeOf } from './judge.ts'
+import { openHouse, until, type House } from '../../pages/house.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { playPast } from '../../../src/simulator/platform/past.ts'
+import { figures, projects } from '../../../src/simulator/platform/world.ts'
+import type { ListedRun } from '../../../src/console/pipelines/run-card.ts'
+import type { Trends } from '../../../src/console/trends/trend-figures.ts'
 
 let house: House
 beforeAll(async () => {
@@ -49,13 +47,8 @@ it('the history of the demo has usual durations, an earlier period to compare wi
     expect(Math.max(...usual), project.path).toBeGreaterThan(2)
   }
 
-  const judge = createJudge({
-    ...{ views, regressions: repositories.regressions, rule: defaultRule, readsSections: 'none' as const },
-    lease: { isMine: async () => true, release: async () => undefined },
-    ...{ clock: systemClock, log: silentLog() },
-  })
-  await judge.judgeAll()
-  const [found, ...more] = await repositories.regressions.all()
+  await judgeOf(house.daemon.store).judgeAll()
+  const [found, ...more] = await repositories.of(foundRegressions).all()
   expect(more).toEqual([])
   expect(found).toMatchObject({ kind: 'slower', job: 'aggregate', branch: 'default' })
   const ofFigures = past.filter(one => state.pipelines.get(one.pipelineId)?.project === figures)

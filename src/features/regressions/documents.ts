@@ -1,6 +1,9 @@
 // Regressions as they are stored: from when they are flagged until some months after.
 import { z } from 'zod'
-import { branchClasses } from '../../../model/pipeline.ts'
+import { branchClasses } from '../../model/pipeline.ts'
+import { documentKind } from '../../core/store/ports/repository.ts'
+import type { Shaped } from '../../console/layout/shape.ts'
+import type { Reads } from '../../core/store/ports/reads.ts'
 
 const times = z.object({ pipelineId: z.number(), at: z.number() })
 
@@ -54,3 +57,24 @@ export const regression = z.object({
   announced: z.object({ detected: z.boolean(), resolved: z.boolean() }),
 })
 export type Regression = z.infer<typeof regression>
+
+/** Written by the judge. */
+export const foundRegressions = documentKind('regression', regression, ['instance', 'projectId', 'id'], {
+  about: ({ instance, projectId, project }) => ({ instance, projectId, paths: [project] }),
+})
+
+/** As people and programs get it. */
+export const regressionShape = regression.omit({ span: true, announced: true })
+export type ShownRegression = Shaped<typeof regressionShape>
+
+export function shown({ span: _, announced: __, ...one }: Regression): ShownRegression {
+  return one
+}
+
+/** Unresolved ones first, then newest first. */
+export async function shownRegressions(repositories: Pick<Reads['repositories'], 'of'>): Promise<ShownRegression[]> {
+  const all = await repositories.of(foundRegressions).all()
+  return all
+    .map(shown)
+    .sort((a, b) => Number(a.resolved !== undefined) - Number(b.resolved !== undefined) || b.first.at - a.first.at)
+}

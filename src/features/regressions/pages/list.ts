@@ -1,14 +1,14 @@
 // Lists of regressions: a table for their page and trends, and short rows for the overview.
-import { addressWith } from '../layout/address.ts'
-import { branchNames } from './trend-filters.ts'
-import { duration, number, percent, since, minute } from '../layout/format.ts'
-import { badge } from '../layout/status.ts'
-import { empty } from '../layout/frame.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
-import type { Millis } from '../../model/instant.ts'
-import type { PagesSettings } from '../ports.ts'
-import type { ShownRegression } from './regression-figures.ts'
+import { addressWith } from '../../../console/layout/address.ts'
+import { branchNames } from '../../../console/trends/trend-filters.ts'
+import { duration, number, percent, since, minute } from '../../../console/layout/format.ts'
+import { badge } from '../../../console/layout/status.ts'
+import { empty } from '../../../console/layout/frame.ts'
+import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
+import { sortedTable, texts, type ShownColumn, type TableReader } from '../../../console/layout/sorting.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { PagesSettings } from '../../../console/ports.ts'
+import type { ShownRegression } from '../documents.ts'
 
 interface TableOptions {
   /** Unique on its page. */
@@ -102,7 +102,7 @@ export function valueOf({ kind }: Pick<ShownRegression, 'kind'>, value: number):
   return kind === 'slower' ? duration(value) : percent(value)
 }
 
-function trendsOf({ projectId, job, branch }: ShownRegression, base: string): string {
+export function trendsOf({ projectId, job, branch }: ShownRegression, base: string): string {
   return addressWith(`${base}/trends`, { project: projectId, job: job === '' ? undefined : job, branch })
 }
 

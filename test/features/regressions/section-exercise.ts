@@ -1,23 +1,24 @@
 // What every store promises of regressions of sections, as one function: run against each database.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { at, everything, event, instance, job, rules } from '../flow/world.ts'
-import { createJudge } from '../../src/features/regressions/judge-loop.ts'
-import { day, defaultRule } from '../../src/features/regressions/rule.ts'
-import { insideChunks, insideJobOf } from '../../src/model/inside-chunks.ts'
-import { isFull } from '../full.ts'
-import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
-import { previewRegressions } from '../../src/features/regressions/preview.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { snapshotAttempt } from '../../src/model/snapshot.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { takeEvents } from '../../src/core/take-in/take-events.ts'
-import { Random } from '../../src/simulator/platform/random.ts'
-import type { Bench } from '../store/benches.ts'
-import type { PlatformEvent } from '../../src/model/event.ts'
-import type { RunWork } from '../../src/core/store/ports/runs.ts'
-import { type Section } from '../../src/model/inside.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import { at, everything, event, instance, job, rules } from '../../flow/world.ts'
+import { everything as all } from '../../../src/core/store/ports/scope.ts'
+import { foundRegressions } from '../../../src/features/regressions/documents.ts'
+import { judgeOf, without } from './judge.ts'
+import { judgingOn } from '../../../src/features/regressions/judging.ts'
+import { day, defaultRule } from '../../../src/features/regressions/rule.ts'
+import { insideChunks, insideJobOf } from '../../../src/model/inside-chunks.ts'
+import { isFull } from '../../full.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import { previewRegressions } from '../../../src/features/regressions/preview.ts'
+import { snapshotAttempt } from '../../../src/model/snapshot.ts'
+import { takeEvents } from '../../../src/core/take-in/take-events.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import type { Bench } from '../../store/benches.ts'
+import type { PlatformEvent } from '../../../src/model/event.ts'
+import type { RunWork } from '../../../src/core/store/ports/runs.ts'
+import { type Section } from '../../../src/model/inside.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 /** A run of a job: its sections within the script, one after another, by name, s; and the one in which it failed. */
 interface RunOfJob {
@@ -62,21 +63,19 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const sent: PlatformEvent[] = []
       const taking = { runs: of.runs, selection: everything, now: () => here.now() }
       const out = { to: [], profile: 'generic', wait: 0, onTaken: () => undefined }
-      const judge = createJudge({
-        ...{ views: of.views, regressions: of.repositories.regressions, rule: defaultRule, readsSections },
-        lease: { isMine: async () => true, release: async () => undefined },
+      const judge = judgeOf(of, {
+        readsSections,
         take: async found => {
           const some = found.map(({ event: one }) => one)
           sent.push(...some)
           await takeEvents(some, { ...taking, rules: out })
         },
-        ...{ clock: systemClock, log: silentLog() },
       })
       await judge.judgeAll()
       return sent
     }
     async function flagged(projectId: number) {
-      return (await store.repositories.regressions.all()).filter(one => one.projectId === projectId)
+      return (await store.repositories.of(foundRegressions).all()).filter(one => one.projectId === projectId)
     }
 
     const firstBad = (projectId: number, run: number): number => idOf(projectId, run)
@@ -119,7 +118,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       })
       expect(sent?.body).toMatch(/^Section install of job e2e takes 4 m 00 s, before \d\d s$/)
       const preview = await previewRegressions(
-        store.views.judging,
+        store.reads(all).on(judgingOn),
         100,
         { rule: defaultRule, sections: true },
         here.now(),
@@ -147,8 +146,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       expect(found?.cause).toMatch(/^Section install went from 1 m 00 s to 4 m 00 s\. It began with commit /)
       // The same once those of all are read: it is flagged already.
       expect(await judged('all')).toEqual([])
-      const reads = { ...store.views.judging, sections: () => Promise.reject(new Error('read')) }
-      await judged('none', { ...store, views: { ...store.views, judging: reads } } as unknown as Store)
+      await judged('none', without('sections', store))
     })
 
     it('are found exactly where they were planted', async () => {
@@ -181,7 +179,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
           }
           await play(projectId, -days, 0, run => ofRun.get(run)!)
           const preview = await previewRegressions(
-            store.views.judging,
+            store.reads(all).on(judgingOn),
             projectId,
             { rule: defaultRule, sections: true },
             here.now(),
@@ -209,12 +207,14 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       let count = 0
       const since = here.now() - 3 * day
       const project = { instance, projectId: 9_000, project: 'acme/p9000' }
-      for await (const rows of store.views.judging.sections(project, since, since)) count += rows.length
+      for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))
+        count += rows.length
       expect(count).toBeGreaterThan(0)
       // Of two days, as they begin at midnight.
       expect(count).toBeLessThanOrEqual(2 * 20)
       await store.views.trends.prune(60_000)
-      for await (const rows of store.views.judging.sections(project, since, since)) expect(rows).toEqual([])
+      for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))
+        expect(rows).toEqual([])
     })
   })
 }

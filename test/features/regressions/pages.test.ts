@@ -1,12 +1,10 @@
 // What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
-import { createJudge } from '../../src/features/regressions/judge-loop.ts'
-import { regressions } from '../../src/commands/regressions.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { defaultRule } from '../../src/features/regressions/rule.ts'
-import { openHouse, until, type House } from './house.ts'
+import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
+import { foundRegressions, shownRegressions } from '../../../src/features/regressions/documents.ts'
+import { judgeOf } from './judge.ts'
+import { listRegressions } from '../../../src/features/regressions/list-command.ts'
+import { openHouse, until, type House } from '../../pages/house.ts'
 
 const day = 24 * 3_600_000
 const today = Math.floor(Date.now() / day) * day
@@ -43,16 +41,11 @@ beforeAll(async () => {
     }
   })
   for (const { body } of deliveries) await house.post(body)
-  const { views, repositories, runs } = house.daemon.store
+  const { views, runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0 && (await runs.count()).runs === deliveries.length)
   while ((await views.trends.takeIn(100)) > 0);
   // The daemon's own looks every ten seconds.
-  const judge = createJudge({
-    ...{ views, regressions: repositories.regressions, rule: defaultRule, readsSections: 'none' as const },
-    lease: { isMine: async () => true, release: async () => undefined },
-    ...{ clock: systemClock, log: silentLog() },
-  })
-  await judge.judgeAll()
+  await judgeOf(house.daemon.store).judgeAll()
 })
 afterAll(async () => house.close())
 
@@ -100,7 +93,7 @@ describe('a regression', () => {
     const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WriteStream
     const { repositories } = house.daemon.store
     const list = async (json: boolean) =>
-      regressions(repositories.regressions, { stdout, stderr: stdout, env: {} }, { json, all: false })
+      listRegressions(await shownRegressions(repositories), { stdout, stderr: stdout, env: {} }, { json, all: false })
     expect(await list(false)).toBe(0)
     expect(lines.join('')).toMatch(
       /acme\/shop +default +#1044 +Job e2e takes 10 m 20 s, before 4 m 59 s +Since then it runs on/,
@@ -124,7 +117,7 @@ describe('a regression', () => {
     const none = await page('/trends/regressions?project=3&slower=150')
     expect(none).toContain('Nothing would have been flagged.')
     expect(none).toContain('PIPESPAN_REGRESSIONS_SLOWER=150')
-    expect(await house.daemon.store.repositories.regressions.all()).toHaveLength(1)
+    expect(await house.daemon.store.repositories.of(foundRegressions).all()).toHaveLength(1)
   })
 
   it.skipIf(chromiumPath === undefined)('is accessible, wide and narrow, light and dark', async () => {

@@ -1,31 +1,36 @@
 // The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
-import { card, crumbs, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, minute } from '../layout/format.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
-import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
-import { groupIn } from './trend-filters.ts'
-import { regressionTable } from './regression-list.ts'
-import { ofOwn, unknownOwn } from '../layout/scope-heading.ts'
-import { given, wholeNumber } from '../layout/address.ts'
-import type { PagesParts, PagesSettings, PreviewRule } from '../ports.ts'
+import { card, crumbs, type Page, type RequestContext } from '../../../console/layout/frame.ts'
+import { day } from '../rule.ts'
+import { counted, minute } from '../../../console/layout/format.ts'
+import { html, type Content, type Html } from '../../../console/layout/html.ts'
+import { askedRule, previewOf, regressionsOf, shownRule, type ShownPreview, type ShownRule } from './figures.ts'
+import { groupIn } from '../../../console/trends/trend-filters.ts'
+import { regressionTable } from './list.ts'
+import { ofOwn, unknownOwn } from '../../../console/layout/scope-heading.ts'
+import { given, wholeNumber } from '../../../console/layout/address.ts'
+import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
+import type { RegressionOptions } from '../options.ts'
 
-const shownFor = 30 * 86_400_000
+const shownFor = 30 * day
+
+interface Settings extends Pick<PagesSettings, 'groupBy'> {
+  readonly judgesSections: boolean
+}
 
 export async function regressionsPage(
   parts: PagesParts,
-  settings: PagesSettings,
+  settings: RegressionOptions['regressions'] & Settings,
   context: RequestContext,
 ): Promise<Page> {
   const { query, now, base } = context
   const projectId = wholeNumber(query.get('project') ?? '')
   const group = groupIn(query)
   const own = given(query, 'own')
-  const configured = settings.regressions ?? defaultRegressions
-  const rule = previewRule(query, configured.rule)
+  const rule = shownRule(askedRule(query), settings)
   const [flagged, preview, projects] = await Promise.all([
     regressionsOf(parts, { projectId, group, since: now - shownFor }),
-    projectId === undefined ? undefined : previewOf(parts, projectId, rule),
-    parts.views.trends.projects('runs', { step: 86_400_000, since: now - shownFor, until: now + 86_400_000 }, 200),
+    projectId === undefined ? undefined : previewOf(parts, projectId, rule, settings.judgesSections),
+    parts.views.trends.projects('runs', { step: day, since: now - shownFor, until: now + day }, 200),
   ])
   const names = projects.map(one => ({ id: one.projectId, name: one.project }))
   const project = names.find(({ id }) => id === projectId)?.name ?? preview?.project
@@ -40,7 +45,7 @@ export async function regressionsPage(
       ${unknownOwn(context.own)}
       <p class="dim">
         Slower or less reliable in the last 30 days, or still. Each is listed once, with its first bad run.
-        ${!configured.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
+        ${!settings.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
       ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy: settings.groupBy }))}
       ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
@@ -51,7 +56,7 @@ export async function regressionsPage(
 interface Form {
   readonly base: string
   readonly projectId: number | undefined
-  readonly rule: PreviewRule
+  readonly rule: ShownRule
   readonly names: readonly { readonly id: number; readonly name: string }[]
 }
 

@@ -1,19 +1,22 @@
 // What every store promises of regressions, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../support/after-test.ts'
-import { at, event, everything, job, rules } from '../flow/world.ts'
-import { contents } from '../store/filled.ts'
-import { snapshotWork } from '../store/exported-run.ts'
-import { createJudge, type Announcement, type Judge } from '../../src/features/regressions/judge-loop.ts'
-import { day, defaultRule } from '../../src/features/regressions/rule.ts'
-import { isEvent, type AnyChunk, type EventChunk } from '../../src/model/event.ts'
-import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { announcing } from '../../src/daemon/regressions.ts'
-import type { Bench } from '../store/benches.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
-import type { Condition } from '../../src/model/condition.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { at, event, everything, job, rules } from '../../flow/world.ts'
+import { contents } from '../../store/filled.ts'
+import { snapshotWork } from '../../store/exported-run.ts'
+import { foundRegressions } from '../../../src/features/regressions/documents.ts'
+import { judgeOf, without } from './judge.ts'
+import { judgingOn } from '../../../src/features/regressions/judging.ts'
+import { previewRegressions } from '../../../src/features/regressions/preview.ts'
+import type { Judge } from '../../../src/features/regressions/judge-loop.ts'
+import { day, defaultRule } from '../../../src/features/regressions/rule.ts'
+import { isEvent, type AnyChunk, type EventChunk } from '../../../src/model/event.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import { announcing, type Announcement } from '../../../src/features/regressions/announce.ts'
+import type { Bench } from '../../store/benches.ts'
+import type { Scope } from '../../../src/core/store/ports/scope.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+import type { Condition } from '../../../src/model/condition.ts'
 
 interface Played {
   readonly fromDay: number
@@ -75,16 +78,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
     }
 
     function judge(of: Store = store, take = takes(of)): Judge {
-      return createJudge({
-        ...{
-          views: of.views,
-          regressions: of.repositories.regressions,
-          rule: defaultRule,
-          readsSections: 'none' as const,
-        },
-        lease: { isMine: async () => true, release: async () => undefined },
-        ...{ take, clock: systemClock, log: silentLog() },
-      })
+      return judgeOf(of, { take })
     }
 
     function takes(of: Store): (found: readonly Announcement[]) => Promise<void> {
@@ -97,13 +91,9 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       return announcing({ ...taking, rules: eventRules }, { reports }, true)
     }
 
-    async function stored(): Promise<EventChunk[]> {
+    async function events(): Promise<EventChunk[]> {
       const { chunks = [] } = (await contents(store.tables)) as { chunks?: readonly { content: string }[] }
       return chunks.map(({ content }) => JSON.parse(content) as AnyChunk).filter(isEvent)
-    }
-
-    async function events(): Promise<EventChunk[]> {
-      return stored()
     }
 
     it('are flagged once with the first bad run, through two replicas and restarts, and resolved once', async () => {
@@ -112,7 +102,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       const other = await here.open()
       await Promise.all([judge().judgeAll(), judge(other).judgeAll()])
       await judge().judgeAll()
-      const [found, ...more] = await store.repositories.regressions.all()
+      const [found, ...more] = await store.repositories.of(foundRegressions).all()
       expect(more).toEqual([])
       expect(found).toMatchObject({
         ...{ kind: 'slower', branch: 'default', job: 'e2e', also: [], after: 700_000 },
@@ -126,7 +116,9 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       await Promise.all([judge().judgeAll(), judge(other).judgeAll()])
       await judge().judgeAll()
       await other.close()
-      expect((await store.repositories.regressions.all()).map(({ resolved }) => resolved?.how)).toEqual(['recovered'])
+      expect((await store.repositories.of(foundRegressions).all()).map(({ resolved }) => resolved?.how)).toEqual([
+        'recovered',
+      ])
       const sent = await events()
       expect(sent.map(({ event: { name, severity } }) => [name, severity])).toEqual([
         ['platform.cicd.regression.detected', 'warn'],
@@ -154,8 +146,8 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
         await takes(store)(some)
         throw new Error('killed later')
       }
-      const [found] = await store.repositories.regressions.all()
-      await store.repositories.regressions.put({ ...found!, announced: { detected: false, resolved: false } })
+      const [found] = await store.repositories.of(foundRegressions).all()
+      await store.repositories.of(foundRegressions).put({ ...found!, announced: { detected: false, resolved: false } })
       await expect(judge(store, late).judgeAll()).rejects.toThrow('killed later')
       await judge().judgeAll()
       expect((await events()).map(one => one.event.name)).toEqual(['platform.cicd.regression.detected'])
@@ -164,12 +156,19 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       expect(found?.cause).toContain('fail with runner_system_failure')
     })
 
+    it('are judged in what a scope sees, and in nothing else', async () => {
+      await play({ fromDay: -16, toDay: -3, e2e: 300 })
+      await play({ fromDay: -3, toDay: 0, e2e: 700 })
+      const preview = async (scope: Scope) =>
+        previewRegressions(store.reads(scope).on(judgingOn), 3, { rule: defaultRule, sections: true }, here.now())
+      expect((await preview({ bounds: 'hidden', sees: ({ path }) => path === 'acme/shop' }))?.found).toHaveLength(1)
+      expect(await preview({ bounds: 'hidden', sees: ({ path }) => path !== 'acme/shop' })).toBeUndefined()
+    })
+
     it('are not found in constant figures, without reading runs', async () => {
       await play({ fromDay: -16, toDay: 0, e2e: 300 })
-      const newest = () => Promise.reject(new Error('read'))
-      const views = { ...store.views, judging: { ...store.views.judging, newest } }
-      await judge({ ...store, views } as unknown as Store).judgeAll()
-      expect(await store.repositories.regressions.all()).toEqual([])
+      await judge(without('newest', store)).judgeAll()
+      expect(await store.repositories.of(foundRegressions).all()).toEqual([])
     })
   })
 }

@@ -1,7 +1,7 @@
 // Promises about findings that have one cause.
 import { expect, it } from 'vitest'
-import { oneOfEach } from '../../src/features/regressions/one-of-each.ts'
-import type { Found } from '../../src/features/regressions/judge-project.ts'
+import { oneOfEach } from '../../../src/features/regressions/one-of-each.ts'
+import type { Found } from '../../../src/features/regressions/judge-project.ts'
 
 const minute = 60_000
 const day = 86_400_000

@@ -1,0 +1,50 @@
+// The page and the routes of regressions.
+import { z } from 'zod'
+import { answerOf } from '../../console/access/own-values.ts'
+import { filteredAt, type ConsolePart } from '../../console/console-part.ts'
+import { get } from '../../console/api/api-route.ts'
+import { onOtherPages } from './pages/elsewhere.ts'
+import { ownValue, projectId, text } from '../../console/api/api-queries.ts'
+import { previewOf, previewQuery, previewShape, regressionsOf, regressionsShape, shownRule } from './pages/figures.ts'
+import { regressionsPage } from './pages/page.ts'
+import { sectionsRead } from './judge-project.ts'
+import type { PartContext } from '../../daemon/feature.ts'
+import type { RegressionOptions } from './options.ts'
+
+const query = z.object({ project: projectId, own: ownValue, job: text('Exact name of a job; empty: pipelines only.') })
+
+export function regressionsConsole({ regressions: options }: RegressionOptions, { config }: PartContext): ConsolePart {
+  const judgesSections = () => sectionsRead(config) === 'all'
+  return {
+    fills: onOtherPages,
+    pages: (parts, { groupBy }) => [
+      filteredAt(parts, '/trends/regressions', async (context, of) =>
+        regressionsPage(of, { ...options, judgesSections: judgesSections(), groupBy }, context),
+      ),
+    ],
+    tools: [
+      {
+        name: 'regressions',
+        title: 'Regressions',
+        description:
+          'Pipelines and jobs that became slower (`before` and `after` in milliseconds) or less reliable (share of failed runs), since which pipeline, and the likely cause. Unresolved ones first.',
+        path: '/trends/regressions',
+      },
+    ],
+    routes: parts => [
+      get(
+        '/trends/regressions',
+        'Pipelines and jobs that became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one.',
+        { query, answer: regressionsShape },
+        async ({ project, job, own: value }) =>
+          answerOf(parts, value, async of => ({ regressions: await regressionsOf(of, { projectId: project, job }) })),
+      ),
+      get(
+        '/trends/regressions/preview/:projectId',
+        'What a rule would have flagged in a project, by its stored pipelines. Changes nothing.',
+        { query: previewQuery, answer: previewShape },
+        async ({ projectId, ...asked }) => previewOf(parts, projectId, shownRule(asked, options), judgesSections()),
+      ),
+    ],
+  }
+}

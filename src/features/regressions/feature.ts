@@ -1,0 +1,43 @@
+// Regressions: pipelines, jobs and sections of jobs that became slower or less reliable. They are found in the daily figures of trends and in the newest
+// runs; each is flagged once, with its first bad run and the likely cause, and resolved when it is over. `find-regressions.ts` judges a series of runs,
+// the file to read first, and docs/regressions.md says why it does so; `judge-project.ts` chooses the series, `one-of-each.ts` leaves one flag for each
+// cause, and `judge-loop.ts` stores and announces what is new. There are a page, a card on others, a command, events and notifications.
+import { addRegressionsCommand } from './list-command.ts'
+import { announcing } from './announce.ts'
+import { createJudge } from './judge-loop.ts'
+import { createSingleton } from '../../core/find/singleton.ts'
+import { feature, type PartContext } from '../../daemon/feature.ts'
+import { regressionOptions, ruleOf, type RegressionOptions } from './options.ts'
+import { regressionReference } from './regression-event.ts'
+import { sectionsRead } from './judge-project.ts'
+
+/** Selects their events. */
+const word = 'regression'
+
+export const regressions = feature({
+  name: 'regressions',
+  options: regressionOptions,
+  events: { word, reference: regressionReference },
+  usesFigures: isJudged,
+  parts: [
+    {
+      why: 'what is new is judged after the next start',
+      create: (options, context) => {
+        if (!isJudged(options, context)) return undefined
+        const { config, store, taking, notifier, clock, log } = context
+        return createJudge(store, {
+          ...{ rule: ruleOf(options.regressions), readsSections: sectionsRead(config), clock, log },
+          lease: createSingleton('regressions', store.leases, clock),
+          take: announcing(taking, notifier, config.events.includes(word)),
+        })
+      },
+    },
+  ],
+  console: async (options, context) => (await import('./console.ts')).regressionsConsole(options, context),
+  commands: addRegressionsCommand,
+})
+
+/** Without pages, only if they are exported or somebody is notified. */
+function isJudged({ regressions: { enabled } }: RegressionOptions, { config, notifier }: PartContext): boolean {
+  return enabled && (config.pages.enabled || config.events.includes(word) || notifier.isAbout('regressions'))
+}

@@ -1,0 +1,154 @@
+// The data in which regressions are found, and its SQL: the figures of one project, and its newest runs.
+import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
+import { chunksOf } from '../../model/run-chunks.ts'
+import { day } from './rule.ts'
+import { json, number, record, text, word, type Row } from '../../core/store/sql/columns.ts'
+import { loadRuns } from '../../core/store/sql/run-reads.ts'
+import { places } from '../../core/store/sql/statements.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { storedChunk } from '../../core/store/sql/stored-json.ts'
+import { trendJob, type TrendFigures, type TrendStep } from '../../core/store/ports/trends.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Reading } from '../../core/store/sql/reading.ts'
+
+export interface JudgedProject {
+  readonly instance: string
+  readonly projectId: number
+  /** Full path. */
+  readonly project: string
+}
+
+export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durations'> {
+  /** Empty: the project's pipelines. */
+  readonly job: string
+  readonly branch: BranchClass
+  readonly bucket: Millis
+}
+
+/** The figures of one section on one day. */
+export interface JudgedSectionRow extends JudgedRow {
+  readonly section: string
+}
+
+/** How much is read before the event loop continues. */
+const atOnce = { jobs: 20, jobsWithSections: 10, runs: 20 }
+/** The maximum of jobs of one project; beyond it the first by name are judged. */
+const maxJobs = 1_000
+
+export type Judging = ReturnType<typeof judgingOn>
+
+export function judgingOn({ ask, byRow, damaged }: Reading) {
+  const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
+    if (jobs.length === 0) return []
+    const rows = await byRow(
+      `SELECT id, content FROM chunks WHERE run_id IN (${places(runs)}) AND inside IN (${places(jobs, runs.length)})
+         AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
+      [...runs, ...jobs],
+    )
+    return damaged.rows('chunks', rows, ({ content }) => storedChunk(content))
+  }
+  async function* sectionFigures(
+    { instance, projectId }: JudgedProject,
+    since: Millis,
+    active: Millis,
+  ): AsyncGenerator<JudgedSectionRow[]> {
+    const jobs = await ask(
+      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${maxJobs}`,
+      [active, projectId],
+    )
+    for (const some of parted(jobs.map(jobOf), atOnce.jobsWithSections)) {
+      const rows = await ask(
+        `SELECT project_id, job, section, branch, bucket, runs, failed, durations FROM section_figures
+         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
+        [projectId, since, instance, ...some],
+      )
+      yield damaged.rows('section_figures', rows, sectionRow)
+      await breathe()
+    }
+  }
+  async function* newestChunks(
+    { instance, project }: JudgedProject,
+    limit: number,
+    sectionsOf: ReadonlySet<string>,
+  ): AsyncGenerator<Chunk[]> {
+    const runs = await ask(
+      `SELECT run_id FROM listed_runs WHERE project = ?1 AND instance = ?2 AND finished_at IS NOT NULL AND {visible}
+       ORDER BY created_at DESC, run_id DESC LIMIT ?3`,
+      [project, instance, limit],
+    )
+    for (const some of parted(runs.map(number('run_id')), atOnce.runs)) {
+      const loaded = await loadRuns(byRow, damaged, some)
+      const chunks = [...loaded.values()].flatMap(({ run }) => chunksOf(run))
+      yield sectionsOf.size === 0 ? chunks : [...chunks, ...(await sectionsIn(some, jobsNamed(chunks, sectionsOf)))]
+      await breathe()
+    }
+  }
+  return {
+    /** Projects with figures since then. `runs`: how many of their pipelines ended, so a new number means new runs. */
+    projects: async (since: Millis) => {
+      const rows = await ask(
+        `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 AND {visible} GROUP BY instance, project_id`,
+        [day, since],
+      )
+      return rows.map(listed)
+    },
+    /** Figures since `since`, in any order, of the pipelines and of each job that also ran since `active`. */
+    figures: async ({ instance, projectId }: JudgedProject, step: TrendStep, since: Millis, active: Millis) => {
+      const jobs = await ask(
+        `SELECT DISTINCT job FROM trends
+         WHERE step = ?1 AND bucket >= ?2 AND project_id = ?3 AND {visible} ORDER BY job LIMIT ${maxJobs}`,
+        [day, active, projectId],
+      )
+      const found: JudgedRow[] = []
+      for (const some of parted(jobs.map(jobOf), atOnce.jobs)) {
+        const rows = await ask(
+          `SELECT step, project_id, job, branch, bucket, runs, failed, durations FROM trends
+           WHERE step = ?1 AND project_id = ?2 AND job IN (${places(some, 4)}) AND bucket >= ?3 AND instance = ?4 AND {visible}`,
+          [step, projectId, since, instance, ...some],
+        )
+        found.push(...damaged.rows('trends', rows, figureRow))
+        await breathe()
+      }
+      return found
+    },
+    /** Daily figures of the sections of jobs that also ran since `active`, some jobs at a time. */
+    sections: async (of: JudgedProject, since: Millis, active: Millis) => sectionFigures(of, since, active),
+    /**
+     * The chunks of the newest `limit` finished runs, some runs at a time, the newest first. `sectionsOf`: names of jobs; the sections that were
+     * read of these come with them, after the chunks of the same runs.
+     */
+    newest: async (of: JudgedProject, limit: number, sectionsOf: ReadonlySet<string> = new Set()) =>
+      newestChunks(of, limit, sectionsOf),
+  }
+}
+
+function* parted<T>(all: readonly T[], size: number): Generator<readonly T[]> {
+  for (let first = 0; first < all.length; first += size) yield all.slice(first, first + size)
+}
+
+/** Ids of the jobs of these names. */
+function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number[] {
+  return chunks.flatMap(({ jobs }) =>
+    jobs.flatMap(({ id, name }) => (name !== undefined && names.has(trendJob(name)) ? [id] : [])),
+  )
+}
+
+const jobOf = text('job')
+const listed = record({
+  instance: text('instance'),
+  projectId: number('project_id'),
+  project: text('project'),
+  runs: number('runs'),
+})
+const figures = {
+  job: jobOf,
+  branch: word('branch', branchClasses),
+  bucket: number('bucket'),
+  runs: number('runs'),
+  failed: number('failed'),
+  durations: json<TrendFigures['durations']>('durations'),
+}
+const figureRow: (row: Row) => JudgedRow = record(figures)
+const sectionRow: (row: Row) => JudgedSectionRow = record({ ...figures, section: text('section') })

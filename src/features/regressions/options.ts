@@ -1,0 +1,42 @@
+// The options of regressions: whether they are looked for, and how much slower or less reliable a pipeline or job must be to be flagged.
+import { boolean, duration, integer } from '../../daemon/configuration/plain-kinds.ts'
+import { setting } from '../../daemon/configuration/option.ts'
+import type { Rule } from './rule.ts'
+import type { SliceOf } from '../../daemon/feature.ts'
+
+/** Percent, and percentage points. */
+export const bounds = { slower: { min: 5, max: 1_000 }, failing: { min: 5, max: 90 } } as const
+
+export const regressionOptions = {
+  Regressions: {
+    regressions: {
+      enabled: setting(boolean, {
+        variable: 'PIPESPAN_REGRESSIONS_ENABLED',
+        default: 'true',
+        description:
+          'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
+      }),
+      slower: setting(integer(bounds.slower), {
+        variable: 'PIPESPAN_REGRESSIONS_SLOWER',
+        default: '25',
+        description: 'How much slower than usual a run must be to count as slow, in percent.',
+      }),
+      slowerBy: setting(duration, {
+        variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
+        default: '30s',
+        description: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
+      }),
+      failing: setting(integer(bounds.failing), {
+        variable: 'PIPESPAN_REGRESSIONS_FAILING',
+        default: '20',
+        description: 'By how many percentage points the failure rate must rise to be flagged.',
+      }),
+    },
+  },
+}
+
+export type RegressionOptions = SliceOf<typeof regressionOptions>
+
+export function ruleOf({ slower, slowerBy, failing }: Omit<RegressionOptions['regressions'], 'enabled'>): Rule {
+  return { slower: slower / 100, slowerBy, failing: failing / 100 }
+}

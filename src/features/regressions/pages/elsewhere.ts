@@ -1,0 +1,93 @@
+// What pages that are about more than regressions have of them: the overview, trends, and the list of what to fix first.
+import { z } from 'zod'
+import { addressWith } from '../../../console/layout/address.ts'
+import { card } from '../../../console/layout/frame.ts'
+import { counted, number } from '../../../console/layout/format.ts'
+import { day } from '../rule.ts'
+import { fixSources } from '../../../console/overview/fix-source.ts'
+import { html } from '../../../console/layout/html.ts'
+import { onOverview } from '../../../console/overview/overview-part.ts'
+import { onTrends } from '../../../console/trends/trend-part.ts'
+import { regressionRows, regressionTable, subjectOf, trendsOf, valueOf } from './list.ts'
+import { regressionShape } from '../documents.ts'
+import { regressionsOf } from './figures.ts'
+
+/** How many the overview lists, and of how many the cost is read. */
+const max = { listed: 5, costs: 20 }
+
+export const onOtherPages = [
+  onOverview({
+    region: 'regressions',
+    fields: {
+      regressions: z.array(regressionShape).describe('Unresolved ones, newest first.'),
+      regressionCount: z.number(),
+    },
+    read: async parts => {
+      const all = await regressionsOf(parts, { since: Infinity })
+      return { regressions: all.slice(0, max.listed), regressionCount: all.length }
+    },
+    card: ({ regressions, regressionCount: count }, context) =>
+      count > 0 &&
+      card('Regressions', regressionRows(regressions, context), {
+        aside: html`<a href="${context.base}/trends/regressions"
+          >${count > regressions.length && `All ${number(count)}, and try a rule`}${count === regressions.length && 'Try a rule'}</a
+        >`,
+      }),
+  }),
+  onTrends({
+    fields: {
+      regressions: z
+        .array(regressionShape)
+        .describe('Those of the project or job in this period, and unresolved ones.'),
+    },
+    read: async (parts, { projectId, group, job, branch }, since) => {
+      const all = await regressionsOf(parts, { projectId, group, job, since })
+      return { regressions: all.filter(one => branch === undefined || one.branch === branch) }
+    },
+    card: ({ regressions }, { projectId, group, own }, context) =>
+      card(
+        'Regressions',
+        regressionTable(regressions, context, 'Nothing became slower or less reliable in this time.'),
+        {
+          aside: html`<a
+            href="${addressWith(`${context.base}/trends/regressions`, { project: projectId ?? group, own })}"
+            >All, and try a rule</a
+          >`,
+        },
+      ),
+    marks: ({ regressions }, chart) =>
+      regressions
+        .filter(({ kind }) => kind === (chart === 'durations' ? 'slower' : 'failing'))
+        .map(one => ({
+          at: one.first.at,
+          until: one.resolved?.at,
+          description: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
+        })),
+  }),
+  fixSources.with({
+    kind: 'regression',
+    read: async (parts, since, until) => {
+      const all = await regressionsOf(parts, { since: Infinity })
+      return Promise.all(
+        all.slice(0, max.costs).map(async one => {
+          const { kind, before, after, instance, projectId, project, job, branch } = one
+          const subject = { instance, projectId, job }
+          const rows = await parts.views.trends.series(subject, { step: day, since, until, branch })
+          const [runs, totalMs] = [
+            rows.reduce((sum, row) => sum + row.runs, 0),
+            rows.reduce((sum, row) => sum + row.totalMs, 0),
+          ]
+          const [now, was] = [valueOf(one, after), valueOf(one, before)]
+          const what =
+            kind === 'slower' ? `Takes ${now}, before ${was}` : `Fails in ${now} of its runs, before in ${was}`
+          return {
+            ...{ subject: subjectOf(one), project, of: { projectId, job } },
+            weekMs: (after - before) * (kind === 'slower' ? runs : totalMs),
+            why: `${what}; ${counted(runs, 'run')} this week.`,
+            path: trendsOf(one, ''),
+          }
+        }),
+      )
+    },
+  }),
+]
