@@ -92,6 +92,20 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countRuns({ ref: 'main', source: 'push' })).toBe(1)
     })
 
+    it('finds runs by what no index has, among all and together with what one has', async () => {
+      for (const [id, username] of ['amina', 'Amina', 'ben', 'amina'].entries()) {
+        await observe(id + 1, id === 3 ? 'failed' : 'success', { created: id + 1 }, { user: { username } })
+      }
+      expect(await found({ user: 'amina' })).toEqual([4, 1])
+      expect(await found({ user: 'amina', status: 'success' })).toEqual([1])
+      expect(await found({ user: 'amina', text: '#4' })).toEqual([4])
+      expect(await found({ user: 'nobody' })).toEqual([])
+      const first = await store.views.search({ user: 'amina', limit: 1 })
+      const second = await store.views.search({ user: 'amina', limit: 1, after: first.next })
+      expect([ids(first), ids(second), second.next]).toEqual([[4], [1], undefined])
+      expect(await store.views.countRuns({ user: 'amina' })).toBeUndefined()
+    })
+
     it('finds runs by the exact name of a job, with a snapshot or still active', async () => {
       const [unit, it, odd] = [
         job(11, 'unit', 'success', { started: 1, finished: 9 }),

@@ -40,7 +40,11 @@ export const runColumns = {
   name: { of: ({ name }) => name, searched: ({ name }) => name },
   commit: { of: ({ commit }) => commit?.message, searched: ({ commit }) => commit?.message?.split('\n', 1)[0] },
   sha: { of: ({ sha }) => sha, searched: ({ sha }) => sha?.slice(0, 12) },
-  user: { of: ({ user }) => user?.username, searched: ({ user }) => user?.username },
+  user: {
+    of: ({ user }) => user?.username,
+    filter: { label: 'User', description: 'Exact name of the user who started it.' },
+    searched: ({ user }) => user?.username,
+  },
   url: { of: ({ url }) => url },
 } as const satisfies Readonly<Record<string, RunColumn>>
 
