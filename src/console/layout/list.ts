@@ -1,7 +1,7 @@
 // A list is declared once, column by column: what a value is, how it sorts and how it is drawn. The type of its rows, their JSON and its schema (and so the
 // OpenAPI description), the `sort` parameter and the table follow from it. Columns stand in the order of the table.
 import { z } from 'zod'
-import { ordered, sortedTable, type Key, type Keys, type ShownColumn, type TableReader } from './sorting.ts'
+import { ordered, sortedTable, type Key, type Keys, type ShownColumn } from './sorting.ts'
 import type { Content, Html } from './html.ts'
 import type { RequestContext } from './frame.ts'
 import type { Shaped } from './shape.ts'
@@ -32,6 +32,9 @@ interface ListColumn<Shape extends Fields[string], Row, Source, Context> {
   readonly cell?: (row: Row, context: Context) => Content
 }
 
+/** Of the page: heads of columns link to it in another order. */
+type Address = Pick<RequestContext, 'base' | 'address' | 'query'>
+
 export interface List<S extends Fields, Source, Context> {
   readonly shape: z.ZodObject<S>
   readonly row: (source: Source) => RowOf<S>
@@ -45,7 +48,7 @@ export interface List<S extends Fields, Source, Context> {
   /** The columns of its table, by the names in addresses. */
   readonly table: (context: Context) => Readonly<Record<string, ShownColumn<RowOf<S>>>>
   /** Its table, sorted as the page's address says. */
-  readonly draw: (label: string, rows: readonly RowOf<S>[], context: Context & TableReader, css?: string) => Html
+  readonly draw: (label: string, rows: readonly RowOf<S>[], context: Context & Address, css?: string) => Html
 }
 
 export function listOf<Source = never, Context = RequestContext>() {
