@@ -59,7 +59,7 @@ const slowest = [
   'features/regressions/pages',
   'features/regressions/past',
   'features/deployments/deployment-counter',
-  'discovery/backfill',
+  'features/backfill/past-pipelines',
   'pages/access',
   'store/replicas',
   'config/round-trip',
@@ -93,7 +93,7 @@ const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
 const inBoth = 'test/without.test.ts'
 /** Whole daemons, packages and browsers, and what waits for time to pass. */
 const whole =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|features\/regressions\/(hidden|pages|past|stores)|features\/inventory\/(commands|components|daemon)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+  /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(backfill|gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|features\/regressions\/(hidden|pages|past|stores)|features\/inventory\/(commands|components|daemon)|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** Undefined: all. */
 const part = process.env.PIPESPAN_TEST_PART

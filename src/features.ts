@@ -1,5 +1,6 @@
 // The features of this product, one line each: without its line, and its folder, the rest is a whole product.
 import { audit } from './features/audit/feature.ts'
+import { backfill } from './features/backfill/feature.ts'
 import { deployments } from './features/deployments/feature.ts'
 import { gcpe } from './features/gcpe/feature.ts'
 import { inventory } from './features/inventory/feature.ts'
@@ -11,6 +12,7 @@ import type { Feature } from './daemon/feature.ts'
 
 export const features: readonly Feature[] = [
   audit,
+  backfill,
   deployments,
   gcpe,
   inventory,

@@ -1,7 +1,6 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
 import { plainLine } from '../lib/plain-text.ts'
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
-import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addOperatingCommands } from './commands-operating.ts'
 import {
@@ -15,7 +14,6 @@ import {
   type CommandLine,
 } from '../lib/command-line.ts'
 import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
-import { sendsNothing } from '../core/store/ports/outbox.ts'
 import type { ConfiguredLine } from '../daemon/feature.ts'
 import { environmentHelp } from '../daemon/configuration/environment-help.ts'
 import { features } from '../features.ts'
@@ -169,22 +167,12 @@ See what a webhook becomes:
     'pipespan config check pipespan.yaml',
   )
 
-  addBackfillCommand(line)
   addOperatingCommands(line)
   addCiCommands(line)
-  const configured: ConfiguredLine<never>['configured'] = async mayBeMissing => {
-    const { tablesOf } = await import('../daemon/feature.ts')
-    const { surroundingsOf } = await import('../daemon/export.ts')
-    const { openStore } = await import('../core/store/open-store.ts')
-    const { config: loaded } = requireConfig(terminal, file(), mayBeMissing)
-    return {
-      ...{ ...surroundingsOf(loaded, features), options: loaded as never },
-      openStore: async () =>
-        openStore(loaded.store.url, { maxSize: loaded.store.maxSize, parts: tablesOf(features), encode: sendsNothing }),
-    }
-  }
   const ofFeatures: ConfiguredLine<never> = {
-    ...{ ...line, configured },
+    ...{ ...line, features },
+    configured: async mayBeMissing =>
+      (await import('./command-surroundings.ts')).commandSurroundings(line, mayBeMissing),
     withStore: async command => withStore(terminal, file(), command),
   }
   for (const feature of features) feature.commands?.(ofFeatures)

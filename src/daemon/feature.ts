@@ -1,6 +1,7 @@
 // The shape of a feature: what one adds to the line, the daemon, the console and the command line, and what it is given for that. A feature is one
 // folder of `features/`, whose `feature.ts` has one of these, and one line of `features.ts`, which is handed down from there: nothing else knows a
 // feature by its name. So the folder and its line can be deleted, and what remains is a whole product.
+import type { Budget } from '../platform/port/budget.ts'
 import type { CommandLine } from '../lib/command-line.ts'
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
@@ -288,8 +289,8 @@ export interface AskedBackfill {
   /** Whether this process also exports what is found. */
   readonly deliver: boolean
   readonly signal: AbortSignal
-  /** `seen`: how many, in words. */
-  readonly onProgress: (share: number, seen: string, facts: Readonly<Record<string, number>>) => void
+  /** `share`: undefined while it is not known. `seen`: how many, in words. `facts`: with `requests`. */
+  readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
 }
 
 export interface BackfillContext {
@@ -309,6 +310,8 @@ export interface EndedBackfill {
 
 /** The command line, for commands that need the configuration. */
 export interface ConfiguredLine<Slice> extends CommandLine {
+  /** All of this product. */
+  readonly features: readonly Feature[]
   /**
    * Loads the configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: whether the file of the secret at this path, such
    * as `observability.token`, may be missing.
@@ -322,6 +325,24 @@ export interface CommandSurroundings<Slice> extends Surroundings {
   readonly options: Slice
   /** Opens the configured store beside a running daemon; creates a SQLite file that is missing. Whoever opens it closes it. */
   readonly openStore: () => Promise<SharedStore>
+  /** That of `--platform`, which may be missing if only one is configured. Throws Misconfigured. */
+  readonly platform: (name: string | undefined) => CommandPlatform
+  /** Starts a daemon that processes and exports what is in the store: it reads no platform, and nobody knows where it listens. */
+  readonly startExporting: () => Promise<{ readonly store: SharedStore; readonly stop: () => Promise<unknown> }>
+}
+
+/** One token of a platform; its configuration as if it were the only one. */
+export interface CommandPlatform {
+  readonly name: string
+  /** Those that the token is for; empty: all that no other token is for. */
+  readonly groups: readonly string[]
+  readonly config: Config
+  /** Shares the API budget with all that use the store. Throws a ConfigError if no platform is configured. Whoever connects closes the client. */
+  readonly connect: (store: SharedStore) => {
+    readonly client: PlatformClient
+    readonly budget: Pick<Budget, 'snapshot'>
+    readonly taking: EventTaking
+  }
 }
 
 /** The calls that `pipespan setup` makes. They reject with a Fault. */

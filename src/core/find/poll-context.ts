@@ -21,7 +21,7 @@ import type { Selection } from '../take-in/selection.ts'
 export interface PollContextOptions {
   readonly client: PlatformClient
   readonly runs: Runs
-  readonly selection: Selection
+  readonly selection: Pick<Selection, 'project'>
   readonly rules: DiscoveryRules
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal

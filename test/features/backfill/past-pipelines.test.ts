@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { allScenarios, scenarios } from '../../src/simulator/platform/scenarios.ts'
-import { backfill, type BackfillOptions } from '../../src/features/backfill/backfill.ts'
-import { createPollContext } from '../../src/core/find/poll-context.ts'
-import { createSelection } from '../../src/core/take-in/selection.ts'
-import { day, hour, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
-import { pollScopeOf, type PollScope, type PollSettings } from '../../src/core/find/poll-scope.ts'
-import { Random } from '../../src/simulator/platform/random.ts'
-import { restFaults } from '../support/rest-faults.ts'
+import { allScenarios, scenarios } from '../../../src/simulator/platform/scenarios.ts'
+import { readPastPipelines, type PastPipelinesOptions } from '../../../src/features/backfill/past-pipelines.ts'
+import { createPollContext } from '../../../src/core/find/poll-context.ts'
+import { createSelection } from '../../../src/core/take-in/selection.ts'
+import { day, hour, openPolledWorld, second, start, type PolledWorld } from '../../discovery/polled-world.ts'
+import { pollScopeOf, type PollScope, type PollSettings } from '../../../src/core/find/poll-scope.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { restFaults } from '../../support/rest-faults.ts'
 
 /** Two days at the company, of which nobody has reported. */
 async function openPast(): Promise<PolledWorld> {
@@ -19,7 +19,7 @@ async function openPast(): Promise<PolledWorld> {
   return world
 }
 
-function run(world: PolledWorld, options: Partial<BackfillOptions> = {}, signal = new AbortController().signal) {
+function run(world: PolledWorld, options: Partial<PastPipelinesOptions> = {}, signal = new AbortController().signal) {
   const context = createPollContext({
     client: world.client,
     runs: world.store.runs,
@@ -29,10 +29,9 @@ function run(world: PolledWorld, options: Partial<BackfillOptions> = {}, signal 
     signal,
     clock: { now: () => world.now(), sleep: async () => undefined },
   })
-  return backfill({
+  return readPastPipelines({
     context,
-    backfills: world.store.repositories.backfills,
-    runs: world.store.runs,
+    store: world.store,
     name: 'test',
     range: { since: start, until: world.now() },
     scope: scopeOf({ groups: ['brightwater'] }),
@@ -87,7 +86,7 @@ describe('a backfill', () => {
   it('continues over the same period after an interruption', async () => {
     await using world = await openPast()
     const stopping = new AbortController()
-    const onProgress: BackfillOptions['onProgress'] = ({ projects }) => {
+    const onProgress: PastPipelinesOptions['onProgress'] = ({ projects }) => {
       if (projects.done === 3) stopping.abort(new Error('stopped'))
     }
     await expect(run(world, { onProgress }, stopping.signal)).rejects.toThrow('stopped')
@@ -106,7 +105,7 @@ describe('a backfill', () => {
   ])('%s a week after an interruption', async (_, later, dryRun, resumed) => {
     await using world = await openPast()
     const stopping = new AbortController()
-    const onProgress: BackfillOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
+    const onProgress: PastPipelinesOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
     await expect(run(world, { onProgress }, stopping.signal)).rejects.toThrow('stopped')
     const begun = world.now()
     expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
@@ -193,7 +192,7 @@ describe('a backfill', () => {
     )
     expect(inside.length).toBeGreaterThan(10)
     const stopping = new AbortController()
-    const onProgress: BackfillOptions['onProgress'] = ({ projects }) => {
+    const onProgress: PastPipelinesOptions['onProgress'] = ({ projects }) => {
       if (projects.done === 1) stopping.abort(new Error('stopped'))
     }
     const scope = scopeOf({ mine: true, projects: ['301', '302'] })

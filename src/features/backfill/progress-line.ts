@@ -1,5 +1,5 @@
 // One line of progress: redrawn in place on a terminal, a plain line now and then elsewhere.
-import type { Terminal } from '../lib/terminal.ts'
+import type { Terminal } from '../../lib/terminal.ts'
 
 interface ProgressLine {
   /** `share`: 0 to 1, undefined while it is not known. */

@@ -7,40 +7,27 @@ import { projectListsOf } from '../../core/find/poll-due.ts'
 import { errorOfEndless, maxBackfillPages } from '../../core/find/list-limits.ts'
 import { isRefusal, mayConcernAll, maxRefusals, unlessRefused } from '../../core/find/unless-refused.ts'
 import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'
-import type { Millis } from '../../model/instant.ts'
+import type { AskedBackfill, EndedBackfill } from '../../daemon/feature.ts'
 import type { Backfill } from '../../core/store/ports/discovery-documents.ts'
 import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
-import type { Repositories } from '../../core/store/ports/repository.ts'
-import type { Runs } from '../../core/store/ports/runs.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
 
-export interface BackfillRange {
-  readonly since: Millis
-  readonly until: Millis
-}
-
-export interface BackfillOptions {
+/** `name`: a backfill of the same name continues an interrupted one, within a week. */
+export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
   /** Made for the source `backfill`. */
   readonly context: PollContext
-  readonly backfills: Repositories['backfills']
-  readonly runs: Runs
-  /** A backfill of the same name continues an interrupted one, within a week. */
-  readonly name: string
-  readonly range: BackfillRange
+  readonly store: Pick<SharedStore, 'repositories' | 'runs'>
   readonly scope: PollScope
-  /** Only counts. */
-  readonly dryRun: boolean
-  readonly onProgress: (progress: BackfillProgress) => void
+  readonly onProgress: (progress: PastPipelines) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
   /** Of one list, or of one source; default: `maxBackfillPages`. */
   readonly maxPages?: number | undefined
 }
 
-export interface BackfillProgress {
-  /** The range it reads; that of the interrupted one if it continues. */
-  readonly range: BackfillRange
-  readonly resumed: boolean
+/** What it has seen so far. `range`: that of the interrupted one if it continues. */
+export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> {
   readonly projects: { readonly done: number; readonly all: number }
   /** Pipelines seen, since this start. */
   readonly seen: number
@@ -56,8 +43,9 @@ const week = 7 * 24 * 3_600_000
 type BackfillState = Omit<Backfill, 'instance' | 'name'>
 
 /** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
-export async function backfill(options: BackfillOptions): Promise<BackfillProgress> {
-  const { context, backfills, range, dryRun, now, maxPages = maxBackfillPages } = options
+export async function readPastPipelines(options: PastPipelinesOptions): Promise<PastPipelines> {
+  const { context, store, range, dryRun, now, maxPages = maxBackfillPages } = options
+  const { backfills } = store.repositories
   const key = { instance: context.client.instance, name: options.name }
   const known = await backfills.get(key)
   const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
@@ -69,7 +57,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
   /** Pipelines that the list of the token's user has shown, which the lists of projects show again. */
   const ofUser = new Set<number>()
 
-  const progress = (): BackfillProgress => ({
+  const progress = (): PastPipelines => ({
     range: { since: at.since, until: at.until },
     resumed,
     projects: { done: counts.done, all: counts.all },
@@ -172,7 +160,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
 async function projectsOf({
   context,
   scope: { projects, groups, memberProjects },
-}: BackfillOptions): Promise<{ readonly ids: readonly number[]; readonly paths: readonly string[] }> {
+}: PastPipelinesOptions): Promise<{ readonly ids: readonly number[]; readonly paths: readonly string[] }> {
   const ids = new Set<number>()
   const paths: string[] = []
   for (const project of projects) {
@@ -197,10 +185,10 @@ async function projectsOf({
   }
 }
 
-async function countFound(items: readonly ListedPipeline[], { runs, context }: BackfillOptions): Promise<number> {
+async function countFound(items: readonly ListedPipeline[], { store, context }: PastPipelinesOptions): Promise<number> {
   let found = 0
   for (const item of items) {
-    const known = await runs.get({ instance: context.client.instance, pipelineId: item.id })
+    const known = await store.runs.get({ instance: context.client.instance, pipelineId: item.id })
     if (known === undefined || isNew(known, item)) found += 1
   }
   return found

@@ -1,16 +1,16 @@
 // The command itself: its words, its exit codes, and that it delivers.
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { allScenarios, scenarios } from '../../src/simulator/platform/scenarios.ts'
-import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { PlatformState } from '../../src/simulator/platform/state.ts'
-import { Random } from '../../src/simulator/platform/random.ts'
-import { restRefusals } from '../../src/simulator/platform/web-page.ts'
-import { RestApi } from '../../src/simulator/platform/rest-api.ts'
-import { runCommand } from '../e2e/run-command.ts'
-import { Timeline } from '../../src/simulator/platform/timeline.ts'
+import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
+import { allScenarios, scenarios } from '../../../src/simulator/platform/scenarios.ts'
+import { Lifecycle } from '../../../src/simulator/platform/lifecycle.ts'
+import { OtlpReceiver } from '../../support/otlp-receiver.ts'
+import { PlatformState } from '../../../src/simulator/platform/state.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { restRefusals } from '../../../src/simulator/platform/web-page.ts'
+import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
+import { runCommand } from '../../e2e/run-command.ts'
+import { Timeline } from '../../../src/simulator/platform/timeline.ts'
 
 const hour = 3_600_000
 

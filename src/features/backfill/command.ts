@@ -1,0 +1,166 @@
+// One run of `pipespan backfill`: opens the store beside a running daemon, or starts one that only exports (`--deliver`); reads; prints the result; and
+// waits until all is exported. The first Ctrl-C stops the reading.
+import { complain, exitCode, print, printJson, type Terminal } from '../../lib/terminal.ts'
+import { createHash } from 'node:crypto'
+import { createProgressLine } from './progress-line.ts'
+import { minutes, pipelineReading, type NamedPipelines, type Reading } from './pipelines.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../lib/clock.ts'
+import type { AskedBackfill, Backfill, CommandPlatform, ConfiguredLine } from '../../daemon/feature.ts'
+import type { Budget } from '../../platform/port/budget.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
+
+export interface BackfillCommand extends NamedPipelines {
+  /** Unix ms. */
+  readonly since: number
+  readonly until?: number | undefined
+  /** What a feature reads instead of pipelines. */
+  readonly instead?: Backfill<never> | undefined
+  /** The name of the platform, if several are configured. */
+  readonly platform?: string | undefined
+  readonly dryRun: boolean
+  readonly deliver: boolean
+  /** One JSON object instead of sentences. */
+  readonly json: boolean
+}
+
+/** Its exit code, and its result in sentences and as JSON. */
+interface Result {
+  readonly code: number
+  readonly text: string
+  /** `since` and `until` as ISO 8601 in UTC. */
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+export async function runBackfill(
+  { terminal, configured }: ConfiguredLine<unknown>,
+  command: BackfillCommand,
+): Promise<number> {
+  const { platform: chosen, openStore, startExporting } = await configured()
+  const platform = chosen(command.platform)
+  const reading = readingOf(platform, command)
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort(new Error('stopped'))
+  for (const name of signals) process.once(name, stop)
+  try {
+    const daemon = command.deliver ? await startExporting() : undefined
+    const store = daemon?.store ?? (await openStore())
+    try {
+      const { code, text, json } = await read(
+        terminal,
+        command,
+        reading,
+        platform.connect(store),
+        store,
+        stopping.signal,
+      )
+      if (!command.json) print(terminal, text)
+      const isDelivered =
+        daemon !== undefined && !command.dryRun && (await delivered(terminal, command, store, stopping.signal))
+      if (command.json) printJson(terminal, daemon === undefined ? json : { ...json, delivered: isDelivered })
+      return code
+    } finally {
+      await (daemon?.stop() ?? store.close())
+    }
+  } finally {
+    for (const name of signals) process.off(name, stop)
+  }
+}
+
+function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading {
+  const { instead, words } = command
+  if (instead === undefined) return pipelineReading(platform, command)
+  const options = platform.config as never
+  return {
+    same: [instead.flag, words, instead.sources(options)],
+    run: async (asked, context) => instead.run(options, asked, context),
+  }
+}
+
+/** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
+async function read(
+  terminal: Terminal,
+  { since, until, dryRun, deliver }: BackfillCommand,
+  { same, warning, run }: Reading,
+  { client, budget, taking }: ReturnType<CommandPlatform['connect']>,
+  store: SharedStore,
+  signal: AbortSignal,
+): Promise<Result> {
+  const line = createProgressLine(terminal, () => systemClock.now())
+  const suffixOf = progressSuffix(budget)
+  if (warning !== undefined) complain(terminal, warning)
+  let last: Parameters<AskedBackfill['onProgress']> | undefined
+  try {
+    const asked: AskedBackfill = {
+      name: createHash('sha256').update(JSON.stringify(same)).digest('hex').slice(0, 16),
+      range: { since, until: until ?? systemClock.now() },
+      ...{ dryRun, deliver, signal },
+      onProgress: (...progress) => {
+        last = progress
+        const [share, seen, { requests = 0 }] = progress
+        line.show(share, `${seen}, ${requests} requests${suffixOf(share)}`)
+      },
+    }
+    const { range, resumed, isWhole, lines, facts } = await run(asked, { client, store, taking })
+    const [from, to] = [range.since, range.until].map(at => new Date(at).toISOString())
+    return {
+      code: isWhole ? exitCode.done : exitCode.failed,
+      text: [`${from} to ${to}${resumed ? ', resumed' : ''}:`, ...lines].join('\n'),
+      json: { since: from, until: to, resumed, dryRun, stopped: false, ...facts },
+    }
+  } catch (error) {
+    if (!signal.aborted || last === undefined) throw error
+    const [, seen, facts] = last
+    const text = `Stopped. ${seen} seen. Run the same command again to resume.`
+    return { code: exitCode.done, text, json: { stopped: true, ...facts } }
+  } finally {
+    line.end()
+    await client.close()
+  }
+}
+
+/** How long it still takes, and what is left of the API budget, which is read once a second at most. */
+function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | undefined) => string {
+  const begun = systemClock.now()
+  let free = ''
+  let lookedAt = 0
+  return share => {
+    const now = systemClock.now()
+    if (now - lookedAt > 1_000) {
+      lookedAt = now
+      void budget
+        .snapshot()
+        .then(({ available, perMinute, pausedFor }) => {
+          free = pausedFor > 0 ? ', rate-limited by the platform' : `, API budget ${available} free of ${perMinute}/min`
+        })
+        .catch(() => undefined)
+    }
+    const seconds = (now - begun) / 1000
+    const isKnown = share !== undefined && share > 0 && seconds >= 2
+    return `${isKnown ? `, ${minutes((seconds / share) * (1 - share))} left` : ''}${free}`
+  }
+}
+
+/** Waits until what was found has its details, is settled and sent; false where it was stopped before. */
+async function delivered(
+  terminal: Terminal,
+  { json }: BackfillCommand,
+  store: SharedStore,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const line = createProgressLine(terminal, () => systemClock.now())
+  for (let calm = 0; calm < 2 && !signal.aborted;) {
+    const { due } = await store.enrichment.count('backfill')
+    const settling = ((await store.runs.dueIn()) ?? Infinity) < 60_000
+    const pending = (await store.outbox.queues()).reduce((sum, queue) => sum + queue.pending, 0)
+    calm = due === 0 && !settling && pending === 0 ? calm + 1 : 0
+    line.show(undefined, `${due} pipelines to fetch, ${pending} exports to send`)
+    await sleep(500, undefined, { signal }).catch(() => undefined)
+  }
+  line.end()
+  const { aborted } = signal
+  if (!json) print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : 'Everything is exported.')
+  return !aborted
+}

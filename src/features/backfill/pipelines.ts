@@ -1,0 +1,93 @@
+// What the command reads if no flag asks for something else: the pipelines of the projects and groups that it names, or of those that are polled.
+import { ConfigError } from '../../lib/fault.ts'
+import { createPollContext } from '../../core/find/poll-context.ts'
+import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
+import { pollScopeOf } from '../../core/find/poll-scope.ts'
+import { readPastPipelines, type PastPipelines } from './past-pipelines.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { AskedBackfill, BackfillContext, CommandPlatform, EndedBackfill } from '../../daemon/feature.ts'
+
+export interface NamedPipelines {
+  readonly project: readonly string[]
+  readonly group: readonly string[]
+  /** Also the pipelines that the token's user started, in all projects. */
+  readonly mine: boolean
+  /** `--since` and `--until` as given: a command with the same text resumes. */
+  readonly words: string
+}
+
+/** What one run of the command reads. */
+export interface Reading {
+  /** What makes two commands the same: the second one resumes the first. */
+  readonly same: readonly unknown[]
+  /** A sentence before it begins. */
+  readonly warning?: string
+  readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
+}
+
+/** Throws a ConfigError if neither the command nor the configuration names anything. */
+export function pipelineReading(
+  { config, name, groups }: CommandPlatform,
+  { project, group, mine, words }: NamedPipelines,
+): Reading {
+  const isNamed = project.length + group.length > 0 || mine
+  const scope = isNamed
+    ? pollScopeOf({ projects: project, groups: group, mine, crossProject: false })
+    : pollScopeOf(config.poll)
+  if (scope.description === undefined)
+    throw new ConfigError('No project is given.', 'Use --project, --group or --mine, or set PIPESPAN_POLL_GROUPS.')
+  return {
+    same: [words, scope, ...(groups.length > 0 ? [name] : [])],
+    warning:
+      'Many backends refuse or drop spans with old timestamps: backfill a short range first and check that it arrives.',
+    run: async (asked, { client, store, taking }) => {
+      const { blockedAfter, staleAfter } = config
+      const context = createPollContext({
+        ...{ client, runs: store.runs, selection: taking.selection, rules: { blockedAfter, staleAfter } },
+        ...{ source: 'backfill', signal: asked.signal, clock: systemClock },
+      })
+      const found = await readPastPipelines({
+        ...{ context, store, scope, name: asked.name, range: asked.range, dryRun: asked.dryRun },
+        onProgress: progress => {
+          const { done, all } = progress.projects
+          const seen = `${progress.seen} pipelines (${progress.found} new) in ${done} of ${all} projects`
+          asked.onProgress(all === 0 ? undefined : done / all, seen, factsOf(progress))
+        },
+        now: () => systemClock.now(),
+      })
+      const { range, resumed, projects, failed, requests } = found
+      return {
+        ...{ range, resumed, isWhole: failed.length === 0 },
+        lines: [
+          `${found.seen} pipelines seen, ${found.found} of them not exported yet. ${projects.all} projects, ${requests} requests.`,
+          ...failed.map(({ project: id, reason }) => {
+            const what = id === ownPipelines ? "The token's own pipelines were" : `Project ${id} was`
+            return `${what} skipped: ${reason}`
+          }),
+          whatNext(found, asked, config.platform.budget),
+        ],
+        facts: { projects: projects.all, ...factsOf(found), failed },
+      }
+    },
+  }
+}
+
+function factsOf({ seen, found, requests }: PastPipelines): Readonly<Record<string, number>> {
+  return { pipelines: seen, new: found, requests }
+}
+
+function whatNext({ found }: PastPipelines, { dryRun, deliver }: AskedBackfill, perMinute: number): string {
+  if (dryRun) {
+    // For each pipeline: itself, its jobs, its bridges. It takes longer while others use the budget, too.
+    const needed = found * 3
+    return `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
+  }
+  if (found === 0) return 'Nothing to export.'
+  return deliver
+    ? 'They are exported now.'
+    : 'The running daemon fetches their details and exports them; without a daemon, use `--deliver`.'
+}
+
+export function minutes(seconds: number): string {
+  return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
+}
