@@ -97,20 +97,17 @@ function wrongValue(name: string, value: string): { what: string; remedy: string
 export const attributeRules = new Each(
   {
     projects: projectChoice(),
-    branches: setting(someOf(['default', 'merge_request', 'tag', 'other']), {
-      unset: 'all',
-      description: 'What the pipeline ran for.',
-    }),
+    branches: setting(someOf(['default', 'merge_request', 'tag', 'other']), { unset: 'all' }).describe(
+      'What the pipeline ran for.',
+    ),
     sources: choiceOf('pipeline sources'),
     jobs: choiceOf('job names', ' The rule then only applies to spans and log records of these jobs.'),
-    set: setting(attributeValues, {
-      required: true,
-      description: `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,
-    }),
-    metrics: setting(boolean, {
-      default: 'false',
-      description: 'Also set them on the points of metrics; not with `jobs`.',
-    }),
+    set: setting(attributeValues, { required: true }).describe(
+      `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,
+    ),
+    metrics: setting(boolean, { default: 'false' }).describe(
+      'Also set them on the points of metrics; not with `jobs`.',
+    ),
   },
   'Attributes of your own: see docs/own-attributes.md. All rules that match apply; of several that set a name, the last one wins.',
 )

@@ -6,8 +6,8 @@ import { setting } from './option.ts'
 /** `what`: the texts that the patterns are for. `note`: a sentence after that, with a space before it. */
 export function choiceOf(what: string, note = '') {
   return {
-    include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.${note}` }),
-    exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.${note}` }),
+    include: setting(patterns, { unset: 'all' }).describe(`Patterns of ${what}.${note}`),
+    exclude: setting(patterns).describe(`Patterns of ${what} to exclude; overrides \`include\`.${note}`),
   }
 }
 
@@ -15,14 +15,11 @@ export function choiceOf(what: string, note = '') {
 export function projectChoice(note = '', { protects }: { readonly protects?: true } = {}) {
   const what = 'full project paths'
   return {
-    include: setting(projectPatterns, {
-      unset: 'all',
-      description: `Patterns of ${what}.${note}`,
-      ...(protects && { protects }),
-    }),
-    exclude: setting(projectPatterns, {
-      description: `Patterns of ${what} to exclude; overrides \`include\`.${note}`,
-      ...(protects && { protects: 'each' as const }),
-    }),
+    include: setting(projectPatterns, { unset: 'all', ...(protects && { protects }) }).describe(
+      `Patterns of ${what}.${note}`,
+    ),
+    exclude: setting(projectPatterns, { ...(protects && { protects: 'each' as const }) }).describe(
+      `Patterns of ${what} to exclude; overrides \`include\`.${note}`,
+    ),
   }
 }

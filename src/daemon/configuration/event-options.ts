@@ -8,16 +8,13 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
   const words = [...new Set([...Object.values(profiles).flatMap(({ events }) => events), ...own])]
   return {
     events: setting(wordsOf(words, 'event'), {
-      variable: 'PIPESPAN_EVENTS',
       default: 'deployment,change,release,feature_flag,access_token,operator',
-      description: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
-    }),
-    eventsNameAttribute: setting(boolean, {
-      variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',
-      default: 'false',
-      description:
-        "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",
-    }),
+    }).describe(
+      `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
+    ),
+    eventsNameAttribute: setting(boolean, { default: 'false' }).describe(
+      "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",
+    ),
   }
 }

@@ -24,46 +24,27 @@ function notAscending(bounds: readonly number[]): Wrong | undefined {
 export const temporality = oneOf(['cumulative', 'delta', 'lowmemory'])
 
 export const metricOptions = {
-  interval: setting(duration, {
-    variable: 'PIPESPAN_METRICS_INTERVAL',
-    default: '60s',
-    description: 'How often cumulative metrics are sent.',
-  }),
-  refs: setting(patterns, {
-    variable: 'PIPESPAN_METRICS_REFS',
-    unset: 'every ref; merge requests as one',
-    description:
-      'Refs that keep their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
-    example: 'main,release/*',
-  }),
-  histogramBounds: setting(bounds, {
-    variable: 'PIPESPAN_METRICS_HISTOGRAM_BOUNDS',
-    default: '1,5,10,30,60,300,600,1800,3600',
-    description: 'Upper bounds of duration buckets in seconds. New bounds start new totals.',
-  }),
-  maxSeries: setting(integer({ min: 2, max: 1_000_000 }), {
-    variable: 'PIPESPAN_METRICS_MAX_SERIES',
-    default: '2000',
-    description:
-      'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
-  }),
-  scrapeMaxSeries: setting(integer({ min: 1, max: 100_000_000 }), {
-    variable: 'PIPESPAN_METRICS_SCRAPE_MAX_SERIES',
-    default: '500000',
-    description:
-      'Maximum number of series of pipelines on `/metrics`, of all metrics and projects together; each bucket of a histogram is one. Gauges come first, then counters, then histograms: further ones are left out and counted (`pipespan.scrape.left_out`).',
-  }),
-  open: setting(boolean, {
-    variable: 'PIPESPAN_METRICS_OPEN',
-    default: 'false',
-    description: 'Serve `/metrics` on the admin listener without the admin token and under any host name.',
-  }),
+  interval: setting(duration, { default: '60s' }).describe('How often cumulative metrics are sent.'),
+  refs: setting(patterns, { unset: 'every ref; merge requests as one', example: 'main,release/*' }).describe(
+    'Refs that keep their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
+  ),
+  histogramBounds: setting(bounds, { default: '1,5,10,30,60,300,600,1800,3600' }).describe(
+    'Upper bounds of duration buckets in seconds. New bounds start new totals.',
+  ),
+  maxSeries: setting(integer({ min: 2, max: 1_000_000 }), { default: '2000' }).describe(
+    'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
+  ),
+  scrapeMaxSeries: setting(integer({ min: 1, max: 100_000_000 }), { default: '500000' }).describe(
+    'Maximum number of series of pipelines on `/metrics`, of all metrics and projects together; each bucket of a histogram is one. Gauges come first, then counters, then histograms: further ones are left out and counted (`pipespan.scrape.left_out`).',
+  ),
+  open: setting(boolean, { default: 'false' }).describe(
+    'Serve `/metrics` on the admin listener without the admin token and under any host name.',
+  ),
 }
 
 /** In the group of metrics, but under a name of its own. */
 export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
-  variable: 'PIPESPAN_JOB_METRICS',
   default: 'default-branch',
-  description:
-    'Pipelines whose jobs have a duration metric by name: those of the default branch, all, or none. At most 200 names per project; further ones share `*`.',
-})
+}).describe(
+  'Pipelines whose jobs have a duration metric by name: those of the default branch, all, or none. At most 200 names per project; further ones share `*`.',
+)

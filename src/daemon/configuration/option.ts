@@ -14,7 +14,7 @@ export interface ProfileVariables {
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>
 
 interface OptionSpec {
-  /** Its environment variable, which may depend on the profile. Absent: YAML only. */
+  /** Its environment variable, which may depend on the profile. Default: its path, see `named`. Items of lists have none. */
   readonly variable?: string | { readonly ofProfile: keyof ProfileVariables['variables'] }
   /** Other spellings of the variable, which take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */
   readonly spellings?: readonly string[]
@@ -23,7 +23,7 @@ interface OptionSpec {
   /** What applies without a value, if that is not simply `none`. */
   readonly unset?: string
   /** What it does: a sentence. */
-  readonly description: string
+  readonly description?: string
   readonly example?: string
   /** Every item of the list must have it. */
   readonly required?: boolean
@@ -53,6 +53,11 @@ export class Option<V = unknown> {
   constructor(kind: Kind<unknown>, spec: OptionSpec) {
     this.kind = kind
     this.spec = spec
+  }
+
+  /** The same with what it does: a sentence. */
+  describe(description: string): Option<V> {
+    return new Option(this.kind, { ...this.spec, description })
   }
 }
 
@@ -88,13 +93,13 @@ export type ConfigOf<G> =
 
 /** A setting. With a default, or if it is required, it always has a value. */
 export function setting<T>(kind: Kind<T>, spec: OptionSpec & ({ default: string } | { required: true })): Option<T>
-export function setting<T>(kind: Kind<T>, spec: OptionSpec): Option<T | undefined>
-export function setting(kind: Kind<unknown>, spec: OptionSpec): Option {
+export function setting<T>(kind: Kind<T>, spec?: OptionSpec): Option<T | undefined>
+export function setting(kind: Kind<unknown>, spec: OptionSpec = {}): Option {
   return new Option(kind, spec)
 }
 
 /** A setting that is never shown, may be given as a file, and is read at each use. */
-export function secretSetting<T extends object>(kind: Kind<T>, spec: OptionSpec): Option<LiveSecret<T>> {
+export function secretSetting<T extends object>(kind: Kind<T>, spec: OptionSpec = {}): Option<LiveSecret<T>> {
   return new Option(kind, spec)
 }
 
@@ -116,6 +121,16 @@ export function rowsOf(group: Group, prefix = ''): Row[] {
     if (entry instanceof Option) return [{ path, option: entry }]
     return entry instanceof Each ? rowsOf(entry.item, `${path}[].`) : rowsOf(entry, `${path}.`)
   })
+}
+
+/** The same with a variable for each option that has none, but items of lists: `PIPESPAN_STORE_URL` for `store.url` with the prefix PIPESPAN. */
+export function named<G extends Group>(prefix: string, group: G): G {
+  const entries = Object.entries(group).map(([key, entry]) => {
+    const variable = `${prefix}_${yamlKey(key).toUpperCase()}`
+    if (entry instanceof Each) return [key, entry]
+    return [key, entry instanceof Option ? new Option(entry.kind, { variable, ...entry.spec }) : named(variable, entry)]
+  })
+  return Object.fromEntries(entries) as G
 }
 
 /** The names of an option's variable under a profile. The first that is set wins. None: YAML only. */

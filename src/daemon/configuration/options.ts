@@ -18,6 +18,7 @@ import {
   secretSetting,
   setting,
   joinedGroups,
+  named,
   type ConfigOf,
   type Group,
   type Intersection,
@@ -32,113 +33,76 @@ import { selfOptions } from './self-options.ts'
 
 /** What a minute of a job costs, by the runner that it ran on. */
 const costOptions = {
-  unit: setting(text, {
-    variable: 'PIPESPAN_COSTS_UNIT',
-    default: 'min',
-    description: 'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
-    example: 'EUR',
-  }),
+  unit: setting(text, { default: 'min', example: 'EUR' }).describe(
+    'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
+  ),
   rules: new Each(
     {
-      name: setting(rateName, {
-        required: true,
-        description: 'Name of the rate in metrics; several rules may share a name.',
-      }),
+      name: setting(rateName, { required: true }).describe(
+        'Name of the rate in metrics; several rules may share a name.',
+      ),
       match: {
-        tags: setting(list, { description: 'Tags of the runner, or requested by the job; all must match.' }),
-        type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { description: 'Runner type.' }),
-        project: setting(projectPatterns, { description: 'Patterns of the full project path.' }),
+        tags: setting(list).describe('Tags of the runner, or requested by the job; all must match.'),
+        type: setting(oneOf(['instance_type', 'group_type', 'project_type'])).describe('Runner type.'),
+        project: setting(projectPatterns).describe('Patterns of the full project path.'),
       },
-      perMinute: setting(decimal, { default: '1', description: 'Price per minute.' }),
-      factor: setting(decimal, { default: '1', description: 'Factor for its minutes.' }),
+      perMinute: setting(decimal, { default: '1' }).describe('Price per minute.'),
+      factor: setting(decimal, { default: '1' }).describe('Factor for its minutes.'),
     },
     'The price table: cost = minutes × per_minute × factor, by the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
   ),
 }
 
 const webhookOptions = {
-  token: secretSetting(secretList, {
-    variable: 'PIPESPAN_WEBHOOK_TOKEN',
-    protects: true,
-    description: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
-  }),
-  signingToken: secretSetting(signingTokens, {
-    variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
-    protects: true,
-    description:
-      'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
-  }),
-  requireSignature: setting(boolean, {
-    variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',
-    protects: true,
-    default: 'false',
-    description: 'Refuse deliveries without a signature.',
-  }),
+  token: secretSetting(secretList, { protects: true }).describe(
+    'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
+  ),
+  signingToken: secretSetting(signingTokens, { protects: true }).describe(
+    'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
+  ),
+  requireSignature: setting(boolean, { protects: true, default: 'false' }).describe(
+    'Refuse deliveries without a signature.',
+  ),
 }
 
 /** The table of the core, by the headings of the reference. Vendor words come from the profiles. */
 export function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
-  const profile = setting(oneOf(Object.keys(profiles) as P[]), {
-    variable: 'PIPESPAN_PLATFORM_PROFILE',
-    restart: true,
-    default: 'generic',
-    description: 'Vendor profile: header prefix, attribute namespace and variable names.',
-  })
+  const profile = setting(oneOf(Object.keys(profiles) as P[]), { restart: true, default: 'generic' }).describe(
+    'Vendor profile: header prefix, attribute namespace and variable names.',
+  )
   const { url: _, ...otherPlatformOptions } = platformOptions
   const { poll } = pollingOptions
   const events = eventOptions(profiles, ownEvents)
   return {
     'Configuration file': {
-      config: setting(path, {
-        variable: 'PIPESPAN_CONFIG',
-        variableOnly: true,
-        restart: true,
-        description: 'YAML file with further settings.',
-        example: '/etc/pipespan/pipespan.yaml',
-      }),
-      configWatch: setting(boolean, {
-        variable: 'PIPESPAN_CONFIG_WATCH',
-        default: 'false',
-        restart: true,
-        description: 'Reload the file when it changes, as SIGHUP does. It is looked at every two seconds.',
-      }),
+      config: setting(path, { variableOnly: true, restart: true, example: '/etc/pipespan/pipespan.yaml' }).describe(
+        'YAML file with further settings.',
+      ),
+      configWatch: setting(boolean, { default: 'false', restart: true }).describe(
+        'Reload the file when it changes, as SIGHUP does. It is looked at every two seconds.',
+      ),
     },
     Listening: listeningOptions,
     Pages: { traceLink, pages: pageOptions },
     Store: {
       store: {
-        url: setting(storeUrl, {
-          variable: 'PIPESPAN_STORE_URL',
-          restart: true,
-          default: 'sqlite:./data/pipespan.db',
-          description: 'Where deliveries, runs and pending exports are stored.',
-        }),
-        maxSize: setting(byteSize, {
-          variable: 'PIPESPAN_STORE_MAX_SIZE',
-          restart: true,
-          default: '10GiB',
-          description: 'Maximum size of the store; when it is reached, webhooks are answered with 503.',
-        }),
+        url: setting(storeUrl, { restart: true, default: 'sqlite:./data/pipespan.db' }).describe(
+          'Where deliveries, runs and pending exports are stored.',
+        ),
+        maxSize: setting(byteSize, { restart: true, default: '10GiB' }).describe(
+          'Maximum size of the store; when it is reached, webhooks are answered with 503.',
+        ),
       },
-      retention: setting(duration, {
-        variable: 'PIPESPAN_RETENTION',
-        default: '7d',
-        description:
-          'How long pipelines are kept after their last change and export; also dead letters and quarantined deliveries.',
-      }),
-      remember: setting(duration, {
-        variable: 'PIPESPAN_REMEMBER',
-        default: '400d',
-        description:
-          'How long the export record of a pruned pipeline is kept, so that a late retry creates no duplicates.',
-      }),
+      retention: setting(duration, { default: '7d' }).describe(
+        'How long pipelines are kept after their last change and export; also dead letters and quarantined deliveries.',
+      ),
+      remember: setting(duration, { default: '400d' }).describe(
+        'How long the export record of a pruned pipeline is kept, so that a late retry creates no duplicates.',
+      ),
       trends: {
-        keep: setting(duration, {
-          variable: 'PIPESPAN_TRENDS_KEEP',
-          default: '400d',
-          description:
-            'How long daily statistics of projects, pipelines and jobs are kept, even after their pipelines have been pruned.',
-        }),
+        keep: setting(duration, { default: '400d' }).describe(
+          'How long daily statistics of projects, pipelines and jobs are kept, even after their pipelines have been pruned.',
+        ),
       },
     },
     Webhooks: {
@@ -155,69 +119,47 @@ export function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: 
     },
     Polling: pollingOptions,
     Runs: {
-      settle: setting(duration, {
-        variable: 'PIPESPAN_SETTLE',
-        default: '5s',
-        description: 'How long a finished pipeline may still change before it is exported.',
-      }),
-      blockedAfter: setting(duration, {
-        variable: 'PIPESPAN_BLOCKED_AFTER',
-        default: '1h',
-        description: 'A pipeline blocked by a manual job or a schedule for this long is exported in its current state.',
-      }),
-      silentAfter: setting(duration, {
-        variable: 'PIPESPAN_SILENT_AFTER',
-        default: '2m',
-        description:
-          "A running pipeline without events for this long, and for longer than nearly all pipelines of its project take, is looked up in the platform's API, because the webhook for its end may be lost.",
-      }),
-      staleAfter: setting(duration, {
-        variable: 'PIPESPAN_STALE_AFTER',
-        default: '7d',
-        description: 'A pipeline without events for this long is exported in its current state.',
-      }),
+      settle: setting(duration, { default: '5s' }).describe(
+        'How long a finished pipeline may still change before it is exported.',
+      ),
+      blockedAfter: setting(duration, { default: '1h' }).describe(
+        'A pipeline blocked by a manual job or a schedule for this long is exported in its current state.',
+      ),
+      silentAfter: setting(duration, { default: '2m' }).describe(
+        "A running pipeline without events for this long, and for longer than nearly all pipelines of its project take, is looked up in the platform's API, because the webhook for its end may be lost.",
+      ),
+      staleAfter: setting(duration, { default: '7d' }).describe(
+        'A pipeline without events for this long is exported in its current state.',
+      ),
     },
     'What is exported': { ...selectionOptions, ...events },
     'Job logs and reports': { job: jobOptions, ...reportOptions, redact },
     'Appearance of telemetry': {
-      traceIds: setting(oneOf(['instance', 'platform']), {
-        variable: 'PIPESPAN_TRACE_IDS',
-        default: 'instance',
-        description:
-          "How trace and span IDs are generated: `instance` (unique across platform instances), or `platform` (compatible with the platform's own).",
-      }),
-      traceparent: setting(boolean, {
-        variable: 'PIPESPAN_TRACEPARENT',
-        default: 'false',
-        description: 'Use a `TRACEPARENT` pipeline variable: the pipeline joins that trace.',
-      }),
+      traceIds: setting(oneOf(['instance', 'platform']), { default: 'instance' }).describe(
+        "How trace and span IDs are generated: `instance` (unique across platform instances), or `platform` (compatible with the platform's own).",
+      ),
+      traceparent: setting(boolean, { default: 'false' }).describe(
+        'Use a `TRACEPARENT` pipeline variable: the pipeline joins that trace.',
+      ),
       traces: {
-        spanName: setting(oneOf(['legacy', 'conventions']), {
-          variable: 'PIPESPAN_TRACES_SPAN_NAME',
-          default: 'legacy',
-          description: 'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as in the semantic conventions.',
-        }),
+        spanName: setting(oneOf(['legacy', 'conventions']), { default: 'legacy' }).describe(
+          'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as in the semantic conventions.',
+        ),
       },
-      conventions: setting(oneOf(['contract', 'strict']), {
-        variable: 'PIPESPAN_CONVENTIONS',
-        default: 'contract',
-        description:
-          'Where the semantic conventions differ from the platform’s own names and values: follow these (`contract`), or the conventions to the letter (`strict`). docs/ATTRIBUTES.md lists what changes.',
-      }),
+      conventions: setting(oneOf(['contract', 'strict']), { default: 'contract' }).describe(
+        'Where the semantic conventions differ from the platform’s own names and values: follow these (`contract`), or the conventions to the letter (`strict`). docs/ATTRIBUTES.md lists what changes.',
+      ),
       service: {
         name: setting(text, {
           variable: 'OTEL_SERVICE_NAME',
           unset: "`service.name` of `resource.attributes`, else the project's name",
-          description: 'The resource attribute `service.name`.',
-        }),
+        }).describe('The resource attribute `service.name`.'),
       },
       resource: {
         attributes: setting(attributes, {
           variable: 'OTEL_RESOURCE_ATTRIBUTES',
-          description:
-            'More resource attributes: `key=value` pairs, percent-encoded; in YAML a mapping of plain values.',
           example: 'deployment.environment=staging,team=build',
-        }),
+        }).describe('More resource attributes: `key=value` pairs, percent-encoded; in YAML a mapping of plain values.'),
       },
     },
     Metrics: { metrics: metricOptions, jobMetrics: jobMetricsOption },
@@ -231,36 +173,27 @@ export function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: 
       httpsProxy: setting(proxyUrl, {
         variable: 'HTTPS_PROXY',
         spellings: ['https_proxy'],
-        description: 'Proxy for requests to https URLs.',
         example: 'http://proxy.example.com:3128',
-      }),
-      httpProxy: setting(proxyUrl, {
-        variable: 'HTTP_PROXY',
-        spellings: ['http_proxy'],
-        description: 'Proxy for requests to http URLs.',
-      }),
+      }).describe('Proxy for requests to https URLs.'),
+      httpProxy: setting(proxyUrl, { variable: 'HTTP_PROXY', spellings: ['http_proxy'] }).describe(
+        'Proxy for requests to http URLs.',
+      ),
       noProxy: setting(list, {
         variable: 'NO_PROXY',
         spellings: ['no_proxy'],
-        description: 'Hosts to reach without a proxy.',
         example: 'localhost,.internal.example.com',
-      }),
+      }).describe('Hosts to reach without a proxy.'),
     },
     "The daemon's own telemetry": { self: selfOptions },
     Log: {
       log: {
         level: setting(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
-          variable: 'PIPESPAN_LOG_LEVEL',
           restart: true,
           default: 'info',
-          description: 'Minimum level of log messages, written to standard error.',
-        }),
-        format: setting(oneOf(['json', 'pretty']), {
-          variable: 'PIPESPAN_LOG_FORMAT',
-          restart: true,
-          unset: '`json`; `pretty` on a terminal',
-          description: 'Log format.',
-        }),
+        }).describe('Minimum level of log messages, written to standard error.'),
+        format: setting(oneOf(['json', 'pretty']), { restart: true, unset: '`json`; `pretty` on a terminal' }).describe(
+          'Log format.',
+        ),
       },
     },
   }
@@ -292,7 +225,8 @@ export function optionSections(profiles: Profiles, features: readonly HasOptions
   if (!(platforms instanceof Each)) throw new TypeError('There is no list of platforms.')
   const added = features.flatMap(({ options = {} }) => Object.values(options).map(group => ofEachPlatform(group)))
   const item = added.reduce(joinedGroups, platforms.item)
-  return { ...sections, Platform: { ...sections.Platform, platforms: new Each(item, platforms.description) } }
+  sections.Platform = { ...sections.Platform, platforms: new Each(item, platforms.description) }
+  return Object.fromEntries(Object.entries(sections).map(([heading, group]) => [heading, named('PIPESPAN', group)]))
 }
 
 /** All options in one group, without the headings. */

@@ -14,13 +14,10 @@ const adminTokenKind = secretOf('an admin token', value => {
   return { what: 'The admin token is too short.', remedy }
 })
 
-export const adminToken = secretSetting(adminTokenKind, {
-  variable: 'PIPESPAN_ADMIN_TOKEN',
-  protects: true,
-  description:
-    'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
+export const adminToken = secretSetting(adminTokenKind, { protects: true }).describe(
+  'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
     'Required unless the admin listener is on loopback.',
-})
+)
 
 const traceLinkKind = scalar<string>({
   noun: 'a link to a trace',
@@ -32,35 +29,21 @@ const traceLinkKind = scalar<string>({
   },
 })
 
-export const traceLink = setting(traceLinkKind, {
-  variable: 'PIPESPAN_TRACE_LINK',
-  description: 'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
-  example: 'https://tempo.example.com/trace/{traceId}',
-})
+export const traceLink = setting(traceLinkKind, { example: 'https://tempo.example.com/trace/{traceId}' }).describe(
+  'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
+)
 
 export const pageOptions = {
-  enabled: setting(boolean, {
-    variable: 'PIPESPAN_PAGES',
-    default: 'true',
-    description:
-      'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
-  }),
-  logs: setting(boolean, {
-    variable: 'PIPESPAN_PAGES_LOGS',
-    default: 'false',
-    description:
-      "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
-  }),
-  groupBy: setting(text, {
-    variable: 'PIPESPAN_PAGES_GROUP_BY',
-    description:
-      'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
-    example: 'team',
-  }),
-  hide: setting(projectPatterns, {
-    variable: 'PIPESPAN_PAGES_HIDE',
-    protects: 'each',
-    description: 'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
-    example: 'secret/**',
-  }),
+  enabled: setting(boolean, { variable: 'PIPESPAN_PAGES', default: 'true' }).describe(
+    'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
+  ),
+  logs: setting(boolean, { default: 'false' }).describe(
+    "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
+  ),
+  groupBy: setting(text, { example: 'team' }).describe(
+    'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
+  ),
+  hide: setting(projectPatterns, { protects: 'each', example: 'secret/**' }).describe(
+    'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
+  ),
 }

@@ -36,37 +36,27 @@ const hostNames = listOf(
 )
 
 export const peopleOptions = {
-  trustedHeader: setting(headerName, {
-    variable: 'PIPESPAN_ADMIN_TRUSTED_HEADER',
-    protects: true,
-    description:
-      'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
-    example: 'X-Auth-Request-Email',
-  }),
-  trustedProxies: setting(networks, {
-    variable: 'PIPESPAN_ADMIN_TRUSTED_PROXIES',
-    protects: true,
-    description: 'Addresses and networks of the proxies whose `trusted_header` is believed.',
-    example: '10.0.0.0/8',
-  }),
+  trustedHeader: setting(headerName, { protects: true, example: 'X-Auth-Request-Email' }).describe(
+    'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
+  ),
+  trustedProxies: setting(networks, { protects: true, example: '10.0.0.0/8' }).describe(
+    'Addresses and networks of the proxies whose `trusted_header` is believed.',
+  ),
   hosts: setting(hostNames, {
-    variable: 'PIPESPAN_ADMIN_HOSTS',
     protects: true,
     unset: 'loopback names for a proxy on this machine, any name for others',
-    description:
-      'Host names under which people open the pages through the proxy, if it passes them on; loopback names are always accepted. Required for a proxy on this machine that passes on its own name, as any web site can let its name point here.',
     example: 'pipespan.example.com',
-  }),
+  }).describe(
+    'Host names under which people open the pages through the proxy, if it passes them on; loopback names are always accepted. Required for a proxy on this machine that passes on its own name, as any web site can let its name point here.',
+  ),
   people: new Each(
     {
-      who: setting(patterns, {
-        required: true,
-        description: 'Patterns of the value of the header, such as `*@platform.example.com`.',
-      }),
-      role: setting(oneOf(['viewer', 'operator']), {
-        required: true,
-        description: '`viewer` reads; `operator` also retries and drops dead letters, and retries exports now.',
-      }),
+      who: setting(patterns, { required: true }).describe(
+        'Patterns of the value of the header, such as `*@platform.example.com`.',
+      ),
+      role: setting(oneOf(['viewer', 'operator']), { required: true }).describe(
+        '`viewer` reads; `operator` also retries and drops dead letters, and retries exports now.',
+      ),
       projects: projectChoice(' Others do not exist for these people.', { protects: true }),
     },
     'Who may open the pages, by the `trusted_header`: the first entry that matches counts, and who matches none is refused.',

@@ -7,57 +7,31 @@ import { attributeRules } from './attribute-rule-options.ts'
 
 export const selectionOptions = {
   projects: {
-    include: setting(projectPatterns, {
-      variable: 'PIPESPAN_PROJECTS_INCLUDE',
-      protects: true,
-      unset: 'all',
-      description: 'Projects to export: patterns of full paths.',
-      example: 'team/*,shop/**',
-    }),
-    exclude: setting(projectPatterns, {
-      variable: 'PIPESPAN_PROJECTS_EXCLUDE',
-      protects: 'each',
-      description: 'Projects to exclude; overrides `include`.',
-    }),
+    include: setting(projectPatterns, { protects: true, unset: 'all', example: 'team/*,shop/**' }).describe(
+      'Projects to export: patterns of full paths.',
+    ),
+    exclude: setting(projectPatterns, { protects: 'each' }).describe('Projects to exclude; overrides `include`.'),
   },
   refs: {
-    include: setting(patterns, {
-      variable: 'PIPESPAN_REFS_INCLUDE',
-      unset: 'all',
-      description: 'Branches and tags to export.',
-      example: 'main,release/*',
-    }),
-    exclude: setting(patterns, {
-      variable: 'PIPESPAN_REFS_EXCLUDE',
-      description: 'Branches and tags to exclude; overrides `include`.',
-    }),
+    include: setting(patterns, { unset: 'all', example: 'main,release/*' }).describe('Branches and tags to export.'),
+    exclude: setting(patterns).describe('Branches and tags to exclude; overrides `include`.'),
   },
   sources: {
-    exclude: setting(patterns, {
-      variable: 'PIPESPAN_SOURCES_EXCLUDE',
-      description: 'Pipeline sources to exclude.',
-      example: 'schedule,external',
-    }),
+    exclude: setting(patterns, { example: 'schedule,external' }).describe('Pipeline sources to exclude.'),
   },
   attributes: {
-    drop: setting(patterns, {
-      variable: 'PIPESPAN_ATTRIBUTES_DROP',
-      protects: 'each',
-      description: 'Attributes to drop from every signal: names or patterns.',
-      example: 'pipeline.user.*',
-    }),
-    hash: setting(patterns, {
-      variable: 'PIPESPAN_ATTRIBUTES_HASH',
-      protects: 'each',
-      description: 'Attributes to hash in every signal: names or patterns.',
-      example: '*.commit.message',
-    }),
+    drop: setting(patterns, { protects: 'each', example: 'pipeline.user.*' }).describe(
+      'Attributes to drop from every signal: names or patterns.',
+    ),
+    hash: setting(patterns, { protects: 'each', example: '*.commit.message' }).describe(
+      'Attributes to hash in every signal: names or patterns.',
+    ),
     valueLengthLimit: setting(integer({ min: 1, max: 1_000_000 }), {
       variable: 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
       default: '4096',
-      description:
-        'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
-    }),
+    }).describe(
+      'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
+    ),
     rules: attributeRules,
   },
 }

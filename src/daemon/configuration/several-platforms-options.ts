@@ -45,19 +45,17 @@ export function severalPlatforms<P extends Group, W extends Group, L extends Gro
 }) {
   return new Each(
     {
-      name: setting(platformName, {
-        required: true,
-        description: 'Unique name in logs, metrics and commands; not `default`.',
-      }),
-      url: setting(httpUrl, { required: true, description: 'Base URL of the platform, as in its webhooks.' }),
+      name: setting(platformName, { required: true }).describe(
+        'Unique name in logs, metrics and commands; not `default`.',
+      ),
+      url: setting(httpUrl, { required: true }).describe('Base URL of the platform, as in its webhooks.'),
       ...inFile(single.platform, 'platform'),
       tokens: new Each(
         {
-          groups: setting(projectNames(), {
-            required: true,
-            description: 'Full paths of the groups, with their subgroups, whose projects this token is for.',
-          }),
-          token: secretSetting(secret, { required: true, description: 'The token, with the scope read_api.' }),
+          groups: setting(projectNames(), { required: true }).describe(
+            'Full paths of the groups, with their subgroups, whose projects this token is for.',
+          ),
+          token: secretSetting(secret, { required: true }).describe('The token, with the scope read_api.'),
           tokenType: inFileOnly(platformOptions.tokenType, 'platform.token_type'),
           budget: inFileOnly(platformOptions.budget, 'platform.budget'),
         },

@@ -31,23 +31,15 @@ function wrongTogether(items: readonly string[]): Wrong | undefined {
 
 export const auditOptions = {
   'What is exported': {
-    audit: setting(auditSources, {
-      variable: 'PIPESPAN_AUDIT',
-      ofPlatform: true,
-      description:
-        "Sources of audit events, which become log records: `instance` (needs an administrator's token), or groups (IDs or full paths; needs an owner's token) and projects (`project:` and the ID or full path; needs a maintainer's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
-      example: 'team,project:other/shop',
-    }),
-    auditAddress: setting(boolean, {
-      variable: 'PIPESPAN_AUDIT_ADDRESS',
-      default: 'false',
-      description: 'Also export the IP address of the user as `client.address`.',
-    }),
-    auditLookback: setting(duration, {
-      variable: 'PIPESPAN_AUDIT_LOOKBACK',
-      default: '24h',
-      description: 'How far back audit events are read at first; use `pipespan backfill --audit` for more.',
-    }),
+    audit: setting(auditSources, { ofPlatform: true, example: 'team,project:other/shop' }).describe(
+      "Sources of audit events, which become log records: `instance` (needs an administrator's token), or groups (IDs or full paths; needs an owner's token) and projects (`project:` and the ID or full path; needs a maintainer's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
+    ),
+    auditAddress: setting(boolean, { default: 'false' }).describe(
+      'Also export the IP address of the user as `client.address`.',
+    ),
+    auditLookback: setting(duration, { default: '24h' }).describe(
+      'How far back audit events are read at first; use `pipespan backfill --audit` for more.',
+    ),
   },
 }
 

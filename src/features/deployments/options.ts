@@ -6,25 +6,18 @@ import type { SliceOf, Surroundings } from '../../daemon/feature.ts'
 
 export const deploymentOptions = {
   'What is exported': {
-    leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
-      variable: 'PIPESPAN_LEAD_TIME',
-      default: 'commit',
-      description:
-        'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
-    }),
+    leadTime: setting(oneOf(['commit', 'authored', 'merge']), { default: 'commit' }).describe(
+      'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
+    ),
     production: setting(patterns, {
-      variable: 'PIPESPAN_PRODUCTION',
       unset: 'environments of the tier `production`, and those named `production` or `prod` whose tier is unknown',
-      description:
-        'Patterns of the environments that are production, for lead times, dashboards and pages: names, or `tier:` and tiers. Applies to deployments that are counted from then on.',
       example: 'live-*,tier:production',
-    }),
-    vcsMetrics: setting(boolean, {
-      variable: 'PIPESPAN_VCS_METRICS',
-      default: 'false',
-      description:
-        'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
-    }),
+    }).describe(
+      'Patterns of the environments that are production, for lead times, dashboards and pages: names, or `tier:` and tiers. Applies to deployments that are counted from then on.',
+    ),
+    vcsMetrics: setting(boolean, { default: 'false' }).describe(
+      'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
+    ),
   },
 }
 

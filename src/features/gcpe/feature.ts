@@ -14,12 +14,9 @@ export const gcpe = feature({
   options: {
     Metrics: {
       metrics: {
-        compat: setting(oneOf(['off', 'gcpe']), {
-          variable: 'PIPESPAN_METRICS_COMPAT',
-          default: 'off',
-          description:
-            'With `gcpe`, `/metrics` also has the metrics of the Prometheus exporter of that name, with its names and labels, so that its dashboards and alerts keep working.',
-        }),
+        compat: setting(oneOf(['off', 'gcpe']), { default: 'off' }).describe(
+          'With `gcpe`, `/metrics` also has the metrics of the Prometheus exporter of that name, with its names and labels, so that its dashboards and alerts keep working.',
+        ),
       },
     },
   },

@@ -13,37 +13,31 @@ const inventory: Readonly<Record<string, Option<readonly string[] | undefined>>>
   collectors.map(({ kind, of, hasInstance = false, description, every, requests, role }) => [
     kind,
     setting(projectNames(hasInstance ? { or: '*' } : {}), {
-      variable: `PIPESPAN_INVENTORY_${kind.toUpperCase()}`,
       ofPlatform: true,
-      description: `${description} List of ${of}: IDs or full paths${hasInstance ? '; `*`: the whole instance' : ''}. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
       example: of === 'groups' ? 'team' : 'team/shop,4711',
-    }),
+    }).describe(
+      `${description} List of ${of}: IDs or full paths${hasInstance ? '; `*`: the whole instance' : ''}. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
+    ),
   ]),
 )
 
 const queries = new Each(
   {
-    metric: setting(metricName, { required: true, description: 'Name of the gauge.' }),
-    query: setting(text, {
-      required: true,
-      description:
-        "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
-    }),
-    platform: setting(text, {
-      unset: 'the platform of the `platform` settings',
-      description: 'Name of the platform to query, one of `platforms`.',
-    }),
-    project: setting(projectName, { description: 'Full path of the project to query.' }),
-    group: setting(projectName, { description: 'Full path of the group to query; cannot be combined with `project`.' }),
-    value: setting(text, {
-      default: 'count',
-      description: '`count`: the number of results. Otherwise a numeric field: one point per row of the result.',
-    }),
-    fields: setting(list, {
-      description: 'Additional fields of each row, exported as attributes `platform.query.NAME`.',
-    }),
-    attributes: setting(attributes, { description: 'Attributes of every point.' }),
-    every: setting(duration, { default: '5m', description: 'Interval, at least 60s. One request each time.' }),
+    metric: setting(metricName, { required: true }).describe('Name of the gauge.'),
+    query: setting(text, { required: true }).describe(
+      "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
+    ),
+    platform: setting(text, { unset: 'the platform of the `platform` settings' }).describe(
+      'Name of the platform to query, one of `platforms`.',
+    ),
+    project: setting(projectName).describe('Full path of the project to query.'),
+    group: setting(projectName).describe('Full path of the group to query; cannot be combined with `project`.'),
+    value: setting(text, { default: 'count' }).describe(
+      '`count`: the number of results. Otherwise a numeric field: one point per row of the result.',
+    ),
+    fields: setting(list).describe('Additional fields of each row, exported as attributes `platform.query.NAME`.'),
+    attributes: setting(attributes).describe('Attributes of every point.'),
+    every: setting(duration, { default: '5m' }).describe('Interval, at least 60s. One request each time.'),
   },
   'Platform queries (GLQL) exported as gauges. The interval doubles after each failure, up to a day; `pipespan config check --online` runs each once.',
 )

@@ -11,12 +11,9 @@ export const mcp = feature({
   name: 'mcp',
   options: {
     Pages: {
-      mcp: setting(boolean, {
-        variable: 'PIPESPAN_MCP',
-        default: 'false',
-        description:
-          'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
-      }),
+      mcp: setting(boolean, { default: 'false' }).describe(
+        'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
+      ),
     },
   },
   faults: ({ mcp, pages }, faultOf) => {

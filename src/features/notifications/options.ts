@@ -36,24 +36,18 @@ const webhookUrl = kind<Secret>(
 
 const notifications = new Each(
   {
-    name: setting(destinationName, {
-      required: true,
-      description: 'Unique name in logs and in the store, also among `destinations`.',
-    }),
-    url: secretSetting(webhookUrl, { required: true, description: 'Where messages are posted. Never shown.' }),
-    format: setting(oneOf(notificationFormats), {
-      default: 'cloudevents',
-      description:
-        'The body: CloudEvents 1.0 in JSON, a message for Slack and what is compatible with it, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
-    }),
-    of: setting(someOf(subjects), {
-      unset: 'all of them',
-      description: 'What messages are about.',
-    }),
+    name: setting(destinationName, { required: true }).describe(
+      'Unique name in logs and in the store, also among `destinations`.',
+    ),
+    url: secretSetting(webhookUrl, { required: true }).describe('Where messages are posted. Never shown.'),
+    format: setting(oneOf(notificationFormats), { default: 'cloudevents' }).describe(
+      'The body: CloudEvents 1.0 in JSON, a message for Slack and what is compatible with it, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
+    ),
+    of: setting(someOf(subjects), { unset: 'all of them' }).describe('What messages are about.'),
     projects: projectChoice(' Messages about no project or group are then not sent there.', { protects: true }),
-    headers: secretSetting(headers, { description: 'Headers of every request.' }),
-    from: setting(text, { description: 'Sender of e-mails; by default that of the gateway.' }),
-    to: setting(list, { description: 'Recipients of e-mails.' }),
+    headers: secretSetting(headers).describe('Headers of every request.'),
+    from: setting(text).describe('Sender of e-mails; by default that of the gateway.'),
+    to: setting(list).describe('Recipients of e-mails.'),
   },
   'Messages to people, by webhook: one when something breaks and one when it works again. See docs/notifications.md.',
 )

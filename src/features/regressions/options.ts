@@ -10,27 +10,18 @@ export const bounds = { slower: { min: 5, max: 1_000 }, failing: { min: 5, max: 
 export const regressionOptions = {
   Regressions: {
     regressions: {
-      enabled: setting(boolean, {
-        variable: 'PIPESPAN_REGRESSIONS_ENABLED',
-        default: 'true',
-        description:
-          'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
-      }),
-      slower: setting(integer(bounds.slower), {
-        variable: 'PIPESPAN_REGRESSIONS_SLOWER',
-        default: '25',
-        description: 'How much slower than usual a run must be to count as slow, in percent.',
-      }),
-      slowerBy: setting(duration, {
-        variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
-        default: '30s',
-        description: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
-      }),
-      failing: setting(integer(bounds.failing), {
-        variable: 'PIPESPAN_REGRESSIONS_FAILING',
-        default: '20',
-        description: 'By how many percentage points the failure rate must rise to be flagged.',
-      }),
+      enabled: setting(boolean, { default: 'true' }).describe(
+        'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
+      ),
+      slower: setting(integer(bounds.slower), { default: '25' }).describe(
+        'How much slower than usual a run must be to count as slow, in percent.',
+      ),
+      slowerBy: setting(duration, { default: '30s' }).describe(
+        'How much longer than usual a run must take to count as slow, in addition to the percentage.',
+      ),
+      failing: setting(integer(bounds.failing), { default: '20' }).describe(
+        'By how many percentage points the failure rate must rise to be flagged.',
+      ),
     },
   },
 }

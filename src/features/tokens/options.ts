@@ -8,21 +8,13 @@ import type { SliceOf } from '../../daemon/feature.ts'
 export const tokenOptions = {
   'OTLP export': {
     observability: {
-      url: setting(httpUrl, {
-        variable: 'PIPESPAN_OBSERVABILITY_URL',
-        description:
-          'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
-        example: 'https://observability.example.com',
-      }),
-      apiKey: secretSetting(secret, {
-        variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
-        description: 'Its API key, with the role Editor or Administrator.',
-      }),
-      caFile: setting(certificateFile, {
-        variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
-        unset: "Node's built-in certificate authorities",
-        description: 'PEM file with the CA certificates for its certificate.',
-      }),
+      url: setting(httpUrl, { example: 'https://observability.example.com' }).describe(
+        'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
+      ),
+      apiKey: secretSetting(secret).describe('Its API key, with the role Editor or Administrator.'),
+      caFile: setting(certificateFile, { unset: "Node's built-in certificate authorities" }).describe(
+        'PEM file with the CA certificates for its certificate.',
+      ),
     },
   },
 }
