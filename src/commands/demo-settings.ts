@@ -1,6 +1,10 @@
 // How the demo's daemon is configured: everything that has something to show is switched on.
 import path from 'node:path'
+import { features } from '../features.ts'
 import { ownSpansPath } from '../simulator/platform/own-spans.ts'
+
+/** Those that features make. */
+const ownEvents = features.flatMap(({ events }) => events?.word ?? [])
 
 /** What a minute costs there, by the runner: the page of costs shows it. */
 const prices = `costs:
@@ -95,7 +99,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_INVENTORY_REFS: `${company}/shop/storefront`,
     PIPESPAN_INVENTORY_DEPENDENCIES: `${company}/shop/storefront`,
     PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
-    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
+    PIPESPAN_EVENTS: ['deployment,change,release,feature_flag,access_token,issue', ...ownEvents].join(','),
     PIPESPAN_PAGES_GROUP_BY: 'team',
     PIPESPAN_PAGES_LOGS: 'true',
     PIPESPAN_MCP: 'true',

@@ -49,7 +49,9 @@ export interface FeatureOf<Slice> {
   readonly schema?: StorePart
   /** What is wrong with its options beyond a single value, and what is allowed but probably not intended. */
   readonly faults?: (options: Slice & Config, faultOf: FaultOf) => readonly ConfigFault[]
-  readonly warnings?: (options: Slice & Config) => readonly string[]
+  readonly warnings?: (options: Slice & Config, unreported: Unreported) => readonly string[]
+  /** Conditions that it does not report under these options. */
+  readonly unreported?: (options: Slice & Config) => Unreported
   /** Destinations of messages that are no telemetry: each has a format of its own (`encode`). */
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
   /** Tells people of conditions that others report. */
@@ -220,6 +222,9 @@ export function platformsOf(config: Config): readonly string[] {
 
 export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
+
+/** What to do to have them reported. */
+export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
 
 /** `word`: selects them in PIPESPAN_EVENTS. `reference`: their part of docs/EVENTS.md. */
 export interface OwnEvents {

@@ -192,6 +192,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     const setting = of.find(path => sourceOf(path).from !== 'default') ?? of[0] ?? ''
     return wrong === undefined ? [] : [faultOf(setting, wrong.what, wrong.remedy)]
   })
+  const unreported = Object.assign({}, ...features.map(one => one.unreported?.(config as never))) as object
   return {
     faults: [
       ...faults,
@@ -209,7 +210,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
       ...idleAttributeRules(config, sourceOf),
       ...unknownGrouping(config, sourceOf),
       ...meetingPlatforms(config, settings),
-      ...features.flatMap(one => one.warnings?.(config as never) ?? []),
+      ...features.flatMap(one => one.warnings?.(config as never, unreported) ?? []),
     ],
   }
 }

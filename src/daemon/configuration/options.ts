@@ -211,7 +211,8 @@ export interface HasOptions {
   readonly events?: { readonly word: string }
   readonly needToken?: Readonly<Record<string, string>>
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
-  readonly warnings?: (config: never) => readonly string[]
+  readonly warnings?: (config: never, unreported: object) => readonly string[]
+  readonly unreported?: (config: never) => object
 }
 
 /** The table with the options of features. */

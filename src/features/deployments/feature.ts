@@ -16,6 +16,10 @@ export const deployments = feature({
   name: 'deployments',
   options: deploymentOptions,
   schema: deploymentTables,
+  unreported: ({ events }) =>
+    events.includes('deployment')
+      ? {}
+      : { deployments: 'Add deployment to PIPESPAN_EVENTS: only webhooks report that a deployment failed.' },
   lineStep: ({ production }, { config }) => {
     const afterEvent = eventWait(config)
     const change = config.events.includes('change') ? afterEvent : undefined

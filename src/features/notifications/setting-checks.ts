@@ -1,12 +1,11 @@
 // Checks of notifications in the configuration: unique names, recipients of e-mails, and that what a message is about is observed.
 import type { ConfigFault, FaultOf } from '../../daemon/configuration/config-fault.ts'
 import type { NotificationOptions } from './options.ts'
+import type { Unreported } from '../../daemon/feature.ts'
 
 /** With options of the core and of other features. Without one of those its options are not there. */
 interface WithOthers extends NotificationOptions {
   readonly destinations: readonly { readonly name: string }[]
-  readonly events: readonly string[]
-  readonly regressions?: { readonly enabled: boolean }
   readonly tests?: boolean
 }
 
@@ -25,21 +24,14 @@ export function wrongNotifications({ destinations, notifications }: WithOthers, 
 }
 
 /** What is named and cannot happen under this configuration. Without `of` nothing was named. */
-export function silentNotifications({ notifications, events, regressions, tests }: WithOthers): string[] {
-  const needs = [
-    [
-      'deployments',
-      events.includes('deployment'),
-      'Add deployment to PIPESPAN_EVENTS: only webhooks report that a deployment failed.',
-    ],
-    ['regressions', regressions?.enabled === true, 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).'],
-    ['flaky-tests', tests === true, 'Turn on tests (PIPESPAN_TESTS): test reports show which tests are flaky.'],
-  ] as const
+export function silentNotifications({ notifications, tests }: WithOthers, unreported: Unreported): string[] {
+  const reports = 'Turn on tests (PIPESPAN_TESTS): test reports show which tests are flaky.'
+  const all: Unreported = { ...unreported, ...(tests === false && { 'flaky-tests': reports }) }
   return notifications.flatMap(({ of = [] }, index) =>
-    needs.flatMap(([subject, isObserved, remedy]) =>
-      of.includes(subject) && !isObserved
-        ? [`notifications[${index}].of: Nothing is known about ${subject} under this configuration. ${remedy}`]
-        : [],
-    ),
+    of.flatMap(subject => {
+      const remedy = all[subject]
+      if (remedy === undefined) return []
+      return `notifications[${index}].of: Nothing is known about ${subject} under this configuration. ${remedy}`
+    }),
   )
 }

@@ -7,20 +7,15 @@ import { onOtherPages } from './pages/elsewhere.ts'
 import { ownValue, projectId, text } from '../../console/api/api-queries.ts'
 import { previewOf, previewQuery, previewShape, regressionsOf, regressionsShape, shownRule } from './pages/figures.ts'
 import { regressionsPage } from './pages/page.ts'
-import { sectionsRead } from './judge-project.ts'
-import type { PartContext } from '../../daemon/feature.ts'
 import type { RegressionOptions } from './options.ts'
 
 const query = z.object({ project: projectId, own: ownValue, job: text('Exact name of a job; empty: pipelines only.') })
 
-export function regressionsConsole({ regressions: options }: RegressionOptions, { config }: PartContext): ConsolePart {
-  const judgesSections = () => sectionsRead(config) === 'all'
+export function regressionsConsole(options: RegressionOptions): ConsolePart {
   return {
     fills: onOtherPages,
     pages: (parts, { groupBy }) => [
-      filteredAt(parts, '/trends/regressions', async (context, of) =>
-        regressionsPage(of, { ...options, judgesSections: judgesSections(), groupBy }, context),
-      ),
+      filteredAt(parts, '/trends/regressions', async (context, of) => regressionsPage(of, options, groupBy, context)),
     ],
     tools: [
       {
@@ -43,7 +38,7 @@ export function regressionsConsole({ regressions: options }: RegressionOptions, 
         '/trends/regressions/preview/:projectId',
         'What a rule would have flagged in a project, by its stored pipelines. Changes nothing.',
         { query: previewQuery, answer: previewShape },
-        async ({ projectId, ...asked }) => previewOf(parts, projectId, shownRule(asked, options), judgesSections()),
+        async ({ projectId, ...asked }) => previewOf(parts, projectId, shownRule(asked, options.regressions), options),
       ),
     ],
   }

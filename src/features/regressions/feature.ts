@@ -19,6 +19,8 @@ export const regressions = feature({
   options: regressionOptions,
   events: { word, reference: regressionReference },
   usesFigures: isJudged,
+  unreported: ({ regressions: { enabled } }) =>
+    enabled ? {} : { regressions: 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).' },
   parts: [
     {
       why: 'what is new is judged after the next start',
@@ -26,14 +28,14 @@ export const regressions = feature({
         if (!isJudged(options, context)) return undefined
         const { config, store, taking, notifier, clock, log } = context
         return createJudge(store, {
-          ...{ rule: ruleOf(options.regressions), readsSections: sectionsRead(config), clock, log },
+          ...{ rule: ruleOf(options.regressions), readsSections: sectionsRead(options), clock, log },
           lease: createSingleton('regressions', store.leases, clock),
           take: announcing(taking, notifier, config.events.includes(word)),
         })
       },
     },
   ],
-  console: async (options, context) => (await import('./console.ts')).regressionsConsole(options, context),
+  console: async options => (await import('./console.ts')).regressionsConsole(options),
   commands: addRegressionsCommand,
 })
 

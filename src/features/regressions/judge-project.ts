@@ -8,6 +8,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { middleOf, plusBins } from '../../lib/log-bins.ts'
 import type { EndedRun } from './ended-run.ts'
 import type { JudgedProject, JudgedRow, Judging } from './judging.ts'
+import type { RegressionOptions } from './options.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface Found extends Subject {
@@ -20,8 +21,13 @@ export interface Found extends Subject {
 /** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
 export type SectionsRead = 'none' | 'some' | 'all'
 
+/** Of another feature: without it they are not there. */
+interface SectionOptions {
+  readonly job?: { readonly sections: readonly string[] }
+}
+
 /** Some jobs have no usual duration. Without the options of jobs nothing of them is read. */
-export function sectionsRead({ job }: { readonly job?: { readonly sections: readonly string[] } }): SectionsRead {
+export function sectionsRead({ job }: RegressionOptions & SectionOptions): SectionsRead {
   if (job === undefined || job.sections.length === 0) return 'none'
   return job.sections.includes('all') ? 'all' : 'some'
 }

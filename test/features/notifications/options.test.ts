@@ -13,8 +13,8 @@ it('warns of a subject that cannot be observed, if it is named', () => {
   expect(of('')).toEqual([])
   expect(of(', of: [default-branch, dead-letters]')).toEqual([])
   expect(of(', of: [deployments, regressions, flaky-tests]')).toEqual([
-    expect.stringContaining('notifications[0].of: Nothing is known about deployments'),
     expect.stringContaining('notifications[0].of: Nothing is known about regressions'),
+    expect.stringContaining('notifications[0].of: Nothing is known about deployments'),
     expect.stringContaining('notifications[0].of: Nothing is known about flaky-tests'),
   ])
 })

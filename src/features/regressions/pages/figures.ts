@@ -5,6 +5,7 @@ import { isInScope } from '../../../core/store/ports/project-scope.ts'
 import { judgingOn } from '../judging.ts'
 import { millis, type Shaped } from '../../../console/layout/shape.ts'
 import { previewRegressions } from '../preview.ts'
+import { sectionsRead } from '../judge-project.ts'
 import { regressionShape, shown, shownRegressions, type ShownRegression } from '../documents.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesSources } from '../../../console/ports.ts'
@@ -78,14 +79,17 @@ export const previewShape = z.object({
 })
 export type ShownPreview = Shaped<typeof previewShape>
 
-/** Empty for a project without figures, or a hidden one. `sections`: whether they are judged, too. */
+/** Empty for a project without figures, or a hidden one. */
 export async function previewOf(
   parts: Pick<PagesSources, 'on' | 'now'>,
   projectId: number,
   rule: ShownRule,
-  sections: boolean,
+  options: RegressionOptions,
 ): Promise<ShownPreview> {
-  const tried = { rule: ruleOf({ ...rule, slowerBy: rule.slowerBy * 1_000 }), sections }
+  const tried = {
+    rule: ruleOf({ ...rule, slowerBy: rule.slowerBy * 1_000 }),
+    sections: sectionsRead(options) === 'all',
+  }
   const preview = await previewRegressions(parts.on(judgingOn), projectId, tried, parts.now())
   if (preview === undefined) return { pipelines: 0, rule, found: [] }
   return { ...preview, rule, found: preview.found.map(shown) }

@@ -13,23 +13,20 @@ import type { RegressionOptions } from '../options.ts'
 
 const shownFor = 30 * day
 
-interface Settings extends Pick<PagesSettings, 'groupBy'> {
-  readonly judgesSections: boolean
-}
-
 export async function regressionsPage(
   parts: PagesParts,
-  settings: RegressionOptions['regressions'] & Settings,
+  options: RegressionOptions,
+  groupBy: PagesSettings['groupBy'],
   context: RequestContext,
 ): Promise<Page> {
   const { query, now, base } = context
   const projectId = wholeNumber(query.get('project') ?? '')
   const group = groupIn(query)
   const own = given(query, 'own')
-  const rule = shownRule(askedRule(query), settings)
+  const rule = shownRule(askedRule(query), options.regressions)
   const [flagged, preview, projects] = await Promise.all([
     regressionsOf(parts, { projectId, group, since: now - shownFor }),
-    projectId === undefined ? undefined : previewOf(parts, projectId, rule, settings.judgesSections),
+    projectId === undefined ? undefined : previewOf(parts, projectId, rule, options),
     parts.views.trends.projects('runs', { step: day, since: now - shownFor, until: now + day }, 200),
   ])
   const names = projects.map(one => ({ id: one.projectId, name: one.project }))
@@ -45,9 +42,9 @@ export async function regressionsPage(
       ${unknownOwn(context.own)}
       <p class="dim">
         Slower or less reliable in the last 30 days, or still. Each is listed once, with its first bad run.
-        ${!settings.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
+        ${!options.regressions.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
-      ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy: settings.groupBy }))}
+      ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy }))}
       ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
     `,
   }
