@@ -65,8 +65,7 @@ it('config check accepts a query of 10,000 encoded bytes, and reports one of a b
 
 it('doctor lists what the platform answers, what it refuses with a remedy, and what was not requested yet', async () => {
   const shop = 'brightwater/shop/storefront'
-  world.api.misbehave = ({ path }) =>
-    path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
+  world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   const asked = { feature_flags: [shop], dependency_firewall: [shop] }
   await world.inventory(asked).turn()
   expect(await doctorOn(`{ feature_flags: [${shop}], dependency_firewall: [${shop}], agents: [x] }`)).toMatchObject([
@@ -95,8 +94,7 @@ it("doctor requests the firewall's state, and does not repeat an earlier refusal
     'brightwater/platform/infrastructure',
   ]
   const asked = { dependency_firewall: [shop] }
-  world.api.misbehave = ({ path }) =>
-    path.endsWith('/enablement') ? restJson({ message: 'Not Found' }, 404) : undefined
+  world.answers(/\/enablement$/, { message: 'Not Found' }, 404)
   await world.inventory(asked).turn()
   expect((await world.store.repositories.inventoryStates.all())[0]?.refusal).toBeDefined()
   world.api.misbehave = ({ path }) => {
@@ -146,8 +144,7 @@ it('doctor says since when the daemon sends no requests, and how much is left ou
 it('doctor reports the policy store even without inventory', async () => {
   const off = { level: 'skipped', what: expect.stringMatching(/ off/) as string }
   expect(await doctorOn('{}')).toMatchObject([off])
-  world.api.misbehave = ({ path }) =>
-    path.endsWith('/policy_store/triggers') ? { status: 200, headers: {}, body: '[]' } : undefined
+  world.answers(/\/policy_store\/triggers$/, [], 200)
   expect(await doctorOn('{}')).toMatchObject([
     off,
     { level: 'fine', what: expect.stringContaining('policy store is on') as string },

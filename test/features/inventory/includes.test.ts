@@ -27,14 +27,11 @@ describe('the collector of includes', () => {
   })
 
   it('takes a project without a CI file, and an answer with odd items', async () => {
-    world.api.misbehave = ({ path }) =>
-      path.endsWith('/ci/lint')
-        ? restJson({
-            valid: false,
-            errors: ['none'],
-            includes: [null, { type: 7 }, { type: 'template', location: 'A.yml' }],
-          })
-        : undefined
+    world.answers(/\/ci\/lint$/, {
+      valid: false,
+      errors: ['none'],
+      includes: [null, { type: 7 }, { type: 'template', location: 'A.yml' }],
+    })
     await world.inventory({ includes: ['brightwater/shop/storefront'] }).turn()
     expect(await world.found()).toEqual({ 'platform.cicd.include template A.yml ': 1 })
   })

@@ -63,7 +63,7 @@ describe('the collectors of the inventory', () => {
       { name: 'off', active: false, strategies: [of('gradualRolloutUserId', { percentage: '25' }, 'production')] },
       { name: 'plain', active: true, strategies: [] },
     ].map(flag => ({ version: 'new_version_flag', scopes: [], ...flag }))
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
+    world.answers(/feature_flags$/, flags)
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toEqual({
       'platform.feature_flag.active gradual production': 0.25,
@@ -92,7 +92,7 @@ describe('the collectors of the inventory', () => {
       { name: 'off', active: false, scopes },
       { name: 'null', active: null, scopes: [{ environment_scope: 'staging', active: true }] },
     ]
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
+    world.answers(/feature_flags$/, flags)
     await world.inventory({ feature_flags: [shop] }).turn()
     const of = (name: string, staging: number, production: number) => ({
       [`platform.feature_flag.active ${name} *`]: 0,
@@ -114,7 +114,7 @@ describe('the collectors of the inventory', () => {
       { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
       { name: 'usual', active: true, strategies: [{ name: 'default', scopes: [{ environment_scope: 'production' }] }] },
     ]
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
+    world.answers(/feature_flags$/, flags)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, hour)
     const found = await world.found()
@@ -284,8 +284,7 @@ describe('a bill of materials', () => {
   })
 
   it('is given up until the next day if it is never ready, with a log message', async () => {
-    world.api.misbehave = ({ path }) =>
-      /^\/dependency_list_exports\/\d+$/.test(path) ? restJson({ id: 1, has_finished: false }, 202) : undefined
+    world.answers(/^\/dependency_list_exports\/\d+$/, { id: 1, has_finished: false }, 202)
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
     const asked = world.asked().filter(path => path.includes('dependency_list_exports'))
     expect(asked.length).toBeLessThan(50)
@@ -318,7 +317,7 @@ describe('a bill of materials', () => {
   })
 
   it('without components is no change, and named', async () => {
-    world.api.misbehave = ({ path }) => (path.endsWith('/download') ? restJson({ bomFormat: 'CycloneDX' }) : undefined)
+    world.answers(/\/download$/, { bomFormat: 'CycloneDX' })
     await world.pass(world.inventory({ dependencies: [shop] }), 5 * minute)
     expect(world.events).toEqual([])
     expect(world.warnings).toEqual([expect.stringContaining('has no components')])
@@ -409,7 +408,7 @@ describe('a refused request', () => {
     [400, { message: 'scope does not have a valid value' }],
     [422, { message: 'not enforced' }],
   ])('is logged once and repeated once a day after a permanent %i', async (status, body) => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(body, status) : undefined)
+    world.answers(/feature_flags$/, body, status)
     // In one of the cases agents are read all day, too, to show that other requests continue.
     const beside = isFull || status === 403 ? [infra] : []
     const inventory = world.inventory({ feature_flags: [shop], agents: beside })
@@ -424,7 +423,7 @@ describe('a refused request', () => {
   })
 
   it.each([500, 502, 503, 429])('is repeated soon, at growing intervals, after a temporary %i', async status => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson({}, status) : undefined)
+    world.answers(/feature_flags$/, {}, status)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, 6 * hour)
     const asked = world.asked().filter(path => path.endsWith('feature_flags')).length
@@ -436,15 +435,14 @@ describe('a refused request', () => {
   })
 
   it('delays all projects without an earlier answer if the platform lacks the endpoint', async () => {
-    world.api.misbehave = ({ path }) =>
-      path.endsWith('feature_flags') ? restJson({ error: '404 Not Found' }, 404) : undefined
+    world.answers(/feature_flags$/, { error: '404 Not Found' }, 404)
     const inventory = world.inventory({ feature_flags: [shop, infra, 'brightwater/data/reports'] })
     await world.pass(inventory, hour)
     expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(1)
   })
 
   it('is repeated at once after a restart, because the cause may be fixed', async () => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson({}, 403) : undefined)
+    world.answers(/feature_flags$/, {}, 403)
     await world.inventory({ feature_flags: [shop] }).turn()
     world.api.misbehave = () => undefined
     const again = world.inventory({ feature_flags: [shop] })
@@ -454,7 +452,7 @@ describe('a refused request', () => {
   })
 
   it('is not assumed if the dependency firewall answers null, which means off', async () => {
-    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? restJson({ enabled: null }) : undefined)
+    world.answers(/\/enablement$/, { enabled: null })
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
   })
@@ -466,7 +464,7 @@ describe('a refused request', () => {
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
   ])('is judged by the keys of its answer if it is about the dependency firewall: %j', async (body, value, words) => {
-    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? restJson(body, 404) : undefined)
+    world.answers(/\/enablement$/, body, 404)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
     const [state] = await world.store.repositories.inventoryStates.all()
@@ -477,7 +475,7 @@ describe('a refused request', () => {
     ['a list of other things', [{ id: 'x' }, 7, null, { unknown: true }]],
     ['an object', { feature_flags: [] }],
   ])('does not crash the daemon if its answer is %s', async (_, body) => {
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(body) : undefined)
+    world.answers(/feature_flags$/, body)
     const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
     await inventory.turn()
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
@@ -485,7 +483,7 @@ describe('a refused request', () => {
 
   it('loses only the fields of a wrong type', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
-    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? restJson(flags) : undefined)
+    world.answers(/feature_flags$/, flags)
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active one *': 0 })
   })

@@ -73,8 +73,7 @@ describe('the collector of runners', () => {
   })
 
   it('counts runners whose details the token may not see', async () => {
-    world.api.misbehave = ({ path }) =>
-      /\/runners\/\d+/.test(path) ? restJson({ message: '403 Forbidden' }, 403) : undefined
+    world.answers(/\/runners\/\d+/, { message: '403 Forbidden' }, 403)
     await world.inventory({ runners: [group] }).turn()
     expect(await world.found()).toMatchObject({
       'cicd.worker.count available group_type': 1,

@@ -22,8 +22,7 @@ function words(card: ReturnType<typeof inventoryCard>): string {
 
 it('the page shows answered and refused items with a remedy, without hidden projects by id or path', async () => {
   await using world = await openInventoryWorld()
-  world.api.misbehave = ({ path }) =>
-    path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
+  world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   await world.inventory({ feature_flags: [shop, '320'], dependency_firewall: [shop] }).turn()
   const all = { repositories: world.store.repositories } as unknown as PagesSources
   const shown = words(inventoryCard(await inventoryLines(all), readerAt(world.now())))

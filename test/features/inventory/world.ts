@@ -7,6 +7,7 @@ import { createPlatformClient } from '../../../src/platform/rest/client.ts'
 import { createSingleton } from '../../../src/core/find/singleton.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { pino } from 'pino'
+import { restJson } from '../../support/rest-faults.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 import { thingsOf } from '../../../src/features/inventory/things.ts'
@@ -28,6 +29,8 @@ export interface InventoryWorld extends AsyncDisposable {
   readonly warnings: string[]
   readonly events: { readonly event: CollectedEvent; readonly key: string }[]
   now(): number
+  /** The platform answers requests whose path is so with this, and all others as usual. */
+  answers(path: RegExp, body: unknown, status?: number): void
   /** Makes an inventory of the configured things, or of the test's own ones. */
   inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): ThingReader
   /** Runs turns of the inventory until this time has passed. */
@@ -67,6 +70,9 @@ export async function openInventoryWorld(
     ...{ api, store, warnings, events },
     ask: client.asking({ priority: 'inside' }),
     now: () => now,
+    answers: (wanted, body, status) => {
+      api.misbehave = ({ path }) => (wanted.test(path) ? restJson(body, status) : undefined)
+    },
     inventory: configured =>
       createThingReader({
         things: isThings(configured) ? configured : thingsOf({ inventory: configured, queries: [] }),
