@@ -155,7 +155,7 @@ export function startMetricFlush(
     ...{ destinations, leases: store.leases },
     ...{ interval: config.metrics.interval, clock, log, meters },
   })
-  flush.start()
+  if (config.observability.export.includes('metrics')) flush.start()
   return {
     part: flush,
     why: 'all metrics are counted: send the totals',

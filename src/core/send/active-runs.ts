@@ -55,16 +55,12 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
   return byProject(next, source.profile)
 }
 
-/** Active runs and jobs by project, for scraped metrics. Nothing is written: the series seen are remembered in this process only. */
-export function lookAtActive(source: ActiveSources): () => Promise<ActiveTotals[]> {
+/** The same for scraped metrics. Nothing is written: what ended since the last flush is not there. */
+export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source
-  let memory: RecentRuns | undefined
-  return async () => {
-    const active = await activeNow(source)
-    const [known, now] = await Promise.all([recentRuns.get({}), recentRuns.now()])
-    memory = remember(joined(memory, known), active, now, settings.maxSeries)
-    return byProject(memory, profile)
-  }
+  const active = await activeNow(source)
+  const [known, now] = await Promise.all([recentRuns.get({}), recentRuns.now()])
+  return byProject(remember(known, active, now, settings.maxSeries), profile)
 }
 
 interface ActiveNow {
@@ -77,17 +73,6 @@ async function activeNow({ totals }: ActiveSources): Promise<ActiveNow> {
   const runs = await totals.active()
   await totals.activeJobs(page => jobs.add(page))
   return { runs, jobs }
-}
-
-/** What this process and the replica that flushes remember. */
-function joined(own: RecentRuns | undefined, stored: RecentRuns | undefined): RecentRuns | undefined {
-  if (own === undefined || stored === undefined) return own ?? stored
-  return {
-    since: stored.since,
-    seen: [...own.seen, ...stored.seen].sort((a, b) => b.at - a.at),
-    jobs: [...(own.jobs ?? []), ...(stored.jobs ?? [])].sort((a, b) => b.at - a.at),
-    pending: [...(own.pending ?? []), ...(stored.pending ?? [])],
-  }
 }
 
 function remember(

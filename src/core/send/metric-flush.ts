@@ -55,8 +55,10 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
 
   async function flush(): Promise<void> {
-    if (targets.length === 0 || !(await hasLease())) return
+    if (!(await hasLease())) return
+    // Also without a target: scrapes show the series that ended since.
     const active = await readActive(options)
+    if (targets.length === 0) return
     const now = clock.now()
     const at = elapsed(clock)
     const running = active.map(one => ({

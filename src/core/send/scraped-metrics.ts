@@ -32,7 +32,6 @@ const page = 500
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScrapedMetric[]> {
   const { totals, settings, scope } = options
-  const active = lookAtActive(options)
   const isShown = ({ key, instance = key?.instance ?? '', project, group }: Owned): boolean =>
     scope.sees({ instance, path: project?.path ?? project?.name ?? group ?? '' })
   // The result of a query may name a hidden project.
@@ -53,7 +52,7 @@ export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Prom
   async function others(): Promise<readonly MetricData[]> {
     const families = createFamilies(settings)
     const now = await options.recentRuns.now()
-    for (const one of await active()) if (isShown(one)) families.addActive(one, now)
+    for (const one of await lookAtActive(options)) if (isShown(one)) families.addActive(one, now)
     for (const one of await goodReadings(options)) if (isShown(one)) families.addGauges(shownOf(one), now)
     for (const one of (await options.others?.(now)) ?? []) if (isShown(one)) families.addMetrics(one)
     return families.scopes().flatMap(({ metrics }) => metrics)

@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { after } from '../../lib/timer.ts'
-import { createBusyLimit, retryAfter, type Place } from '../../lib/busy-limit.ts'
+import { createBusyLimit, retryAfter } from '../../lib/busy-limit.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { contentTypes, endOf, expositionOf, isGauge, wholeMetrics } from './exposition.ts'
 import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
@@ -21,8 +21,6 @@ export interface MetricsPageOptions {
   readonly maxSeries: number
   /** Counts the series that are left out of all scrapes. */
   readonly counts: ScrapeCounts
-  /** How many clients may read on without a place; one more ends the oldest. Default: 16. */
-  readonly maxSlow?: number | undefined
   readonly turns: Turns
   readonly log: Log
 }
@@ -34,48 +32,21 @@ export interface ScrapeCounts {
 /** A scrape keeps little in memory, but reads much. */
 const limits = { maxRunning: 2, maxWaiting: 8 }
 /** A client that has not read all by then is cut off, ms: longer than scrapes may take. */
-const maxScrapeMs = 120_000
-/** Whoever has been waited for this long in one scrape, ms, gives its place to others, so that no client keeps them from theirs. */
-const maxWaitMs = 1_000
+const maxScrapeMs = 60_000
 
-export function createMetricsPage({
-  log,
-  turns,
-  ofPipelines,
-  maxSlow = 16,
-  ...options
-}: MetricsPageOptions): FastifyPluginAsync {
+export function createMetricsPage({ log, turns, ...options }: MetricsPageOptions): FastifyPluginAsync {
   const limit = createBusyLimit(turns, limits)
-  const ends = new Set<() => void>()
-  const slow: SlowReaders = {
-    has: end => ends.has(end),
-    add: end => {
-      ends.add(end)
-      if (ends.size > maxSlow) [...ends][0]?.()
-    },
-    delete: end => ends.delete(end),
-  }
-  let collecting: ReturnType<typeof ofPipelines> | undefined
-  // Concurrent scrapes share what is read as a whole.
-  const collect = async (): ReturnType<typeof ofPipelines> =>
-    (collecting ??= ofPipelines().finally(() => {
-      collecting = undefined
-    }))
   const failed = (error: unknown): void => log.warn({ reason: reasonOf(error) }, 'a scrape ended early')
   return async app => {
     app.get('/metrics', async ({ headers, ip, method }, reply) => {
       void reply.header('cache-control', 'no-store').header('vary', 'accept')
       const format = formatFor(headers.accept)
       if (method === 'HEAD') return reply.type(contentTypes[format]).send('')
-      const answer = await limit.run(ip, reply.raw, async place => {
-        const text = scrape({ ...options, ofPipelines: collect }, format, turns)
-        const end = (): void => void reply.raw.destroy()
+      const answer = await limit.run(ip, reply.raw, async () => {
         // What fails before the first piece is answered as an error.
-        const first = await text.next()
-        void reply
-          .type(contentTypes[format])
-          .send(Readable.from(unhindered(resumed(first, text, failed), { place, slow, end })))
-        const cut = after(maxScrapeMs, end, failed)
+        const text = Readable.from(scrape(options, format, turns)).once('error', failed)
+        void reply.type(contentTypes[format]).send(text)
+        const cut = after(maxScrapeMs, () => void reply.raw.destroy(), failed)
         await finished(reply.raw).catch(() => undefined)
         cut.stop()
         return 'answered' as const
@@ -110,52 +81,6 @@ async function* scrape(
     giveWay,
   )
   yield endOf[format]
-}
-
-async function* resumed(
-  first: IteratorResult<string>,
-  rest: AsyncGenerator<string>,
-  failed: (error: unknown) => void,
-): AsyncGenerator<string> {
-  try {
-    if (first.done !== true) yield first.value
-    yield* rest
-  } catch (error) {
-    failed(error)
-    throw error
-  }
-}
-
-/** Those without a place, by what ends them. */
-type SlowReaders = Record<'has' | 'delete', (end: () => void) => boolean> & { add(end: () => void): void }
-
-interface Reader {
-  readonly place: Place
-  readonly slow: SlowReaders
-  readonly end: () => void
-}
-
-/** The same pieces. A client that is slow to read them reads on without a place. */
-async function* unhindered(pieces: AsyncGenerator<string>, { place, slow, end }: Reader): AsyncGenerator<string> {
-  let left = maxWaitMs
-  const giveUp = (): void => {
-    slow.add(end)
-    place.leave()
-  }
-  try {
-    for await (const piece of pieces) {
-      const began = performance.now()
-      const waiting = slow.has(end) ? undefined : after(Math.max(0, left), giveUp, giveUp)
-      try {
-        yield piece
-      } finally {
-        waiting?.stop()
-        left -= performance.now() - began
-      }
-    }
-  } finally {
-    if (slow.delete(end)) place.enter()
-  }
 }
 
 /** OpenMetrics if the client prefers it to plain text, as Prometheus does. Browsers and curl get plain text. */
