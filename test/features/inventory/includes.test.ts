@@ -1,7 +1,6 @@
 // Tests the collector of CI includes, and which pushes make it ask again.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { restJson } from '../../support/rest-faults.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
 import { readInclude } from '../../../src/platform/inventory/includes.ts'
 import { touchesCi } from '../../../src/platform/webhook/read-event.ts'
