@@ -1,7 +1,7 @@
 // `pipespan config check [FILE]`: everything that is wrong with the configuration, at once. No secret is printed.
 import { plainLine } from '../lib/plain-text.ts'
 import { costsOf } from './config-costs.ts'
-import { describeConfig, shown } from '../daemon/configuration/describe.ts'
+import { describeConfig, shown } from '../daemon/configuration/reader.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../daemon/configuration/load.ts'
 import { platformViews } from '../daemon/configuration/platforms.ts'

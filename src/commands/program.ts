@@ -15,7 +15,7 @@ import {
 } from '../lib/command-line.ts'
 import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
 import type { ConfiguredLine } from '../daemon/feature.ts'
-import { environmentHelp } from '../daemon/configuration/environment-help.ts'
+import { environmentHelp } from '../daemon/configuration/variables.ts'
 import { features } from '../features.ts'
 import { Fault } from '../lib/fault.ts'
 import { chosenPlatform, requireConfig, withStore } from './configuration.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { costsOf } from '../../src/commands/config-costs.ts'
 import { faults, good } from './given.ts'
-import { wrongAttributeName } from '../../src/daemon/configuration/attribute-name.ts'
+import { wrongAttributeName } from '../../src/daemon/configuration/attribute-rule-options.ts'
 import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'
 
 /** The warnings about rules, without the name of the file. */

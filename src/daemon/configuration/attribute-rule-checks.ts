@@ -1,8 +1,7 @@
 // Checks across the rules that set attributes: what is wrong in them, and which of them can never match.
 import { globs } from '../../lib/chooser.ts'
 import { describeSource, type ConfigFault, type FaultOf, type Source } from './config-fault.ts'
-import { reservedName } from './attribute-name.ts'
-import { maxCustomAttributes, maxVariables } from './attribute-rule-options.ts'
+import { reservedName, maxCustomAttributes, maxVariables } from './attribute-rule-options.ts'
 import type { Config } from './options.ts'
 import type { ProfileVariables } from './option.ts'
 

@@ -3,7 +3,7 @@ import { describeSource, type ConfigFault, type FaultOf, type Source, type Wrong
 import { hasDefaultDestination, withPath } from './destinations.ts'
 import { isGrpcPort, isOtlpGrpc } from '../../lib/wrong-service.ts'
 import { namesIn } from '../../lib/template.ts'
-import { signals, type Signal } from './otlp-options.ts'
+import { signals, type Signal } from './telemetry-options.ts'
 import type { Config } from './options.ts'
 
 type Rule = Config['attributes']['rules'][number]

@@ -3,7 +3,7 @@
 // gets only the signals that it has an endpoint for. Timeout, compression and TLS files of `otlp` apply to all destinations.
 // Headers and bearer tokens are sent only to the destination that they were given for.
 import type { Secret } from '../../lib/secret.ts'
-import { signals, type Signal } from './otlp-options.ts'
+import { signals, type Signal } from './telemetry-options.ts'
 import type { Config } from './options.ts'
 import type { LiveSecret } from './live-secret.ts'
 import type { Headers } from './pair-kinds.ts'

@@ -1,10 +1,9 @@
 // Kinds of lists: comma-separated in a variable; a list, or the same comma-separated text, in YAML. And lists of known words: some of them, `all`, or `none`.
 import picomatch from 'picomatch'
 import { z } from 'zod'
-import { quoted, type Wrong } from './config-fault.ts'
+import { quoted, type Wrong, nearest } from './config-fault.ts'
 import { LinearPattern } from '../../lib/text-redaction.ts'
 import { kind, reading, refusing, wrong, type Kind } from './kind.ts'
-import { nearest } from './nearest.ts'
 
 /** The items of a YAML list, or of a text that `split` splits, without blank ones. That each is a text is for the next schema to check. */
 export function itemsOf(split = (text: string) => text.split(','), trim = (item: string) => item.trim()) {

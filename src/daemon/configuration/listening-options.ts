@@ -1,10 +1,112 @@
-// The options of the two listeners: addresses, certificate, reverse proxy.
-import { certificateFile, keyFile } from './file-kinds.ts'
-import { adminToken } from './page-options.ts'
-import { peopleOptions } from './people-options.ts'
+// The options of the two listeners and of the pages: addresses, certificate, reverse proxy, who may open the pages, and what they show.
+import { z } from 'zod'
+import { projectChoice, projectPatterns } from './project-kinds.ts'
+import { Each, setting, secretSetting } from './option.ts'
+import { listOf, patterns } from './list-kinds.ts'
+import { oneOf, boolean, text } from './plain-kinds.ts'
+import { kind, line, scalar } from './kind.ts'
+import { secretOf, certificateFile, keyFile } from './secret-kinds.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
-import { boolean } from './plain-kinds.ts'
-import { setting } from './option.ts'
+
+const headerName = kind(
+  // Those that a proxy passes on unchanged prove nothing.
+  line
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .toLowerCase()
+    .refine(name => !['authorization', 'cookie', 'host', 'user-agent'].includes(name)),
+  {
+    noun: 'the name of a header',
+    remedy: 'Write the name of the header that your proxy sets, such as X-Auth-Request-Email.',
+  },
+)
+
+const networks = listOf(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]), {
+  noun: 'a list of addresses and networks',
+  ...{ item: 'an address or a network', remedy: 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.' },
+})
+
+/** As they are in URLs, without a port. */
+const hostNames = listOf(
+  z
+    .string()
+    .toLowerCase()
+    .refine(name => URL.parse(`http://${name}/`)?.hostname === name),
+  {
+    noun: 'a list of host names',
+    ...{ item: 'a host name', remedy: 'Write it without scheme and port, such as pipespan.example.com.' },
+  },
+)
+
+export const peopleOptions = {
+  trustedHeader: setting(headerName, { protects: true, example: 'X-Auth-Request-Email' }).describe(
+    'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
+  ),
+  trustedProxies: setting(networks, { protects: true, example: '10.0.0.0/8' }).describe(
+    'Addresses and networks of the proxies whose `trusted_header` is believed.',
+  ),
+  hosts: setting(hostNames, {
+    protects: true,
+    unset: 'loopback names for a proxy on this machine, any name for others',
+    example: 'pipespan.example.com',
+  }).describe(
+    'Host names under which people open the pages through the proxy, if it passes them on; loopback names are always accepted. Required for a proxy on this machine that passes on its own name, as any web site can let its name point here.',
+  ),
+  people: new Each(
+    {
+      who: setting(patterns, { required: true }).describe(
+        'Patterns of the value of the header, such as `*@platform.example.com`.',
+      ),
+      role: setting(oneOf(['viewer', 'operator']), { required: true }).describe(
+        '`viewer` reads; `operator` also retries and drops dead letters, and retries exports now.',
+      ),
+      projects: projectChoice(' Others do not exist for these people.', { protects: true }),
+    },
+    'Who may open the pages, by the `trusted_header`: the first entry that matches counts, and who matches none is refused.',
+  ),
+}
+
+/** A shorter one could be guessed. */
+const minAdminTokenLength = 16
+
+const adminTokenKind = secretOf('an admin token', value => {
+  if (value.length >= minAdminTokenLength) return undefined
+  const remedy = `Use at least ${minAdminTokenLength} random characters, for instance from \`openssl rand -hex 24\`.`
+  return { what: 'The admin token is too short.', remedy }
+})
+
+export const adminToken = secretSetting(adminTokenKind, { protects: true }).describe(
+  'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
+    'Required unless the admin listener is on loopback.',
+)
+
+const traceLinkKind = scalar<string>({
+  noun: 'a link to a trace',
+  remedy: 'Write an http(s) URL that contains {traceId}, such as https://tempo.example.com/trace/{traceId}.',
+  read: given => {
+    const url = URL.parse(given.replaceAll('{traceId}', '0'))
+    const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
+    return isWeb && given.includes('{traceId}') ? given : undefined
+  },
+})
+
+export const traceLink = setting(traceLinkKind, { example: 'https://tempo.example.com/trace/{traceId}' }).describe(
+  'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
+)
+
+export const pageOptions = {
+  enabled: setting(boolean, { variable: 'PIPESPAN_PAGES', default: 'true' }).describe(
+    'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
+  ),
+  logs: setting(boolean, { default: 'false' }).describe(
+    "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
+  ),
+  groupBy: setting(text, { example: 'team' }).describe(
+    'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
+  ),
+  hide: setting(projectPatterns, { protects: 'each', example: 'secret/**' }).describe(
+    'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
+  ),
+}
 
 export const listeningOptions = {
   listen: setting(listenAddress, { restart: true, default: '127.0.0.1:8080', example: '[::]:8080' }).describe(

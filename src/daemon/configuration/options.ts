@@ -2,15 +2,25 @@
 // `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName } from './plain-kinds.ts'
-import { eventOptions } from './event-options.ts'
-import { destinations, observabilityOptions } from './destination-options.ts'
-import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
+import { eventOptions, selectionOptions } from './selection-options.ts'
+import {
+  destinations,
+  observabilityOptions,
+  jobMetricsOption,
+  metricOptions,
+  otlpOptions,
+  selfOptions,
+} from './telemetry-options.ts'
+import {
+  enrichDeadline,
+  platformOptions,
+  pollingOptions,
+  ofEachPlatform,
+  severalPlatforms,
+} from './platform-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list } from './list-kinds.ts'
-import { listeningOptions } from './listening-options.ts'
-import { jobMetricsOption, metricOptions } from './metric-options.ts'
-import { otlpOptions } from './otlp-options.ts'
-import { pageOptions, traceLink } from './page-options.ts'
+import { listeningOptions, pageOptions, traceLink } from './listening-options.ts'
 import { projectPatterns } from './project-kinds.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
@@ -26,10 +36,7 @@ import {
   type Sections,
   Each,
 } from './option.ts'
-import { selectionOptions } from './selection-options.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
-import { ofEachPlatform, severalPlatforms } from './several-platforms-options.ts'
-import { selfOptions } from './self-options.ts'
 
 /** What a minute of a job costs, by the runner that it ran on. */
 const costOptions = {

@@ -1,8 +1,9 @@
-// Kinds of settings that name projects and groups: by their IDs or full paths, or by patterns of full paths.
+// Kinds of settings that name projects and groups, by their IDs or full paths, or by patterns of full paths; and the options that choose by patterns.
 import { z } from 'zod'
 import { kind, line, refusing, type Kind } from './kind.ts'
-import { listOf, patternsOf } from './list-kinds.ts'
+import { listOf, patternsOf, patterns } from './list-kinds.ts'
 import { quoted, type Wrong } from './config-fault.ts'
+import { setting } from './option.ts'
 
 /** What is wrong with the ID or full path of a project or group; undefined if nothing is. No other text can name one in a request. */
 export function wrongPath(text: string): Wrong | undefined {
@@ -44,4 +45,25 @@ export const projectPatterns = patternsOf('full paths', one =>
 
 function isOfNoPath(pattern: string): boolean {
   return /:\/\/|%2f|^\/|(?:^|\/)\.\.?(?:\/|$)/i.test(pattern) || /[^\\]\/$/.test(pattern)
+}
+
+/** `what`: the texts that the patterns are for. `note`: a sentence after that, with a space before it. */
+export function choiceOf(what: string, note = '') {
+  return {
+    include: setting(patterns, { unset: 'all' }).describe(`Patterns of ${what}.${note}`),
+    exclude: setting(patterns).describe(`Patterns of ${what} to exclude; overrides \`include\`.${note}`),
+  }
+}
+
+/** The same of projects. `protects`: it separates what some may see from what others may; fewer that are included are seen by nobody else. */
+export function projectChoice(note = '', { protects }: { readonly protects?: true } = {}) {
+  const what = 'full project paths'
+  return {
+    include: setting(projectPatterns, { unset: 'all', ...(protects && { protects }) }).describe(
+      `Patterns of ${what}.${note}`,
+    ),
+    exclude: setting(projectPatterns, { ...(protects && { protects: 'each' as const }) }).describe(
+      `Patterns of ${what} to exclude; overrides \`include\`.${note}`,
+    ),
+  }
 }

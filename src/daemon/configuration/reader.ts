@@ -1,12 +1,11 @@
-// Reads the options of a group one by one: environment over file over default. Collects what is wrong; never throws.
+// Reads the options of a group one by one: environment over file over default. Collects what is wrong; never throws. And shows what was read.
 import type { Clock } from '../../lib/clock.ts'
-import type { ConfigFault, Source, Wrong } from './config-fault.ts'
+import { type ConfigFault, type Source, type Wrong, nearest, describeSource } from './config-fault.ts'
 import { Each, Option, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
 import { firstSet, type Environment } from './variables.ts'
 import type { FileValue } from './config-file.ts'
 import type { Parsed } from './kind.ts'
 import { LiveSecret } from './live-secret.ts'
-import { nearest } from './nearest.ts'
 
 export interface Setting {
   /** `webhook.token`, `destinations[0].name`. */
@@ -170,4 +169,16 @@ function keysOf(group: Group): string[] {
     if (entry.spec.variableOnly === true) return []
     return entry.kind.secret ? [key, `${key}_file`] : [key]
   })
+}
+
+/** A line for every setting: `settle = 5s (default)`. */
+export function describeConfig({ settings }: { readonly settings: readonly Setting[] }): string {
+  return settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`).join('\n')
+}
+
+/** The value as the operator would write it, or what applies without one. */
+export function shown({ option: { kind, spec }, value }: Pick<Setting, 'option' | 'value'>): string {
+  const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
+  if (current !== undefined) return kind.show(current)
+  return spec.unset === undefined ? 'none' : `none: ${spec.unset.replaceAll('`', '')}`
 }

@@ -7,8 +7,7 @@ import { loadConfig, type FaultyConfig, type LoadedConfig, type LoadOptions } fr
 import { removedProtections } from './removed-protections.ts'
 import { Secret } from '../../lib/secret.ts'
 import type { Config } from './options.ts'
-import type { Setting } from './reader.ts'
-import { shown } from './describe.ts'
+import { type Setting, shown } from './reader.ts'
 
 interface ReloadedConfig<P extends string> {
   readonly ok: true

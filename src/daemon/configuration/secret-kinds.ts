@@ -1,9 +1,14 @@
-// Kinds of secrets: tokens and signing secrets. No message about one repeats any of it.
+// Kinds of credentials: tokens and signing secrets, no message about which repeats any of it; and PEM files of certificates and private keys, which must
+// be usable when the configuration is read.
 import { z } from 'zod'
 import { Secret } from '../../lib/secret.ts'
-import type { Wrong } from './config-fault.ts'
+import { type Wrong, quoted } from './config-fault.ts'
 import { itemsOf } from './list-kinds.ts'
-import { kind, refusing, type Kind } from './kind.ts'
+import { kind, refusing, type Kind, scalar } from './kind.ts'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { reasonOf } from '../../lib/fault.ts'
 
 /** Why a text cannot be the value of an HTTP header; undefined if it can. */
 export function headerValueProblem(value: string): string | undefined {
@@ -68,4 +73,48 @@ function secretsThat(
 /** Trims spaces only: a tab or a line break in a secret is a copying mistake, and has its fault. */
 function trimSpaces(given: string): string {
   return given.replace(/^ +| +$/g, '')
+}
+
+/** Paths are relative to the working directory. */
+export const certificateFile = pemFile('a PEM file with certificates', text => new X509Certificate(text))
+
+export const keyFile = pemFile('a PEM file with an unencrypted private key', text => createPrivateKey(text))
+
+function pemFile(noun: string, parse: (text: string) => unknown): Kind<string> {
+  const remedy = `Use ${noun} that this process can read.`
+  return scalar<string>({
+    noun,
+    remedy,
+    read: path => {
+      try {
+        parse(readFileSync(path, 'utf8'))
+        return path
+      } catch (error) {
+        const { code = 'unknown error', syscall } = error as NodeJS.ErrnoException
+        if (code === 'EISDIR') return { what: `${quoted(path)} is not a regular file.`, remedy }
+        return syscall === undefined ? undefined : { what: `${quoted(path)} cannot be read (${code}).`, remedy }
+      }
+    },
+  })
+}
+
+/** Both or neither must be given, and the key must be that of the first certificate. */
+export function wrongPair(
+  [certificate, certificatePath]: readonly [string, string | undefined],
+  [key, keyPath]: readonly [string, string | undefined],
+): Wrong | undefined {
+  if (certificatePath === undefined && keyPath === undefined) return undefined
+  if (certificatePath === undefined) return oneAlone(key, certificate)
+  if (keyPath === undefined) return oneAlone(certificate, key)
+  try {
+    createSecureContext({ cert: readFileSync(certificatePath), key: readFileSync(keyPath) })
+    return undefined
+  } catch (error) {
+    const what = `${certificate} and ${key} do not belong together (${reasonOf(error)}).`
+    return { what, remedy: 'Use the key that the certificate was issued for.' }
+  }
+}
+
+function oneAlone(given: string, missing: string): Wrong {
+  return { what: `${given} requires ${missing}.`, remedy: 'Set both or neither.' }
 }

@@ -1,6 +1,8 @@
-// Environment variables: which one sets an option, and which ones were probably mistyped.
-import { nearest } from './nearest.ts'
-import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles } from './option.ts'
+// Environment variables: which one sets an option, which ones were probably mistyped, and the section of --help on them.
+import { nearest } from './config-fault.ts'
+import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
+import { optionSections, type HasOptions } from './options.ts'
+import { signals } from './telemetry-options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -123,4 +125,35 @@ export function foreignVariables<P extends string>(env: Environment, profiles: P
             `Set PIPESPAN_PLATFORM_PROFILE=${name}, or use ${instead}.`,
         )
     })
+}
+
+const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
+
+/** Plain text, with the variable names of one profile. The variables for single signals are only summarized. */
+export function environmentHelp(
+  profiles: Profiles,
+  profile: ProfileVariables,
+  features: readonly HasOptions[],
+): string {
+  const sections = Object.entries(optionSections(profiles, features)).map(([heading, group]) => {
+    const lines = rowsOf(group)
+      .filter(isGeneral)
+      .flatMap(row => linesOf(row, profile))
+    return [`${heading}:`, ...lines].join('\n')
+  })
+  const perSignal = signals.map(signal => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_…`).join(', ')
+  return [opening, ...sections, `Every OTEL_EXPORTER_OTLP_… setting for one signal alone:\n  ${perSignal}`].join('\n\n')
+}
+
+function isGeneral({ path }: Row): boolean {
+  return !signals.some(signal => path.startsWith(`otlp.${signal}.`))
+}
+
+function linesOf({ option }: Row, profile: ProfileVariables): string[] {
+  const [name] = variablesOf(option, profile).slice(-1)
+  if (name === undefined) return []
+  const { default: standard, unset, description } = option.spec
+  const holds = standard ?? unset
+  const text = `${description}${holds === undefined ? '' : ` Default: ${holds}.`}`.replaceAll('`', '')
+  return [`  ${name}${option.kind.secret ? ' *' : ''}`, `      ${text}`]
 }

@@ -1,5 +1,5 @@
 // The options of notifications: messages to people by webhook.
-import { projectChoice } from '../../daemon/configuration/choice-options.ts'
+import { projectChoice } from '../../daemon/configuration/project-kinds.ts'
 import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
 import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
 import { headers } from '../../daemon/configuration/pair-kinds.ts'

@@ -1,7 +1,6 @@
 // The options of ingest tokens: the observability instance that manages them.
-import { certificateFile } from '../../daemon/configuration/file-kinds.ts'
+import { certificateFile, secret } from '../../daemon/configuration/secret-kinds.ts'
 import { httpUrl } from '../../daemon/configuration/address-kinds.ts'
-import { secret } from '../../daemon/configuration/secret-kinds.ts'
 import { secretSetting, setting } from '../../daemon/configuration/option.ts'
 import type { SliceOf } from '../../daemon/feature.ts'
 

@@ -1,6 +1,6 @@
 // Notifications in the configuration: what a message cannot be about, names that are taken, and that no address is shown.
 import { expect, it } from 'vitest'
-import { describeConfig } from '../../../src/daemon/configuration/describe.ts'
+import { describeConfig } from '../../../src/daemon/configuration/reader.ts'
 import { faults, good } from '../../config/given.ts'
 import { redact } from '../../../src/lib/secret.ts'
 
