@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import path from 'node:path'
 import { countsOf, startDaemon, startServer, storeFile, temporaryFolder } from './processes.ts'
+import { countFigures } from '../test/support/counted-figures.ts'
 import { load, type Hook } from './load.ts'
 import { oneOf, pipelineEvent } from './payload.ts'
 import { openSqlite } from '../src/core/store/sqlite/open-sqlite.ts'
@@ -66,13 +67,13 @@ async function takeInReal(): Promise<string> {
   end.abort()
   await ended
   await daemon.stop()
-  // The daemon takes in the figures over time when it has nothing else to do.
+  // The daemon counts the figures over time some seconds later.
   const store = openSqlite(path.join(folder, storeFile), {
     now: () => Date.now(),
     maxSize: 2 ** 40,
     encode: sendsNothing,
   })
-  while ((await store.views.trends.takeIn(realRuns)) > 0);
+  await countFigures(store)
   await store.close()
   return folder
 }

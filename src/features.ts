@@ -8,6 +8,7 @@ import { mcp } from './features/mcp/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { regressions } from './features/regressions/feature.ts'
 import { tokens } from './features/tokens/feature.ts'
+import { trends } from './features/trends/feature.ts'
 import type { Feature } from './daemon/feature.ts'
 
 export const features: readonly Feature[] = [
@@ -20,4 +21,5 @@ export const features: readonly Feature[] = [
   notifications,
   regressions,
   tokens,
+  trends,
 ]

@@ -2,7 +2,6 @@
 import type { ExportedSpan } from './pipelines/exported-span.ts'
 import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
 import type { Filling } from './slot.ts'
-import type { FixFirst } from './overview/fix-first-shape.ts'
 import type { Flow } from './overview/flow.ts'
 import type { OwnValues } from './access/own-filter.ts'
 import type { LastHour } from './overview/last-hour.ts'
@@ -126,7 +125,6 @@ export interface PagesParts extends PagesSources {
   readonly clocks: () => Promise<PlatformNow>
   readonly hour: { readonly read: () => Promise<LastHour> }
   readonly runners: () => Promise<RunnersView>
-  readonly fixFirst: () => Promise<FixFirst>
   /** Which known projects have which value of the operator's attribute. */
   readonly ownValues: () => Promise<OwnValues>
 }

@@ -1,5 +1,4 @@
 // The table of pages by their paths, for requests and for live updates.
-import { isGroup } from '../core/store/ports/project-scope.ts'
 import { maxProjects } from './layout/scope-heading.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'
@@ -16,17 +15,11 @@ import { pipelineDetail } from './pipelines/pipeline-detail.ts'
 import { pipelinePage } from './pipelines/pipeline.ts'
 import { pipelinesPage } from './pipelines/pipelines.ts'
 import { sourcesPage, sourcesView } from './sources/sources.ts'
-import { askedTrends } from './trends/trend-filters.ts'
-import { trendsOf } from './trends/trend-figures.ts'
-import { costPage } from './cost/cost.ts'
-import { costsView } from './cost/cost-figures.ts'
 import { runnersPage } from './runners/runners.ts'
-import { spanOf } from './layout/trend-spans.ts'
 import { askedTimeline, offered, timelineOf } from './timeline/timeline-figures.ts'
 import { timelinePage } from './timeline/timeline.ts'
-import { trendsPage } from './trends/trends.ts'
 import { at, filteredAt, type Address, type ConsolePart } from './console-part.ts'
-import { given, wholeNumber } from './layout/address.ts'
+import { wholeNumber } from './layout/address.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export function siteOf(
@@ -71,24 +64,6 @@ export function siteOf(
       async (context, asked) => jobLogPage(parts, settings, asked, context),
       true,
     ),
-    filtered('/trends', async (context, parts) => {
-      const trends = await trendsOf(parts, settings, askedTrends(context.query), context.now)
-      const { project, job, span } = trends
-      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, parts, context)
-      const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
-      return trendsPage(trends, await timelineOf(parts, settings, asked, context.now), parts, context)
-    }),
-    filtered('/cost', async (context, parts) => {
-      const { query } = context
-      const of = query.get('project') ?? ''
-      const asked = {
-        span: spanOf(query.get('span')),
-        projectId: wholeNumber(of),
-        group: isGroup(of) ? of : undefined,
-        own: given(query, 'own'),
-      }
-      return costPage(await costsView(parts, settings, asked), context)
-    }),
     filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
     filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     at('/runners', async context => runnersPage(await parts.runners(), context)),

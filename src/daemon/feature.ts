@@ -20,6 +20,7 @@ import type { LineStep, Notifier } from '../core/store/ports/reporter.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
+import type { PastDurations } from '../core/store/ports/past-durations.ts'
 import type { PlatformOf } from '../lib/chooser.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { ProjectMetrics } from '../core/telemetry/metrics/cumulative.ts'
@@ -58,8 +59,8 @@ export interface FeatureOf<Slice> {
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
   /** Events that it makes itself. */
   readonly events?: OwnEvents
-  /** Whether it reads figures over time, which are counted only where somebody reads them. */
-  readonly usesFigures?: (options: Slice, context: PartContext) => boolean
+  /** How long what finished took. */
+  readonly pastDurations?: (context: PartContext) => PastDurations
   /** What it takes from the line. */
   readonly lineStep?: (options: Slice, context: PartContext) => LineStep
   /** What runs in the daemon. */

@@ -21,7 +21,6 @@ import { ofFlakyTests } from '../features/job-insides/flaky-condition.ts'
 import { jobReadRulesOf } from './processing.ts'
 import { isChosen, jobReadsBy } from '../core/take-in/job-reads.ts'
 import type { Connection } from './connections.ts'
-import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -35,7 +34,7 @@ export interface JobReaderParts {
 
 /** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
 export function startJobReader(wiring: Wiring): Started<JobReaderParts> {
-  const { config, store, events, connections, queues: to, measure, notifier, clock, log } = wiring
+  const { config, store, events, connections, queues: to, measure, notifier, lineSteps, clock, log } = wiring
   const { jobReads: queue, runs, repositories } = store
   const { refusedEndpoints } = repositories
   const tokens = connections.map(connection => ({
@@ -47,7 +46,8 @@ export function startJobReader(wiring: Wiring): Started<JobReaderParts> {
     ...{ queue, runs, refusedEndpoints, to, measure, clock, log, tokens },
     reports: chunk => {
       const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}
-      return job === undefined ? [] : notifier.reports(...ofFlakyTests(chunk, job, flaky))
+      const ofTests = job === undefined ? [] : notifier.reports(...ofFlakyTests(chunk, job, flaky))
+      return [...ofTests, ...lineSteps.flatMap(({ onInside }) => onInside?.(chunk) ?? [])]
     },
     onRead: () => events.pending.emit(),
   })
@@ -67,7 +67,7 @@ export function startJobReader(wiring: Wiring): Started<JobReaderParts> {
 }
 
 /** What reads logs and reports with one token. */
-function readingsOf({ config, store, clock, log }: Context, { client, scope }: Connection) {
+function readingsOf({ config, store, pastDurations, clock, log }: Wiring, { client, scope }: Connection) {
   const { runs, repositories, views, tests } = store
   const rules = jobReadRulesOf(config)
   const redactText = createTextRedaction(config.redact ?? [])
@@ -77,7 +77,7 @@ function readingsOf({ config, store, clock, log }: Context, { client, scope }: C
     readLog: createReadLog({
       ...{ client, redactText, readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
     }),
-    isSlow: createSlowness(views.trends, () => clock.now()),
+    isSlow: createSlowness(pastDurations, () => clock.now()),
   })
   const jobTests = createTestReading({
     ...{ capabilities, runs, memory: tests, spans: config.testsSpans },

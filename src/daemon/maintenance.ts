@@ -1,7 +1,6 @@
 // Starts the loops that look after the store.
 import { createClockWatch } from '../core/store/maintenance/clock-watch.ts'
 import { createTotalsLoop } from '../core/store/maintenance/totals-loop.ts'
-import { createTrendLoop } from '../core/store/maintenance/trend-loop.ts'
 import { createMaintenance } from '../core/store/maintenance/maintenance.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
@@ -25,12 +24,4 @@ export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
 export function startTotals({ store, clock, log }: Context): Started<Loop> {
   const loop = createTotalsLoop({ totals: store.totals, clock, log })
   return startLoop(loop, 'what is not in the totals yet is stored')
-}
-
-/** `counts`: whether anything reads new figures. */
-export function startTrends({ config, store, clock, log }: Context, counts: boolean): Started<Loop> {
-  return startLoop(
-    createTrendLoop({ trends: store.views.trends, counts, keep: config.trends.keep, clock, log }),
-    'trends continue after the next start',
-  )
 }

@@ -8,7 +8,7 @@ import { countedBy } from './own-telemetry/counts.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
 import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf } from './processing.ts'
 import { startAdmin } from './admin.ts'
-import { startClockWatch, startMaintenance, startTotals, startTrends } from './maintenance.ts'
+import { startClockWatch, startMaintenance, startTotals } from './maintenance.ts'
 import { startThings } from './things.ts'
 import { startJobReader } from './job-reader.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
@@ -18,6 +18,7 @@ import type { Store } from '../core/store/ports/store.ts'
 import { tokenContextOf } from './token-context.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop } from './steps.ts'
+import { noDurations } from '../core/store/ports/past-durations.ts'
 import { joinedNotifiers } from '../core/store/ports/reporter.ts'
 import type { Feature, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
@@ -94,6 +95,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       connections,
       selection,
       notifier,
+      pastDurations: features.find(one => one.pastDurations)?.pastDurations?.(ofFeatures) ?? noDurations,
       lineSteps: features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
     }
     const rules = mergeRulesOf(config, enriches, wiring.lineSteps)
@@ -121,9 +123,6 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     steps.add(startMaintenance(context, [...outlets.queues, ...ofMessages]))
     steps.add(startClockWatch(context))
     steps.add(startTotals(context))
-    // Beside the pages, usual durations are read by what asks the platform, and by features.
-    const areUsed = features.some(one => one.usesFigures?.(config as never, ofFeatures))
-    steps.add(startTrends(context, config.pages.enabled || enriches || areUsed))
     startOf(false)
 
     const counted = {

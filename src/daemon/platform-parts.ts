@@ -35,8 +35,8 @@ export function startPlatformParts(
   rules: MergeRules,
   takeIn: Pick<TakeIn, 'take'>,
 ): Started<PlatformParts> {
-  const { config, store, events, connections, selection, clock, log } = wiring
-  const { runs, enrichment, repositories, views } = store
+  const { config, store, events, connections, selection, pastDurations, clock, log } = wiring
+  const { runs, enrichment, repositories } = store
   const readers = connections.map(connection => {
     const { name, client } = connection
     const errors = createErrorThrottle(log, name)
@@ -46,7 +46,7 @@ export function startPlatformParts(
     return { ...connection, errors, poller, redelivery }
   })
   const enricher = createEnricher({
-    ...{ runs, repositories, rules, selection, clock, log, queue: enrichment, trends: views.trends },
+    ...{ runs, repositories, rules, selection, clock, log, queue: enrichment, pastDurations },
     ...{ traceparent: config.traceparent, activeDetails: config.poll.running, wants: wishesOf(config) },
     tokens: readers.map(({ poller, ...reader }) => ({
       ...reader,

@@ -111,6 +111,14 @@ export function observedProject(observation: Observation): Versioned<ProjectFact
 export const branchClasses = ['default', 'merge_request', 'tag', 'other'] as const
 export type BranchClass = (typeof branchClasses)[number]
 
+/** Branch classes for people. */
+export const branchNames: Readonly<Record<string, string>> = {
+  default: 'default branch',
+  merge_request: 'merge requests',
+  tag: 'tags',
+  other: 'other branches',
+}
+
 /** `other`: any other branch, and every branch of a project whose default branch is unknown. */
 export function branchClassOf(
   { ref = '', source, tag, mergeRequest }: Pick<PipelineFacts, 'ref' | 'source' | 'tag' | 'mergeRequest'>,

@@ -12,10 +12,10 @@ import { isMainThread, Worker } from 'node:worker_threads'
 if (isMainThread) new Worker(new URL(import.meta.url)).on('exit', () => console.log('the end'))
 else {
   const database = new DatabaseSync(':memory:')
-  database.exec('CREATE TABLE uncounted_chunks (id); CREATE TABLE outbox (id)')
+  database.exec('CREATE TABLE messages (id); CREATE TABLE outbox (id)')
   for (let id = 1; id <= 3; id += 1) {
     database.prepare('BEGIN').run()
-    database.prepare('INSERT INTO uncounted_chunks VALUES (?)').run(id)
+    database.prepare('INSERT INTO messages VALUES (?)').run(id)
     database.prepare('INSERT INTO outbox VALUES (?)').run(id)
     console.log('begun', id)
     database.prepare('COMMIT').run()

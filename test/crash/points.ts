@@ -52,6 +52,8 @@ const onlyIn =
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
 /** Who looks after the store changes other tables with these. */
 const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
+/** What is read inside of jobs, and events, are chunks that are stored. */
+const isOfSnapshot = ({ changes }: Commit): boolean => !changes.has('insert chunks')
 /** What became of exports, in a word that is among its values. */
 const settles =
   (word: string) =>
@@ -78,7 +80,7 @@ export const points: readonly Point[] = [
   commit('a delivery that cannot be decoded quarantined', ['insert quarantined_deliveries']),
   // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
-  commit('a run in a snapshot and in the outbox', ['insert uncounted_chunks', 'insert outbox']),
+  commit('a run in a snapshot and in the outbox', ['insert messages', 'insert outbox'], isOfSnapshot),
   {
     ...commit('exports leased', ['update outbox'], made => onlyIn('outbox')(made) && !made.values.has('dead')),
     engines: ['postgres'],
@@ -96,13 +98,13 @@ export const points: readonly Point[] = [
 /** On the way of what is read about the inside of jobs, in its order. */
 export const insidePoints: readonly Point[] = [
   commit('what is to be read inside of jobs put into its queue, with their snapshot', [
-    'insert uncounted_chunks',
+    'insert messages',
     'insert job_reads',
   ]),
   commit(
     'what is to be read of jobs after all put into its queue, with their details',
     ['update runs', 'insert job_reads'],
-    ({ changes }) => !changes.has('insert uncounted_chunks'),
+    ({ changes }) => !changes.has('insert messages'),
   ),
   commit('the inside of jobs taken to be read', ['update job_reads'], onlyIn('job_reads')),
   commit('a report of tests remembered', ['insert test_reports']),

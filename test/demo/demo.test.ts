@@ -8,9 +8,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/commands/demo.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { shipped } from '../shipped.ts'
-import type { Costs } from '../../src/console/cost/cost-figures.ts'
+import type { Costs } from '../../src/features/trends/cost/figures.ts'
 import type { RunCard } from '../../src/console/pipelines/run-card.ts'
-import type { Trends } from '../../src/console/trends/trend-figures.ts'
+import type { Trends } from '../../src/features/trends/pages/figures.ts'
 
 const usual = tmpdir()
 let folder: string

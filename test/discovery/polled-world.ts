@@ -1,4 +1,5 @@
 // The simulated platform with its real REST API, and everything between it and the exports, under one clock the test moves.
+import { noDurations, type PastDurations } from '../../src/core/store/ports/past-durations.ts'
 import { createEnricher, type Enricher } from '../../src/core/complete/enricher.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/core/find/poller.ts'
@@ -32,6 +33,7 @@ export const day = 24 * hour
 export const start = Date.UTC(2026, 5, 1, 12, 0, 0)
 
 export interface WorldOptions {
+  readonly pastDurations?: PastDurations | undefined
   readonly projects?: readonly SimProject[]
   /** Which webhooks arrive. Default: none. */
   readonly hook?: (delivery: Delivery, at: number) => boolean
@@ -172,7 +174,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       storeNow: async () => store.now(),
       wants: { labels: options.wanted !== undefined, variables: options.wanted !== undefined },
       traceparent: options.traceparent ?? false,
-      trends: store.views.trends,
+      pastDurations: options.pastDurations ?? noDurations,
       onChange: () => undefined,
     })
     const poller = createPoller({

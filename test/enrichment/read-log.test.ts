@@ -6,14 +6,13 @@ import { createSlowness } from '../../src/core/complete/usual-duration.ts'
 import { createTextRedaction } from '../../src/lib/text-redaction.ts'
 import { jobReadsBy, type JobReadRules } from '../../src/core/take-in/job-reads.ts'
 import { answer, clientOf, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
-import { day } from '../../src/core/store/ports/trends.ts'
 import { instance, minute, t0 } from '../flow/world.ts'
 import { binOf } from '../../src/lib/log-bins.ts'
+import type { PastDurations } from '../../src/core/store/ports/past-durations.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 import type { JobInside, LogLine } from '../../src/model/inside.ts'
 import type { JobRead } from '../../src/core/store/ports/job-reads.ts'
 import type { LogReadingOptions } from '../../src/features/job-insides/read-log.ts'
-import type { TrendRow } from '../../src/core/store/ports/trends.ts'
 
 const erase = '\r\u001b[0K'
 const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }
@@ -181,20 +180,16 @@ describe('the jobs that are read', () => {
 })
 
 it('a job is slow if it took longer than 95 % of at least twenty runs within thirty days', async () => {
-  const queries: unknown[] = []
+  const asked: unknown[] = []
   let runs = 19
-  const series = async (subject: unknown, query: unknown): Promise<readonly TrendRow[]> => {
-    queries.push([subject, query])
-    return [{ runs, durations: { [binOf(50_000)]: runs } } as unknown as TrendRow]
+  const of: PastDurations['of'] = async (...question) => {
+    asked.push(question)
+    return { [binOf(50_000)]: runs }
   }
-  const slow = async (ms: number): Promise<boolean> =>
-    createSlowness({ series }, () => t0)(chunk, { ...job, end: t0 + ms })
+  const slow = async (ms: number): Promise<boolean> => createSlowness({ of }, () => t0)(chunk, { ...job, end: t0 + ms })
   expect(await slow(900_000)).toBe(false)
   runs = 20
   expect(await slow(900_000)).toBe(true)
   expect(await slow(30_000)).toBe(false)
-  expect(queries[0]).toMatchObject([
-    { instance, projectId: 3, job: 'unit' },
-    { step: day, since: t0 - 30 * day },
-  ])
+  expect(asked[0]).toEqual([{ instance, projectId: 3, job: 'unit' }, 30])
 })

@@ -1,4 +1,5 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
+import { counting } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
 import { countedStep } from '../../src/features/deployments/line-step.ts'
@@ -53,7 +54,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
       rules,
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
-      steps: [counted],
+      steps: [counted, counting],
       onSnapshot: () => undefined,
     },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

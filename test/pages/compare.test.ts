@@ -1,10 +1,11 @@
 // Two runs of a pipeline side by side.
+import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
-import { costPage } from '../../src/console/cost/cost.ts'
+import { costPage } from '../../src/features/trends/cost/cost.ts'
 import { percent } from '../../src/console/layout/format.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Costs } from '../../src/console/cost/cost-figures.ts'
+import type { Costs } from '../../src/features/trends/cost/figures.ts'
 
 const begun = Date.now() - 6 * 3_600_000
 
@@ -83,7 +84,7 @@ beforeAll(async () => {
   for (const run of runs) await house.post(webhook(run))
   await until(async () => (await house.daemon.store.views.search({ limit: 9 })).runs.length === runs.length)
   await until(async () => (await house.daemon.store.runs.count()).open === 0)
-  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+  await countFigures(house.daemon.store)
 })
 afterAll(async () => house.close())
 

@@ -1,4 +1,5 @@
 // The whole daemon in this process, on ports of its own, between a simulated platform and a receiver: with its pages.
+import { countFigures } from '../support/counted-figures.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -98,7 +99,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Pro
         const queues = await daemon.exporter.status()
         return open === 0 && queues.every(queue => queue.pending === 0)
       })
-      while ((await daemon.store.views.trends.takeIn(100)) > 0);
+      await countFigures(daemon.store)
     },
     close: async () => {
       await Promise.all(senders.map(async sender => sender.close()))

@@ -1,4 +1,5 @@
 // Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
+import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -54,7 +55,7 @@ beforeAll(async () => {
   )
   await until(async () => (await house.daemon.store.views.search({ limit: 5 })).runs.length === 4)
   await until(async () => (await house.daemon.store.runs.count()).open === 0)
-  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+  await countFigures(house.daemon.store)
 })
 afterAll(async () => house.close())
 

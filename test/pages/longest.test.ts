@@ -1,4 +1,5 @@
 // The list of pipelines, sorted by what is not stored by pipeline: how long each took, and how many times its usual duration that is.
+import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 import type { ListedRun } from '../../src/console/pipelines/run-card.ts'
@@ -11,7 +12,7 @@ beforeAll(async () => {
     start: Date.now() - 3_600_000,
     pause: 1,
   })
-  while ((await house.daemon.store.views.trends.takeIn(1_000)) > 0);
+  await countFigures(house.daemon.store)
 })
 afterAll(async () => house.close())
 

@@ -1,11 +1,12 @@
 // People whom a proxy has logged in: who gets in, what each may see and do, and what is recorded of it.
+import { countFigures } from '../support/counted-figures.ts'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identifier, type PeopleEntry } from '../../src/console/access/person.ts'
 import { manyRuns } from '../store/many-runs.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Costs } from '../../src/console/cost/cost-figures.ts'
-import type { Trends } from '../../src/console/trends/trend-figures.ts'
+import type { Costs } from '../../src/features/trends/cost/figures.ts'
+import type { Trends } from '../../src/features/trends/pages/figures.ts'
 
 const token = 'an-admin-token-that-nobody-guesses'
 const header = 'x-auth-request-email'
@@ -235,7 +236,7 @@ describe('somebody who is bound to projects', () => {
     }
     const own = await json<List>(shopViewer, '/pipelines?limit=200')
     await manyRuns({ store: house.daemon.store, runs: 700, until: Date.now() + 60_000, every: 10 })
-    while ((await house.daemon.store.views.trends.takeIn(500)) > 0);
+    await countFigures(house.daemon.store)
     const { pipelines, next, total } = await json<List>(shopViewer, '/pipelines?limit=200')
     expect([pipelines.length, next, total]).toEqual([own.pipelines.length, undefined, own.total])
     expect(pipelines.length).toBeGreaterThan(3)

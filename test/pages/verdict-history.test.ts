@@ -1,4 +1,5 @@
 // Verdicts over a history of pipelines of random durations: what each sentence says adds up, on whatever surface.
+import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, until, type House } from './house.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
@@ -53,7 +54,7 @@ beforeAll(async () => {
     const { open, runs } = await house.daemon.store.runs.count()
     return runs === count && open === 0
   }, 20_000)
-  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+  await countFigures(house.daemon.store)
 })
 afterAll(async () => house.close())
 

@@ -1,4 +1,5 @@
 // The verdicts about finished pipelines and jobs: at the top of their pages, and in the JSON API.
+import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, until, type House } from './house.ts'
 import { minRuns } from '../../src/console/pipelines/usual.ts'
@@ -54,7 +55,7 @@ beforeAll(async () => {
     const { open, runs: all } = await house.daemon.store.runs.count()
     return all === runs.length && open === 1
   }, 20_000)
-  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+  await countFigures(house.daemon.store)
 })
 afterAll(async () => house.close())
 

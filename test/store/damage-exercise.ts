@@ -16,9 +16,7 @@ import {
   instance,
   job,
   at,
-  minute,
   rules,
-  t0,
   snapshotterWith,
   settlerOf,
   takeInOf,
@@ -27,7 +25,6 @@ import { destination } from '../export/bench.ts'
 import { openBook } from '../../src/core/find/poll-book.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { profiles } from '../../src/daemon/profile.ts'
-import { day as trendDay } from '../../src/core/store/ports/trends.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
 import { measure } from '../../src/core/telemetry/metrics/measure.ts'
@@ -134,29 +131,6 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         await exporter.stop(0)
         await backend.close()
       }
-    })
-
-    it('of a run that the figures over time are not yet of, or of the figures, is skipped', async () => {
-      await observe(all)
-      await settle()
-      await damage(`UPDATE runs SET document = substr(document, 1, 20) WHERE pipeline_id = ${bad}`)
-      const counted = async (): Promise<number> => {
-        here.move(minute)
-        while ((await store.views.trends.takeIn(2)) > 0);
-        const rows = await store.views.trends.series({}, { step: trendDay, since: 0, until: t0 + 2 * day })
-        return rows.reduce((sum, { runs }) => sum + runs, 0)
-      }
-      expect(await counted()).toBe(others.length)
-      expect(named()).toHaveLength(1)
-      await damage(`UPDATE trends SET durations = ${half} WHERE job = '' AND project_id = 0`)
-      await observe([6])
-      await settle()
-      expect(await counted()).toBe(1)
-      // An hour's figures and a day's.
-      expect(named()).toMatchObject([
-        { table: 'trends', job: '', project_id: 0 },
-        { table: 'trends', job: '', project_id: 0 },
-      ])
     })
 
     it.each([

@@ -107,12 +107,6 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(1)
     })
 
-    it('are ignored by the figures of pipelines', async () => {
-      await take(event('on'), event('off'))
-      while ((await store.views.trends.takeIn(10)) > 0);
-      expect(await store.runs.count()).toMatchObject({ runs: 0 })
-    })
-
     it('are pruned after the retention; what is pending of them is sent', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, event('on'))

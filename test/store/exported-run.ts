@@ -1,5 +1,6 @@
 // The way of a run through a store, step by step, for what is tested of it afterwards.
 import { at, day, event, instance, job, minute, rules } from '../flow/world.ts'
+import { countedIn } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { plan } from '../../src/model/settle.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -32,7 +33,8 @@ export function snapshotWork(
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
       const { run, jobs, chunks } = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
-      return { run, jobs, timing: { changedAt: now }, pending: chunks.map(pendingOf) }
+      const pending = chunks.map(pendingOf)
+      return { run, jobs, timing: { changedAt: now }, pending, reports: countedIn(run, chunks) }
     },
   }
 }
@@ -49,7 +51,8 @@ export async function takeSnapshot(store: Store, pipelineId = 7, to = exportQueu
       if (next.step !== 'snapshot') return { run: known!.run, jobs: [], timing: { changedAt: now } }
       chunks.push(...next.snapshot.chunks)
       const entries = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
-      return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: entries }
+      const reports = countedIn(next.snapshot.run, next.snapshot.chunks)
+      return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: entries, reports }
     },
   }
   await store.runs.transact([work])

@@ -222,13 +222,5 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
         expect(await left()).toEqual([])
       })
     })
-
-    it('is not counted in the figures over time', async () => {
-      for (const read of await take()) await apply(read)
-      await store.views.trends.takeIn(100)
-      const query = { step: 3_600_000, since: 0, until: here.now() + 400 * 86_400_000 } as const
-      const rows = await store.views.trends.series({ instance, projectId: 3, job: 'build 1' }, query)
-      expect(rows.map(({ runs }) => runs)).toEqual([1])
-    })
   })
 }

@@ -1,5 +1,6 @@
 // A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { countedIn } from '../support/counted-figures.ts'
 import { mergeIntoRun } from '../../src/core/take-in/merge-observations.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
@@ -135,7 +136,8 @@ function written(observation: Observation, to: readonly ExportQueue[]): RunWork 
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const snapshot = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })
       const entries = snapshot.chunks.map(chunk => ({ chunk, to }))
-      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
+      const reports = countedIn(snapshot.run, snapshot.chunks)
+      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries, reports }
     },
   }
 }

@@ -9,15 +9,13 @@ import { deploymentReporter } from '../../src/features/deployments/sql/deploymen
 import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { bothDatabases, sqliteBench, type Bench } from './benches.ts'
 import { chooser } from '../../src/lib/chooser.ts'
-import { costGroups } from '../../src/core/store/ports/costs.ts'
-import { day, hour, trendOrders } from '../../src/core/store/ports/trends.ts'
 import { deploymentOfEvent } from '../../src/features/deployments/model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { event as someEvent } from './events-exercise.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
 import { everything, type Scope } from '../../src/core/store/ports/scope.ts'
 import { isFull } from '../full.ts'
-import { instance, job, minute, rules, t0 } from '../flow/world.ts'
+import { day, hour, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { observedChange } from '../../src/features/deployments/model/change.ts'
 import { reportedIncident } from '../../src/features/deployments/model/incident.ts'
@@ -92,7 +90,6 @@ async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Pr
     const isOfProject = one.also !== 'group event' && one.also !== 'instance event'
     if (sees({ instance, path: isOfProject ? path : group })) await takeAlso(store, one, index, group)
   }
-  while ((await store.views.trends.takeIn(100)) > 0);
 }
 
 async function takeRun(store: Store, one: Thing, index: number): Promise<void> {
@@ -178,14 +175,12 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
   ]
   const searches = [...filters, { text: 'app' }, { job: 'unit' }]
   const period = { since: t0 - 3 * day, until: t0 + day }
-  const query = { step: hour, ...period } as const
   const auditPages = []
   for (let place = (await views.audit(2)).next; place !== undefined; place = (await views.audit(2, place)).next)
     auditPages.push(place.at)
   const known = await views.listedKeys(100)
   const keys = Array.from({ length: 20 }, (_, index) => ({ instance, pipelineId: 100 + index }))
   const { next: _, ...firstAudit } = await views.audit(100)
-  const retained = await views.trends.retained({ ...query, ref: 'main' })
   const letters = await reads.outbox.deadLetters(100)
   return {
     pages: await Promise.all(searches.flatMap(filter => [pages(filter, 2), pages(filter, 50)])),
@@ -195,7 +190,7 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
     silent: (({ runs, count }) => [ids(runs), count])(await views.silentInStatus(['running'], t0 + day, 2)),
     seen: sorted((await views.newestFirstSeen()).map(one => one.createdAt)),
     keys: known.map(one => one.pipelineId),
-    projects: [await views.projects(2), await views.projects(50), (await views.trends.paths(50)).toSorted()],
+    projects: [await views.projects(2), await views.projects(50), (await views.latestPaths(50)).toSorted()],
     each: await Promise.all(
       keys.map(async (key, index) => [
         (await views.find(index % paths.length, key.pipelineId))?.run.key.pipelineId,
@@ -206,22 +201,6 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
       ]),
     ),
     audit: [firstAudit, auditPages, await views.shownEvents({ ...period, as: 'audit', limit: 3 })],
-    trends: [
-      await views.trends.extent({}),
-      await views.trends.series({}, query),
-      await views.trends.series({}, { ...query, group: 'a/' }),
-      await views.trends.series({ projectId: 2, job: 'unit' }, query),
-      ...(await Promise.all(trendOrders.map(async by => views.trends.projects(by, query, 3)))),
-      ...(await Promise.all(trendOrders.map(async by => views.trends.jobs(by, query, 3)))),
-      await views.trends.places(query, 3),
-      await views.trends.names(query, 20),
-      await views.trends.ofJobs({ instance, projectId: 2 }, ['', 'unit'], { ...query, step: day }),
-      [retained.pipelines, await retained.figures.series({}, query)],
-    ],
-    costs: [
-      ...(await Promise.all(costGroups.map(async by => views.costs.lines(by, period, 50)))).map(sorted),
-      await views.costs.retained({ ...period, limit: 10 }),
-    ],
     tests: [
       sorted(await reads.tests.figures('failed', { ...period, limit: 50 })),
       await reads.tests.flakyTime(period),

@@ -100,9 +100,9 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     it('treats an error of all runs as an error of the store, and retries all of them', async () => {
       const settler = settlerOn()
       here.move(rules.settle)
-      await here.sql('ALTER TABLE uncounted_chunks RENAME TO away')
+      await here.sql('ALTER TABLE messages RENAME TO away')
       await expect(settler.drain()).rejects.toThrow()
-      await here.sql('ALTER TABLE away RENAME TO uncounted_chunks')
+      await here.sql('ALTER TABLE away RENAME TO messages')
       here.move(minute)
       await settler.drain()
       expect(settler.counters.postponed).toBe(0)

@@ -89,15 +89,6 @@ describe('an SQLite file', () => {
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
   })
 
-  it('reads nothing for figures over time if no snapshot is new, even while a command writes', async () => {
-    const store = openSqlite(file, options)
-    const command = new DatabaseSync(file)
-    command.exec('BEGIN IMMEDIATE')
-    expect(await store.views.trends.takeIn(100)).toBe(0)
-    command.close()
-    await store.close()
-  })
-
   it.runIf(process.platform === 'linux')(
     'is synced at the start, because a killed process may not have done so',
     async () => {

@@ -28,8 +28,8 @@ export function createOwnValues(
   if (groupBy === undefined) return async () => ({ name: undefined, projects: new Map() })
   const { name, valueOf } = groupBy
   return sharedAnswer(freshFor, now, async () => {
-    // Figures are stored for longer than pipelines.
-    const known = await Promise.all([views.projects(maxProjects), views.trends.paths(maxProjects)])
+    // Features store figures for longer than pipelines.
+    const known = await Promise.all([views.projects(maxProjects), views.latestPaths(maxProjects)])
     const paths = [...new Set(known.flat())].slice(0, maxProjects)
     const byValue = Map.groupBy(paths, path => valueOf(path, '') ?? '')
     byValue.delete('')

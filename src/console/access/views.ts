@@ -2,10 +2,9 @@
 // tools over its own sources.
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
-import { createFixFirst } from '../overview/fix-first-view.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { createRunnersView } from '../runners/runners-view.ts'
-import { createUsuals } from '../pipelines/usual.ts'
+import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
 import { siteOf } from '../site.ts'
 import type { Address, ConsolePart } from '../console-part.ts'
 import type { Admitted } from './access.ts'
@@ -53,10 +52,9 @@ export function createViews(
       timeline: features.flatMap(one => one.timeline ?? []),
       fillings,
       clocks: createPlatformClocks(shown.views, shown.clockOffset, shown.now),
-      usuals: createUsuals(() => shown.views.trends, shown.now),
+      usuals: usualsSlot.of({ fillings })[0]?.(shown, shown.now) ?? noUsuals,
       runners,
       ownValues: createOwnValues(shown, settings.groupBy),
-      fixFirst: createFixFirst({ ...shown, runners, fillings }, settings),
     }
     return {
       ...{ parts, isWhole: shown.bounds !== 'own' },

@@ -1,7 +1,6 @@
 // The pages' sources within some projects: lists and sums of all others are left out. The store selects them, so that lists are as long as asked for.
 import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
 import type { PagesParts } from '../ports.ts'
-import type { TrendReads } from '../../core/store/ports/trends.ts'
 
 interface OfProject {
   readonly project?: ProjectScope | undefined
@@ -10,22 +9,11 @@ interface OfProject {
 /** `projects`: full paths. What names no project, such as the list of known projects, stays as it is. */
 export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
   const { views, runs, tests, repositories } = parts
-  const { trends, costs } = views
   const scopeOf = (asked: ProjectScope | undefined): ReadonlySet<string> =>
     asked === undefined ? projects : new Set([...projects].filter(path => isInScope(path, asked)))
   const inProject = <Of extends OfProject>(of: Of) => ({ ...of, project: scopeOf(of.project) })
-  const inGroup = <Of extends { readonly group?: ProjectScope | undefined }>(of: Of) => ({
-    ...of,
-    group: scopeOf(of.group),
-  })
   const has = (path: string | undefined): boolean => path !== undefined && projects.has(path)
 
-  const within = (reads: TrendReads): TrendReads => ({
-    series: async (subject, query) => reads.series(subject, inGroup(query)),
-    projects: async (by, query, limit) => reads.projects(by, inGroup(query), limit),
-    jobs: async (by, query, limit) => reads.jobs(by, inGroup(query), limit),
-    ofJobs: async (subject, jobs, query) => reads.ofJobs(subject, jobs, inGroup(query)),
-  })
   return {
     ...parts,
     runs: {
@@ -63,17 +51,6 @@ export function withinProjects(parts: PagesParts, projects: ReadonlySet<string>)
       countRuns: async query => views.countRuns(inProject(query)),
       children: async key => (await views.children(key)).filter(({ run }) => has(run.project.facts.path)),
       shownEvents: async query => views.shownEvents(inProject(query)),
-      costs: {
-        lines: async (by, query, limit) => costs.lines(by, inGroup(query), limit),
-        retained: async query => costs.retained(inGroup(query)),
-      },
-      trends: {
-        ...trends,
-        ...within(trends),
-        places: async (query, limit) => trends.places(inGroup(query), limit),
-        names: async (query, limit) => trends.names(inGroup(query), limit),
-        retained: async query => trends.retained(inGroup(query)),
-      },
     },
   }
 }

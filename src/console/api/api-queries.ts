@@ -1,8 +1,6 @@
 // The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
 import { z } from 'zod'
-import { branchClasses } from '../../model/pipeline.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
-import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { testSpanNames } from '../tests/test-figures.ts'
@@ -25,7 +23,7 @@ export const projectId = z.coerce
   .positive()
   .optional()
   .describe('ID of a project.')
-const group = z
+export const group = z
   .string()
   .regex(/\/$/, 'Write a slash at its end')
   .optional()
@@ -42,20 +40,6 @@ export const overviewQuery = z.object({
     .optional()
     .describe('Of the running and of the finished pipelines; by default as many as the page shows.'),
 })
-export const trendQuery = z.object({
-  span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
-  project: projectId,
-  group,
-  own: ownValue,
-  job: text('Exact name of a job of the `project`.'),
-  branch: z.enum(branchClasses).optional().describe('Branch class.'),
-  source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
-  name: z.string().optional().describe('Pipeline name.'),
-  ref: z.string().optional().describe('Exact branch or tag; counts stored pipelines only.'),
-  runner: z.string().optional().describe('Runner description; counts stored jobs only.'),
-  jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
-  projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
-})
 export const instanceQuery = z.object({
   instance: text('Base URL of the platform; needed if several platforms have a project with this ID.'),
 })
@@ -69,12 +53,6 @@ export const compareQuery = instanceQuery.extend({
 })
 export const logQuery = instanceQuery.extend({
   find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
-})
-export const costQuery = z.object({
-  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
-  project: projectId,
-  group,
-  own: ownValue,
 })
 const ownScope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
 export const scopedQuery = z.object({

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { get, post, type ApiRoute } from './api-route.ts'
 import { answerOf } from '../access/own-values.ts'
-import { fixFirstShape } from '../overview/fix-first-shape.ts'
 import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter.ts'
 import { exportsQuery, exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
 import { triedNowShape } from '../exports/columns.ts'
@@ -16,21 +15,17 @@ import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detai
 import { configStatusShape } from '../sources/setup-shape.ts'
 import { sourcesView, sourcesShape } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
-import { costsView, costsShape } from '../cost/cost-figures.ts'
 import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
-import { trendsOf, trendsShapeOf } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
 import { runnersViewShape } from '../runners/runner-figures.ts'
 import {
   chosen,
   compareQuery,
-  costQuery,
   instanceQuery,
   logQuery,
   overviewQuery,
   testQuery,
   timelineQuery,
-  trendQuery,
   tried,
 } from './api-queries.ts'
 import type { ApiSettings, ConsolePart } from '../console-part.ts'
@@ -52,9 +47,6 @@ export function apiRoutes(
     ),
     get('/config', 'Which configuration is live, and since when.', { answer: configStatusShape }, async () =>
       parts.configStatus?.(),
-    ),
-    get('/fix-first', 'What costs most per week, of all that could be fixed.', { answer: fixFirstShape }, async () =>
-      parts.fixFirst(),
     ),
     get(
       '/pipelines',
@@ -85,22 +77,6 @@ export function apiRoutes(
       'The log of a job, fetched from the platform and redacted; only where `PIPESPAN_PAGES_LOGS` is on and an admin token is set.',
       { query: logQuery, answer: jobLogShape },
       async ({ find, ...asked }) => jobLogView(parts, settings, asked, find),
-    ),
-    get(
-      '/trends',
-      'Durations, queue times and failures over time, for all projects, one project or one job, compared with the previous period.',
-      { query: trendQuery, answer: trendsShapeOf(parts) },
-      async ({ project: projectId, name: pipelineName, ...rest }) =>
-        answerOf(parts, rest.own, async own =>
-          trendsOf(own, settings, { ...rest, projectId, pipelineName }, own.now()),
-        ),
-    ),
-    get(
-      '/cost',
-      'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; and by exact branch and runner, over the pipelines that are stored.',
-      { query: costQuery, answer: costsShape },
-      async ({ project: projectId, ...rest }) =>
-        answerOf(parts, rest.own, async own => costsView(own, settings, { ...rest, projectId })),
     ),
     get(
       '/tests',

@@ -1,4 +1,5 @@
 // Reads and writes the parts of addresses: ids of projects, pipelines and jobs, and queries.
+import { isGroup } from '../../core/store/ports/project-scope.ts'
 
 /** Undefined unless it is a positive safe integer. */
 export function wholeNumber(text: string): number | undefined {
@@ -10,6 +11,12 @@ export function wholeNumber(text: string): number | undefined {
 export function given(query: URLSearchParams, name: string): string | undefined {
   const text = query.get(name)?.trim()
   return text === '' ? undefined : text
+}
+
+/** The group in the query, where a project may be, too. */
+export function groupIn(query: URLSearchParams): string | undefined {
+  const scope = given(query, 'project')
+  return scope !== undefined && isGroup(scope) ? scope : undefined
 }
 
 /** The path with a query of these values. Undefined ones are left out. */

@@ -14,6 +14,8 @@ type Link = readonly [path: string, text: string, scoped?: 'scoped']
 /** A link of a feature. */
 export interface NavigationLink {
   readonly group: 'Now' | 'Over time' | 'Daemon'
+  /** The path of the link of the core before which it stands; undefined: it is the last. */
+  readonly before?: string | undefined
   readonly link: Link
 }
 
@@ -29,8 +31,6 @@ const groups: readonly Group[] = [
   {
     name: 'Over time',
     pages: [
-      ['/trends', 'Trends', 'scoped'],
-      ['/cost', 'Cost', 'scoped'],
       ['/tests', 'Tests', 'scoped'],
       ['/timeline', 'Timeline', 'scoped'],
     ],
@@ -61,8 +61,10 @@ export function navigation({ base, address, links = [] }: NavigationOptions): Ht
   const isHere = (to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`))
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {
-      const added = links.flatMap(({ group, link }) => (group === name ? [link] : []))
-      const shown = [...pages, ...added]
+      const added = links.filter(({ group }) => group === name)
+      const addedBefore = (path: string | undefined): Link[] =>
+        added.flatMap(({ before, link }) => (before === path ? [link] : []))
+      const shown = [...pages.flatMap(page => [...addedBefore(page[0]), page]), ...addedBefore(undefined)]
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">

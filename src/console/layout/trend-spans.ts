@@ -1,6 +1,8 @@
-// The periods of trends, and the one to open with. Pure.
-import { day, hour, type TrendExtent, type TrendStep } from '../../core/store/ports/trends.ts'
+// The periods of pages with figures over time, and the one to open with. Pure.
 import type { Millis } from '../../model/instant.ts'
+
+const hour = 3_600_000
+export const day = 86_400_000
 
 export const spans = {
   '24h': { step: hour, length: 24 * hour, name: '24 hours' },
@@ -8,7 +10,7 @@ export const spans = {
   '30d': { step: day, length: 30 * day, name: '30 days' },
   '90d': { step: day, length: 90 * day, name: '90 days' },
   '1y': { step: day, length: 365 * day, name: 'a year' },
-} as const satisfies Record<string, { step: TrendStep; length: number; name: string }>
+} as const satisfies Record<string, { step: typeof hour | typeof day; length: number; name: string }>
 
 export type Span = keyof typeof spans
 
@@ -20,7 +22,7 @@ export function spanOf(text: string | null): Span | undefined {
 }
 
 /** The shortest period up to 30 days that has all data; if the newest data is older, the shortest that reaches it. */
-export function openingSpan(extent: Pick<TrendExtent, 'first' | 'last'> | undefined, now: Millis): Span {
+export function openingSpan(extent: { readonly first: Millis; readonly last: Millis } | undefined, now: Millis): Span {
   if (extent === undefined) return '30d'
   const { first, last } = extent
   const reaches = (span: Span, at: Millis): boolean => at > now - spans[span].length

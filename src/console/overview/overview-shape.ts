@@ -1,6 +1,5 @@
 // The shape of the overview: what its page shows, the JSON API answers, and `pipespan top` reads.
 import { z } from 'zod'
-import { fixFirstShape } from './fix-first-shape.ts'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
 import { runList } from '../pipelines/run-card.ts'
@@ -24,7 +23,6 @@ export const overviewShape = z.object({
   active: z.number(),
   silent: z.array(runList.shape).describe('Running, but without an event for an hour.'),
   silentCount: z.number(),
-  fixFirst: fixFirstShape,
   lastHour: lastHourShape,
   finished: z.array(runList.shape),
   finishedCount: z.number().describe('How many pipelines finished in the last hour.'),

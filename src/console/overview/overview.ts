@@ -4,7 +4,6 @@ import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { destinationsWithheld } from '../access/within-scope.ts'
-import { fixFirstCard } from './fix-first-card.ts'
 import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
@@ -29,7 +28,7 @@ const hour = 3_600_000
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
-  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, added, fixFirst, clock, ended] =
+  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, added, clock, ended] =
     await Promise.all([
       parts.quarantine.count(),
       parts.queues(),
@@ -40,7 +39,6 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
       parts.repositories.hooks.all(),
       parts.hour.read(),
       Promise.all(overviewParts.of(parts).map(async one => one.read(parts, now))),
-      parts.fixFirst(),
       parts.clocks(),
       parts.views.countFinished(now - hour),
     ])
@@ -65,7 +63,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   ])
   return Object.assign(
     {
-      ...{ ...health, notices, lastHour, fixFirst, running: runningNow, finished: lastFinished },
+      ...{ ...health, notices, lastHour, running: runningNow, finished: lastFinished },
       active: Math.max(0, active - silent.count),
       ...{ silent: silentNow, silentCount: silent.count, finishedCount: ended },
     },
@@ -104,7 +102,6 @@ export function overviewPage(
                 { aside: activeWords(silent.length, silentCount, 'longest without events') },
               ),
           )}
-          ${region('fix-first', fixFirstCard(overview.fixFirst, context))}
           ${overviewParts.of(parts).map(one => region(one.region, one.card(overview, context)))}
           ${region(
             'finished',

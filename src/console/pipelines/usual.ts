@@ -3,12 +3,11 @@
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
-import { remember } from '../../lib/bounded-map.ts'
 import { number, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import { roundPercentileOf, plusBins } from '../../lib/log-bins.ts'
-import { day, trendJob, type TrendFigures, type TrendViews } from '../../core/store/ports/trends.ts'
+import { Slot } from '../slot.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { Reads } from '../../core/store/ports/reads.ts'
 
 export const usualShape = z
   .object({
@@ -29,7 +28,7 @@ export const usualShape = z
 export type Usual = Shaped<typeof usualShape>
 
 /** The pipeline whose usual durations are wanted. */
-interface UsualOf {
+export interface UsualOf {
   readonly instance: string
   readonly projectId: number
   readonly branchClass: BranchClass
@@ -46,74 +45,12 @@ export const days = 30
 /** With fewer runs nothing is called unusual. */
 export const minRuns = 20
 /** With fewer runs not even the median is shown. */
-const minShown = 3
+export const minShown = 3
 /** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
 export const slack = 1.1
-/** How long figures are cached, ms. */
-const believedFor = 300_000
-/** How many are cached; the oldest is dropped first. */
-const maxKnown = 20_000
-
-type Counted = Awaited<ReturnType<TrendViews['ofJobs']>>
-
-/** Caches what it reads, because live pages are rendered every second. */
-export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () => Millis): Usuals {
-  const known = new Map<string, { readonly figures: Counted; readonly until: Millis }>()
-  return {
-    of: async (asked, jobs) => {
-      const { instance, projectId } = asked
-      const at = now()
-      const nameOf = (job: string): string => `${projectId} ${instance} ${job}`
-      const names = new Map(jobs.map(job => [job, trendJob(job)]))
-      const missing = [...new Set(names.values())].filter(job => (known.get(nameOf(job))?.until ?? 0) <= at)
-      if (missing.length > 0) {
-        const query = { step: day, since: at - days * day, until: at + day } as const
-        const rows = await trends().ofJobs({ instance, projectId }, missing, query)
-        const found = Map.groupBy(rows, row => row.job)
-        for (const job of missing) {
-          remember(known, nameOf(job), { figures: found.get(job) ?? [], until: at + believedFor }, maxKnown)
-        }
-      }
-      return new Map(
-        [...names].flatMap(([job, name]) => {
-          const usual = usualAmong(known.get(nameOf(name))?.figures ?? [], asked)
-          return usual === undefined ? [] : [[job, usual] as const]
-        }),
-      )
-    },
-  }
-}
-
-/**
- * Of pipelines with the same name and branch class if these have enough runs; else of the name. All names count only if it has hardly any
- * run: a nightly pipeline says nothing about a check.
- */
-function usualAmong(figures: Counted, { branchClass: branch, countedAs: pipelineName }: UsualOf): Usual | undefined {
-  const ofName = figures.filter(one => one.pipelineName === pipelineName)
-  const ofClass = (some: Counted): Counted => some.filter(one => one.branch === branch)
-  if (runsOf(ofClass(ofName)) >= minRuns) return { ...usualOf(ofClass(ofName)), branch, pipelineName }
-  if (runsOf(ofName) >= minShown) return { ...usualOf(ofName), pipelineName }
-  if (runsOf(ofClass(figures)) >= minRuns) return { ...usualOf(ofClass(figures)), branch }
-  return figures.length === 0 ? undefined : usualOf(figures)
-}
-
-function runsOf(figures: readonly TrendFigures[]): number {
-  return figures.reduce((sum, { runs }) => sum + runs, 0)
-}
-
-function usualOf(figures: readonly TrendFigures[]): Usual {
-  const durations = figures.map(one => one.durations).reduce(plusBins, {})
-  const queues = figures.map(one => one.queues).reduce(plusBins, {})
-  return {
-    days,
-    runs: runsOf(figures),
-    failed: figures.reduce((sum, { failed }) => sum + failed, 0),
-    p50: roundPercentileOf(durations, 0.5),
-    p95: roundPercentileOf(durations, 0.95),
-    queueP50: roundPercentileOf(queues, 0.5),
-    queueP95: roundPercentileOf(queues, 0.95),
-  }
-}
+/** What a feature knows; without one there are none. */
+export const usualsSlot = new Slot<(reads: Pick<Reads, 'on'>, now: () => Millis) => Usuals>()
+export const noUsuals: Usuals = { of: async () => new Map() }
 
 const branchWords: Readonly<Record<BranchClass, string>> = {
   default: 'the default branch',

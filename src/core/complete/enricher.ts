@@ -13,11 +13,11 @@ import { isAtEnd } from '../../model/attempt.ts'
 import { isTriggered } from '../../model/family.ts'
 import { isBlocked, isTerminal } from '../../model/status.ts'
 import { PlatformError, type ErrorThrottle, type PlatformClient, type Priority } from '../../platform/port.ts'
+import type { PastDurations } from '../store/ports/past-durations.ts'
 import type { Budget } from '../../platform/port/budget.ts'
 import { sparseWarnings } from '../../lib/sparse-warnings.ts'
 import type { EnrichmentItem, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
-import type { TrendViews } from '../store/ports/trends.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Observation } from '../../model/observation.ts'
 import type { Repositories } from '../store/ports/repository.ts'
@@ -43,7 +43,7 @@ export interface EnricherOptions
   readonly tokens: readonly EnricherToken[]
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>
   /** How long pipelines take. */
-  readonly trends: Pick<TrendViews, 'series'>
+  readonly pastDurations: PastDurations
   /** Called after a run changed: the settle loop may have something to do. */
   readonly onChange: () => void
   readonly clock: Clock
@@ -97,7 +97,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   }))
   type Lane = TokenLane<(typeof tokens)[number]>
   const lanes = tokenLanes(tokens, ({ item: { key, path } }: Asked) => ({ instance: key.instance, path }), clock)
-  const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
+  const silence = createSilence({ ...rules, pastDurations: options.pastDurations, now: () => clock.now() })
   const warn = sparseWarnings(log, () => elapsed(clock))
   let lastTurn = elapsed(clock)
 

@@ -1,13 +1,13 @@
 // How long an active run may be silent before it is looked up: as long as 95 % of its project's pipelines take. A run that is silent
 // for longer has probably ended, and its webhook was lost.
 import { isBlocked } from '../../model/status.ts'
-import { percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
+import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { PastDurations } from '../store/ports/past-durations.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
-import type { TrendViews } from '../store/ports/trends.ts'
 
 export interface SilenceOptions {
-  readonly trends: Pick<TrendViews, 'series'>
+  readonly pastDurations: PastDurations
   /** The minimum time, which a late webhook does not exceed, ms. */
   readonly silentAfter?: number | undefined
   /** The time for manual and scheduled pipelines, which are silent by nature, ms. */
@@ -22,7 +22,6 @@ export interface Silence {
 }
 
 const minute = 60_000
-const day = 86_400_000
 /** The default of `silentAfter`, ms. */
 export const minSilence = 2 * minute
 /** A lost end is found within this time, however long the project's pipelines take. */
@@ -35,7 +34,7 @@ const days = 14
 const knownFor = 10 * minute
 const maxKnown = 10_000
 
-export function createSilence({ trends, silentAfter = minSilence, staleAfter, now }: SilenceOptions): Silence {
+export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter, now }: SilenceOptions): Silence {
   const known = new Map<string, { readonly usual: number; readonly until: number }>()
 
   async function usualOf(instance: string, projectId: number): Promise<number> {
@@ -43,11 +42,7 @@ export function createSilence({ trends, silentAfter = minSilence, staleAfter, no
     const before = known.get(name)
     const at = now()
     if (before !== undefined && before.until > at) return before.usual
-    const rows = await trends.series({ instance, projectId }, { step: day, since: at - days * day, until: at + day })
-    const took = percentileOf(
-      rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {}),
-      share,
-    )
+    const took = percentileOf(await pastDurations.of({ instance, projectId }, days), share)
     const usual = Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
     if (known.size >= maxKnown) known.clear()
     known.set(name, { usual, until: at + knownFor })

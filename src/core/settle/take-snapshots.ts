@@ -160,7 +160,9 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
       did.push('unrouted')
       options.onUnrouted?.(subject.path ?? '')
     }
-    for (const { onSnapshot } of steps) if (onSnapshot !== undefined) reports.push(...chunks.flatMap(onSnapshot))
+    const of = { run, isSent: queues.length > 0 }
+    for (const { onSnapshot } of steps)
+      if (onSnapshot !== undefined) reports.push(...chunks.flatMap(chunk => onSnapshot(chunk, of)))
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

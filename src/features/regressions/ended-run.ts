@@ -3,7 +3,7 @@ import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../model/chunk.ts'
 import { sectionTimes } from '../../model/section-times.ts'
-import { trendJob } from '../../core/store/ports/trends.ts'
+import { countedName } from '../trends/port.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { Outcome } from './series.ts'
 
@@ -47,7 +47,7 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
     ...{ key, project, attempt, trace, sha: facts.sha, ref: facts.ref },
     ...{ user: facts.user?.username, change: facts.mergeRequest?.iid, url: facts.url },
     jobs: new Map(
-      jobs.filter(({ status }) => hasSucceeded(status)).map(job => [trendJob(job.name ?? ''), job.end - job.start]),
+      jobs.filter(({ status }) => hasSucceeded(status)).map(job => [countedName(job.name ?? ''), job.end - job.start]),
     ),
   }
   const change = branch === 'default' || branch === 'tag' ? undefined : changeOf(of)
@@ -65,7 +65,7 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
     if (!isOutcome(job.status)) continue
     const { id, kind, salt, name, runner, failureReason: reason } = job
     found.push({
-      ...{ branch, job: trendJob(name ?? ''), section: '', of, reason, snapshot: { id, kind, salt, name } },
+      ...{ branch, job: countedName(name ?? ''), section: '', of, reason, snapshot: { id, kind, salt, name } },
       outcome: outcomeOf(id, job.start, job.end, job.status),
       ...{ queuedMs: inMs(job.queuedDuration), runner: runner?.description, runnerType: runner?.type },
     })
@@ -76,7 +76,7 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
 /** The sections of a job's run, each as a run of its own. */
 export function sectionRuns(run: EndedRun, inside: JobInside): EndedRun[] {
   return sectionTimes(inside).map(({ name, tookMs, failed, depth }) => {
-    return { ...run, section: trendJob(name), depth, outcome: { ...run.outcome, tookMs, failed } }
+    return { ...run, section: countedName(name), depth, outcome: { ...run.outcome, tookMs, failed } }
   })
 }
 

@@ -18,7 +18,7 @@ export const regressions = feature({
   name: 'regressions',
   options: regressionOptions,
   events: { word, reference: regressionReference },
-  usesFigures: isJudged,
+  needs: ['trends'],
   unreported: ({ regressions: { enabled } }) =>
     enabled ? {} : { regressions: 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).' },
   parts: [

@@ -7,7 +7,7 @@ import { loadRuns } from '../../core/store/sql/run-reads.ts'
 import { places } from '../../core/store/sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk } from '../../core/store/sql/stored-json.ts'
-import { trendJob, type TrendFigures, type TrendStep } from '../../core/store/ports/trends.ts'
+import { countedName, type TrendFigures, type TrendStep } from '../trends/port.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Reading } from '../../core/store/sql/reading.ts'
@@ -131,7 +131,7 @@ function* parted<T>(all: readonly T[], size: number): Generator<readonly T[]> {
 /** Ids of the jobs of these names. */
 function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number[] {
   return chunks.flatMap(({ jobs }) =>
-    jobs.flatMap(({ id, name }) => (name !== undefined && names.has(trendJob(name)) ? [id] : [])),
+    jobs.flatMap(({ id, name }) => (name !== undefined && names.has(countedName(name)) ? [id] : [])),
   )
 }
 

@@ -251,7 +251,7 @@ describe('the tools', () => {
     ['find_pipelines', { projekt: 'acme' }, /projekt.* Use the arguments/],
     ['find_pipelines', { limit: 201 }, /arguments\.limit.* Use the arguments/],
     ['find_pipelines', { since: 'yesterday' }, /Write a day as 2026-06-01/],
-    ['delete_pipeline', {}, /There is no tool “delete_pipeline”\. Use one of: fix_first/],
+    ['delete_pipeline', {}, /There is no tool “delete_pipeline”\. Use one of: failed_pipelines, .*\bfix_first\b/],
   ] as const)('%s refuses %j with a remedy', async (name, args, message) => {
     expect(await mcp.call(name, args)).toMatchObject({ isError: true, text: expect.stringMatching(message) as string })
   })

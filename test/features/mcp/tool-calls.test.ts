@@ -16,7 +16,7 @@ function callsOf(handle: () => Promise<unknown>): ToolCalls {
 
 it('does not show the reason of a failure, and says where it is', async () => {
   const calls = callsOf(async () => Promise.reject(new Error('disk I/O error at /var/lib/pipespan')))
-  const [found] = (await calls.call('cost', {})).content
+  const [found] = (await calls.call('failed_pipelines', {})).content
   expect(found).toMatchObject({
     text: 'The daemon could not answer. Call again later; the reason is in the log of the daemon.',
   })

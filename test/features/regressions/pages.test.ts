@@ -1,4 +1,5 @@
 // What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
+import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
 import { foundRegressions, shownRegressions } from '../../../src/features/regressions/documents.ts'
@@ -41,9 +42,9 @@ beforeAll(async () => {
     }
   })
   for (const { body } of deliveries) await house.post(body)
-  const { views, runs } = house.daemon.store
+  const { runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0 && (await runs.count()).runs === deliveries.length)
-  while ((await views.trends.takeIn(100)) > 0);
+  await countFigures(house.daemon.store)
   // The daemon's own looks every ten seconds.
   await judgeOf(house.daemon.store).judgeAll()
 })

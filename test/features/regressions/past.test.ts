@@ -1,4 +1,5 @@
 // What the demo plants in its past is found, as what it is.
+import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { foundRegressions } from '../../../src/features/regressions/documents.ts'
 import { judgeOf } from './judge.ts'
@@ -7,7 +8,7 @@ import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { playPast } from '../../../src/simulator/platform/past.ts'
 import { figures, projects } from '../../../src/simulator/platform/world.ts'
 import type { ListedRun } from '../../../src/console/pipelines/run-card.ts'
-import type { Trends } from '../../../src/console/trends/trend-figures.ts'
+import type { Trends } from '../../../src/features/trends/pages/figures.ts'
 
 let house: House
 beforeAll(async () => {
@@ -28,9 +29,9 @@ it('the history of the demo has usual durations, an earlier period to compare wi
   // Each one delays the start of the demo.
   expect(past.length).toBeLessThan(480)
   await house.deliver(past)
-  const { views, repositories, runs } = house.daemon.store
+  const { repositories, runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0)
-  while ((await views.trends.takeIn(100)) > 0);
+  await countFigures(house.daemon.store)
 
   const { total, before, jobs } = await api<Pick<Trends, 'total' | 'before' | 'jobs'>>('trends?span=30d')
   // Two months: as many pipelines in each, and a change in both directions.

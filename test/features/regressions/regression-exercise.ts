@@ -1,4 +1,5 @@
 // What every store promises of regressions, as one function: run against each database.
+import { countFigures } from '../../support/counted-figures.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { at, event, everything, job, rules } from '../../flow/world.ts'
@@ -74,7 +75,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       }
       await store.runs.transact(mergeObservations(observed, 'webhook', rules))
       await store.runs.transact(observed.map(({ key }) => snapshotWork(key.pipelineId, chunk => ({ chunk, to: [] }))))
-      while ((await store.views.trends.takeIn(100)) > 0);
+      await countFigures(store)
     }
 
     function judge(of: Store = store, take = takes(of)): Judge {

@@ -1,4 +1,5 @@
 // What every store promises of regressions of sections, as one function: run against each database.
+import { countedIn, countFigures, counting, pruneFigures } from '../../support/counted-figures.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, everything, event, instance, job, rules } from '../../flow/world.ts'
@@ -56,7 +57,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const observed = runs.map(run => observation(projectId, run, of(run)))
       await store.runs.transact(mergeObservations(observed, 'webhook', rules))
       await store.runs.transact(observed.map(({ key }, index) => snapshotWork(key.pipelineId, of(runs[index]!))))
-      while ((await store.views.trends.takeIn(100)) > 0);
+      await countFigures(store)
     }
 
     async function judged(readsSections: 'none' | 'some' | 'all', of: Store = store): Promise<PlatformEvent[]> {
@@ -212,7 +213,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       expect(count).toBeGreaterThan(0)
       // Of two days, as they begin at midnight.
       expect(count).toBeLessThanOrEqual(2 * 20)
-      await store.views.trends.prune(60_000)
+      await pruneFigures(store, 60_000, here.now())
       for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))
         expect(rows).toEqual([])
     })
@@ -280,7 +281,9 @@ function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
       })
       const made = insideChunks(snapshot.run, chunk!, read)!
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))
-      return { run: made.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending }
+      const ofInsides = made.chunks.flatMap(one => counting.onInside?.(one) ?? [])
+      const reports = [...countedIn(snapshot.run, snapshot.chunks), ...ofInsides]
+      return { run: made.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending, reports }
     },
   }
 }

@@ -4,7 +4,6 @@ import type { DocumentKind, Readable, Repositories, Repository } from './reposit
 import type { Reading } from '../sql/reading.ts'
 import type { Runs } from './runs.ts'
 import type { TestMemory } from './test-memory.ts'
-import type { TrendViews } from './trends.ts'
 import type { Views } from './views.ts'
 
 /** The documents that pages show. */
@@ -14,12 +13,8 @@ export const shownDocuments = [
 ] satisfies readonly (keyof Repositories)[]
 type ShownDocument = (typeof shownDocuments)[number]
 
-export interface ReadViews extends Omit<Views, 'trends'> {
-  readonly trends: Omit<TrendViews, 'takeIn' | 'prune'>
-}
-
 export interface Reads {
-  readonly views: ReadViews
+  readonly views: Views
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: DeadLetters
   readonly tests: Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'>

@@ -27,13 +27,21 @@ export interface LineStep {
   /** A run was observed. `known`: before that; undefined: it is new. */
   readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
   /** A snapshot was taken; once for each of its chunks. */
-  readonly onSnapshot?: ((chunk: Chunk) => readonly Reports[]) | undefined
+  readonly onSnapshot?: ((chunk: Chunk, of: SnapshotOf) => readonly Reports[]) | undefined
+  /** Something was read about the inside of a job. */
+  readonly onInside?: ((chunk: Chunk) => readonly Reports[]) | undefined
   /** An event came that is about no run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
   /** Attributes that it adds to an event. */
   readonly attributesOf?: ((event: PlatformEvent) => PlatformEvent['attributes']) | undefined
   /** Of an event: the job with whose span it is sent. */
   readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
+}
+
+/** `run`: with that snapshot; the same one for all of its chunks. `isSent`: false if no destination takes it. */
+export interface SnapshotOf {
+  readonly run: Run
+  readonly isSent: boolean
 }
 
 /** Takes reports of conditions that people may want to know of. Where no feature tells people, nobody does. */

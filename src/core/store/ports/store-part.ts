@@ -2,6 +2,8 @@
 // them is made from its statements (`On`).
 import type { Dialect } from '../sql/dialect.ts'
 import type { Kept, KeepTimes } from './kept.ts'
+import type { Reading } from '../sql/reading.ts'
+import type { RunQuery } from './views.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Steps } from '../maintenance/steps.ts'
 import type { Wait } from '../sql/too-far-ahead.ts'
@@ -17,6 +19,17 @@ export interface StorePart {
   readonly queues?: readonly string[]
   /** How long its rows may wait; longer: a clock was ahead. */
   readonly waits?: readonly Wait[]
+  /** Which runs may have a job of this name, for searches, which read whole runs; undefined: any may. */
+  readonly findJob?: (reading: Reading, job: string, query: RunQuery) => Promise<KnownJob | undefined>
+}
+
+export interface KnownJob {
+  /** Ids of the projects that have had a job of this name. */
+  readonly projects: readonly number[]
+  /** The path of the only such project, if the path has never changed. */
+  readonly only?: string | undefined
+  /** No pipeline with the job was created before. */
+  readonly since: number
 }
 
 /** Makes a repository from the statements of the store. */

@@ -1,4 +1,4 @@
-// What pages and commands read: lists of runs, one run with its family, the state of its exports, trends.
+// What pages and commands read: lists of runs, one run with its family, the state of its exports.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { JobInside } from '../../../model/inside.ts'
@@ -9,8 +9,6 @@ import type { RunKey } from '../../../model/observation.ts'
 import type { ShownKind } from '../../../model/shown-event.ts'
 import type { StoredRun } from './runs.ts'
 import type { Signal } from './signal.ts'
-import type { CostReads } from './costs.ts'
-import type { TrendViews } from './trends.ts'
 
 /** Filters by columns are exact. */
 export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | undefined>>> {
@@ -143,6 +141,8 @@ export interface Views {
   countRuns(query: Omit<RunQuery, 'after' | 'limit'>): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */
   projects(limit: number): Promise<readonly string[]>
+  /** The latest full paths of projects, also of those whose runs were pruned; in any order, at most `limit`. */
+  latestPaths(limit: number): Promise<readonly string[]>
   /** The run of a project's pipeline; the newest one if several instances have it and none is named. */
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
   /** The runs that this one triggered. */
@@ -161,6 +161,4 @@ export interface Views {
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
   /** Events of one kind within a period, the newest first; without a project, also those of groups. */
   shownEvents(query: PeriodFilter & { readonly as: ShownKind }): Promise<readonly EventChunk[]>
-  readonly trends: TrendViews
-  readonly costs: CostReads
 }

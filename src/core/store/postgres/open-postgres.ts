@@ -81,7 +81,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     groupsAtOnce: 4,
     runs: postgresRuns(db),
     outbox,
-    reads: readsOn(sql, outbox, shared.repositories),
+    reads: readsOn(sql, outbox, shared.repositories, shared.parts),
     pruning: {
       ...pruneStatements(pruning),
       runs: async (before, limit, from) => pruning.transaction(within => pruneRuns(before, limit, from, within)),

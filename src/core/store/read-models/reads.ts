@@ -1,21 +1,19 @@
 // What people may read within their scope (`ports/reads.ts`): the queries of each room, run by a reader of that scope.
-import { costsOn } from './costs-sql.ts'
 import { readings, type Reading } from '../sql/reading.ts'
-import { retainedCostsOn } from './retained-costs.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { shownDocumentsOf } from './shown-documents.ts'
 import { testReads } from '../sql/test-reads.ts'
-import { trendsOn } from './trend-reads.ts'
 import { viewsOn } from './views-sql.ts'
 import { number, record, type Row } from '../sql/columns.ts'
 import { inScope } from '../sql/project-scope.ts'
 import { storedAny } from '../sql/stored-json.ts'
 import { isEvent, type EventChunk } from '../../../model/event.ts'
 import type { Outbox } from '../ports/outbox.ts'
-import type { Reads, ReadViews } from '../ports/reads.ts'
+import type { Reads } from '../ports/reads.ts'
 import type { Repositories } from '../ports/repository.ts'
 import type { Scope } from '../ports/scope.ts'
 import type { Statements, Value } from '../sql/statements.ts'
+import type { StorePart } from '../ports/store-part.ts'
 import type { AuditCursorPlace, Views } from '../ports/views.ts'
 
 // The SQL of the lists of events: of audit events, and of those of a timeline.
@@ -61,13 +59,14 @@ export function readsOn(
   sql: Statements,
   outbox: Pick<Outbox, 'within'>,
   repositories: Repositories,
+  parts: readonly StorePart[],
 ): (scope: Scope) => Reads {
   const readingOf = readings(sql)
   const { get } = runReads(sql)
   return scope => {
     const reading = readingOf(scope)
     return {
-      views: viewsWithin(reading),
+      views: viewsWithin(reading, parts),
       runs: {
         get: async key => {
           const found = await reading.ask(
@@ -91,11 +90,6 @@ function only({ bounds, sees }: Scope, projects: ReadonlySet<string>): Scope {
   return { bounds: bounds === 'none' ? 'hidden' : bounds, sees: owner => projects.has(owner.path) && sees(owner) }
 }
 
-export function viewsWithin(reading: Reading): ReadViews {
-  return {
-    ...viewsOn(reading),
-    ...eventsOn(reading),
-    costs: { ...costsOn(reading), retained: retainedCostsOn(reading) },
-    trends: trendsOn(reading),
-  }
+export function viewsWithin(reading: Reading, parts: readonly StorePart[]): Views {
+  return { ...viewsOn(reading, parts), ...eventsOn(reading) }
 }

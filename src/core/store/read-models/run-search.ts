@@ -1,14 +1,14 @@
 // The SQL that finds runs: by the filters of a list, by words, and by the name of a job.
 //
 // What is not a column of the list is looked for in the runs themselves, the newest first, some at a time. Job names are none, because a run has dozens
-// of jobs; trends show which projects have a job of a name, and since when.
-import { day, trendJob } from '../ports/trends.ts'
+// of jobs; a feature may know which projects have a job of a name, and since when.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { inScope } from '../sql/project-scope.ts'
-import { isGroup, isInScope } from '../ports/project-scope.ts'
-import { number, text, type Row } from '../sql/columns.ts'
+import { isGroup } from '../ports/project-scope.ts'
+import { number, type Row } from '../sql/columns.ts'
 import { indexedFilters, runColumns } from '../ports/run-columns.ts'
 import { unindexed, type RunCursor, type RunPage, type RunQuery } from '../ports/views.ts'
+import type { KnownJob, StorePart } from '../ports/store-part.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { Value } from '../sql/statements.ts'
 import type { Run } from '../../../model/run.ts'
@@ -18,11 +18,6 @@ import type { StoredRun } from '../ports/runs.ts'
 const lookedAt = 5_000
 /** Some runs are large: how many are read at once, and for how long, ms. */
 const runsLookedAt = { atOnce: 100, longest: 100 }
-/** A job that more projects have is searched in all of them. */
-const maxProjects = 200
-/** When a job ends, its pipeline is rarely older than this, ms. */
-const olderBy = 7 * day
-
 /** Runs with their jobs, by the ids of their rows. */
 type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>
 
@@ -32,14 +27,20 @@ interface Found {
   readonly at: RunCursor
 }
 
-export async function searchRuns(ask: Reading['ask'], load: Load, query: RunQuery): Promise<RunPage> {
+export async function searchRuns(
+  reading: Reading,
+  load: Load,
+  query: RunQuery,
+  parts: readonly StorePart[],
+): Promise<RunPage> {
+  const { ask } = reading
   const { job, limit } = query
   const others = unindexed(query)
   if (job === undefined && others.length === 0) {
     const { found, ...page } = await onePage(ask, load, query, { max: lookedAt })
     return { runs: found.map(({ stored }) => stored), ...page }
   }
-  const known = job === undefined ? undefined : await knownOf(ask, job, query)
+  const known = job === undefined ? undefined : await knownOf(reading, job, query, parts)
   const matches = ({ run }: StoredRun): boolean =>
     (job === undefined || hasJob(run, job)) &&
     others.every(name => run.pipeline !== undefined && runColumns[name].of(run.pipeline.record.facts) === query[name])
@@ -113,32 +114,14 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { max, 
   return { found, next, searchedBackTo: next.createdAt }
 }
 
-interface KnownJob {
-  /** Ids of the projects that have had a job of this name; undefined: too many, or none is known. */
-  readonly projects?: readonly number[] | undefined
-  /** The path of the only such project, if the path has never changed. */
-  readonly only?: string | undefined
-  /** No pipeline with the job was created before. */
-  readonly since?: number | undefined
-}
-
-/** Finds a job in the trends: one step through their index. */
-async function knownOf(ask: Reading['ask'], job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
-  const rows = await ask(
-    `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
-     WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
-    // A job ends on the day on which its pipeline was created, or later.
-    [day, trendJob(job), since - (since % day)],
-  )
-  const its = rows.filter(row => isInScope(projectOf(row), project))
-  if (its.length === 0 || rows.length > maxProjects) return {}
-  const [one] = its.length === 1 ? its : []
-  const only = one !== undefined && projectOf(one) === text('earlier')(one) ? projectOf(one) : ''
-  return {
-    projects: its.map(number('project_id')),
-    only: only === '' ? undefined : only,
-    since: Math.min(...its.map(number('first'))) - olderBy,
-  }
+async function knownOf(
+  reading: Reading,
+  job: string,
+  query: RunQuery,
+  parts: readonly StorePart[],
+): Promise<KnownJob | undefined> {
+  const known = await Promise.all(parts.map(async part => part.findJob?.(reading, job, query)))
+  return known.find(one => one !== undefined)
 }
 
 type Place = (value: Value) => string
@@ -207,4 +190,3 @@ function escaped(text: string): string {
 const runId = number('run_id')
 const createdAt = number('created_at')
 const pipelineIdOf = number('pipeline_id')
-const projectOf = text('project')

@@ -6,6 +6,7 @@ import { number, optional, record, text, word, type Row } from '../sql/columns.t
 import { places, type Value } from '../sql/statements.ts'
 import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import type { StoredRun } from '../ports/runs.ts'
+import type { StorePart } from '../ports/store-part.ts'
 import { signals } from '../ports/signal.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'
 import { chunksOf } from '../../../model/run-chunks.ts'
@@ -20,12 +21,8 @@ const maxAbout = 2_000
 /** Runs whose times are compared with the clock. */
 const maxSeen = 200
 
-export function viewsOn({
-  ask,
-  byRow,
-  damaged,
-  scope,
-}: Reading): Omit<Views, 'trends' | 'costs' | 'audit' | 'shownEvents'> {
+export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Views, 'audit' | 'shownEvents'> {
+  const { ask, byRow, damaged, scope } = reading
   const load = async (ids: readonly number[]): Promise<StoredRun[]> => {
     const runs = await loadRuns(byRow, damaged, ids)
     return ids.flatMap(id => runs.get(id) ?? [])
@@ -101,7 +98,7 @@ export function viewsOn({
       )
       return load(idsOf(rows))
     },
-    search: async query => searchRuns(ask, async ids => loadRuns(byRow, damaged, ids), query),
+    search: async query => searchRuns(reading, async ids => loadRuns(byRow, damaged, ids), query, parts),
     tookAbout: async ({ instance, pipelineId, projectId, project, ref = '', source = '', tookMs, since }, limit) => {
       const rows = await ask(
         `SELECT instance, pipeline_id FROM (
@@ -142,6 +139,13 @@ export function viewsOn({
       )
       const found = countIn(rows)
       return found > maxCounted ? undefined : found
+    },
+    latestPaths: async limit => {
+      const rows = await ask(
+        `SELECT path FROM owners WHERE project_id > 0 AND path <> '' AND {visible owners} LIMIT ?1`,
+        [limit],
+      )
+      return rows.map(text('path'))
     },
     projects: async limit => {
       // A loose index scan: from one path to the next, however many runs each has. A condition may change the order.

@@ -9,7 +9,6 @@ import { testMemory } from './test-memory.ts'
 import { totals } from './totals.ts'
 import { unbounded } from './reading.ts'
 import { viewsWithin } from '../read-models/reads.ts'
-import { takingIn } from '../read-models/count-trends.ts'
 import type { SharedStore, StoreOptions } from '../ports/store.ts'
 import type { Statements } from './statements.ts'
 
@@ -17,8 +16,6 @@ export function operations(sql: Statements, options: Pick<StoreOptions, 'testMem
   const { damaged } = sql
   const { parts = [] } = options
   const waits = parts.flatMap(one => one.waits ?? [])
-  const taking = takingIn(sql)
-  const views = viewsWithin(unbounded(sql))
   return {
     enrichment: enrichmentQueue(sql),
     jobReads: jobReads(sql),
@@ -28,7 +25,7 @@ export function operations(sql: Statements, options: Pick<StoreOptions, 'testMem
     tests: testMemory(sql, options.testMemory),
     parts,
     on: make => make(sql),
-    views: { ...views, trends: { ...views.trends, ...taking } },
+    views: viewsWithin(unbounded(sql), parts),
     quarantine: quarantine(sql),
     damaged,
     now: async () => sql.now(),

@@ -1,6 +1,5 @@
 // Writes runs, chunks and messages, as steps of a transaction: one statement for each kind of row of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import { insertUncounted } from '../read-models/trend-steps.ts'
 import { insertJobReads, wishValues } from './job-reads.ts'
 import { keyOf, nameOf, runDocument } from './run-rows.ts'
 import { number, type Row } from './columns.ts'
@@ -20,7 +19,6 @@ export interface Written {
   readonly changes: readonly RunChange[]
 }
 
-/** A written chunk. `size`: length of its text. `takes`: how often it will be read: once, for the figures over time. */
 /** The jobs that are new or have changed. */
 export function changedJobs({ before, after }: Pick<Written, 'before' | 'after'>): Job[] {
   return [...after.run.jobs.values()].filter(job => before?.run.jobs.get(job.id) !== job)
@@ -94,7 +92,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   return ids
 }
 
-/** The messages of chunks, the insides of jobs, and the entries of the queues of job reads and of figures. `run`: the id of its row. */
+/** The messages of chunks, the insides of jobs, and the entries of the queue of job reads. `run`: the id of its row. */
 export function* writeChunks(
   chunks: readonly (PendingChunk & { readonly run: number })[],
   within: Within,
@@ -116,14 +114,6 @@ export function* writeChunks(
     insertJobReads,
     chunks.flatMap(({ run, chunk: { attempt, number }, reads = [] }) =>
       reads.map(wish => wishValues({ ...wish, run, attempt, number }, now)),
-    ),
-  )
-  yield each(
-    insertUncounted,
-    chunks.flatMap(({ run, chunk }) =>
-      chunk.inside === undefined || chunk.inside.sections !== undefined
-        ? [[run, chunk.attempt, chunk.number, chunk.project.id, within.keep?.(chunk) ?? 0]]
-        : [],
     ),
   )
 }

@@ -1,5 +1,4 @@
 // Runs one text of SQL on either database. Its parameters are `?1`, `?2`, as on SQLite; for PostgreSQL they become `$1`, `$2`.
-import type { GatheredFigures } from '../read-models/gathered-figures.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import type { Row } from './columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
@@ -22,10 +21,6 @@ export interface Statements {
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
   readonly damaged: DamagedRows
-  /** Figures over time that are still in memory; undefined where several processes write. */
-  readonly gathered?: GatheredFigures | undefined
-  /** Within a transaction of a database with such a memory: called once it is committed. */
-  readonly afterCommit?: ((then: () => void) => void) | undefined
   /** The end of a SELECT within a change that skips rows that another replica has locked. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED'
   /** A subquery of the numbers in a JSON array. */

@@ -1,6 +1,5 @@
 // The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs it
 // synchronously, PostgreSQL asynchronously.
-import type { Chunk } from '../../../model/chunk.ts'
 import type { Row } from './columns.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DamagedRows } from './damaged-rows.ts'
@@ -38,8 +37,6 @@ export interface Within {
   readonly encode: EncodeMessages
   /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean
-  /** Keeps a chunk that is written for the figures over time. Returns the mark of the memory that does so after the commit; 0: none. */
-  readonly keep?: ((chunk: Chunk) => number) | undefined
 }
 
 /** `json`: long texts, or null. As elements of an array they would be escaped here and unescaped by the server, which is slow: they go as one list. */

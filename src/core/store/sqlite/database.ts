@@ -1,6 +1,5 @@
 // A connection to an SQLite file: pragmas, statements, transactions.
 import { existsSync } from 'node:fs'
-import { randomInt } from 'node:crypto'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeFolder, makePrivateFile } from './private-place.ts'
@@ -13,7 +12,6 @@ import type { StoreOptions } from '../ports/store.ts'
 import type { StorePart } from '../ports/store-part.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/damaged-rows.ts'
 import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
-import { gatherFigures, type GatheredFigures } from '../read-models/gathered-figures.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { isUpToDateWith, migrate, refuseUnknownSchema } from './migrate.ts'
@@ -29,7 +27,6 @@ export interface Database extends Transactions, FilesInPlace {
   /** Monotonic ms, for state in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
-  readonly gathered: GatheredFigures
   readonly log: Log | undefined
   readonly encode: EncodeMessages
   /** Bytes of all pages in use. */
@@ -220,7 +217,6 @@ function databaseOf(
     },
     ...createTransactions(connection, prepare, timeoutMs),
     ...files,
-    gathered: gatherFigures(randomInt(1, 2 ** 47), elapsed),
     scrub,
     close: () => {
       if (!connection.isOpen) return

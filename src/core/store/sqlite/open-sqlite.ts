@@ -120,7 +120,7 @@ function rooms(db: Database, options: StoreOptions, sending?: string) {
     groupsAtOnce: 1,
     runs: sqliteRuns(db),
     outbox,
-    reads: readsOn(sql, outbox, shared.repositories),
+    reads: readsOn(sql, outbox, shared.repositories, shared.parts),
     pruning: sqlitePruning(db, () => db.size() / options.maxSize),
     tables: sqliteTables(db),
     clockWasAhead: async () => db.wasAhead(),

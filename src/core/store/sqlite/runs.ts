@@ -6,7 +6,6 @@ import { number, record } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { execute, sqliteStatements, withinOf } from './statements.ts'
 import { takeIn } from '../sql/take-in.ts'
-import type { Chunk } from '../../../model/chunk.ts'
 import type { Database } from './database.ts'
 import type { Steps, Within } from '../sql/steps.ts'
 import type { Runs } from '../ports/runs.ts'
@@ -17,19 +16,12 @@ export function sqliteRuns(db: Database): Runs {
   function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
     return db.transaction(() => {
       const changed: number[] = []
-      const kept: Chunk[] = []
-      const keep = (chunk: Chunk): number => {
-        const mark = db.gathered.keptBy(chunk)
-        if (mark !== 0) kept.push(chunk)
-        return mark
-      }
       const result = execute(
         db,
-        steps(id => changed.push(id), { ...withinOf(db), keep }),
+        steps(id => changed.push(id), withinOf(db)),
       )
       db.afterCommit(() => {
         for (const id of changed) leased.forget(id)
-        db.gathered.add(kept)
       })
       return result
     })

@@ -12,8 +12,6 @@ export function sqliteStatements(db: Database): Statements {
     transaction: async steps => db.transaction(() => execute(db, steps(withinOf(db)))),
     now: async () => db.now(),
     damaged: db.damaged,
-    gathered: db.gathered,
-    afterCommit: db.afterCommit,
     skipLocked: '',
     listed: place => `SELECT value FROM json_each(${place})`,
     pathOfRun: "json_extract(runs.project, '$.facts.path')",

@@ -1,11 +1,10 @@
 // Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
 import { z } from 'zod'
-import { day } from '../../../core/store/ports/trends.ts'
 import { isInScope } from '../../../core/store/ports/project-scope.ts'
 import { median } from '../../../lib/quantile.ts'
 import { ordered, type Keys } from '../../../console/layout/sorting.ts'
 import { millis, ms, own as ownShape, place, span, type Shaped } from '../../../console/layout/shape.ts'
-import { spans } from '../../../console/layout/trend-spans.ts'
+import { day, spans } from '../../../console/layout/trend-spans.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
 import { changeStates, type ChangeView } from '../model/change.ts'
 import type { Millis } from '../../../model/instant.ts'

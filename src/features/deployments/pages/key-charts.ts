@@ -1,5 +1,5 @@
 // The charts of the four keys over time, with incidents marked.
-import { day } from '../../../core/store/ports/trends.ts'
+import { day } from '../../../console/layout/trend-spans.ts'
 import { duration, figure, minute, number, utc } from '../../../console/layout/format.ts'
 import { html, type Content, type Html } from '../../../console/layout/html.ts'
 import { lineChart } from '../../../console/charts/line-chart.ts'

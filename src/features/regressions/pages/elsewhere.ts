@@ -4,13 +4,12 @@ import { addressWith } from '../../../console/layout/address.ts'
 import { card } from '../../../console/layout/frame.ts'
 import { counted, number } from '../../../console/layout/format.ts'
 import { day } from '../rule.ts'
-import { fixSources } from '../../../console/overview/fix-source.ts'
 import { html } from '../../../console/layout/html.ts'
 import { onOverview } from '../../../console/overview/overview-part.ts'
-import { onTrends } from '../../../console/trends/trend-part.ts'
 import { regressionRows, regressionTable, subjectOf, trendsOf, valueOf } from './list.ts'
 import { regressionShape } from '../documents.ts'
 import { regressionsOf } from './figures.ts'
+import { fixSources, onTrends, trendsIn } from '../../trends/port.ts'
 
 /** How many the overview lists, and of how many the cost is read. */
 const max = { listed: 5, costs: 20 }
@@ -72,7 +71,7 @@ export const onOtherPages = [
         all.slice(0, max.costs).map(async one => {
           const { kind, before, after, instance, projectId, project, job, branch } = one
           const subject = { instance, projectId, job }
-          const rows = await parts.views.trends.series(subject, { step: day, since, until, branch })
+          const rows = await trendsIn(parts).series(subject, { step: day, since, until, branch })
           const [runs, totalMs] = [
             rows.reduce((sum, row) => sum + row.runs, 0),
             rows.reduce((sum, row) => sum + row.totalMs, 0),

@@ -1,6 +1,6 @@
 // Lists of regressions: a table for their page and trends, and short rows for the overview.
 import { addressWith } from '../../../console/layout/address.ts'
-import { branchNames } from '../../../console/trends/trend-filters.ts'
+import { branchNames } from '../../../model/pipeline.ts'
 import { duration, number, percent, since, minute } from '../../../console/layout/format.ts'
 import { badge } from '../../../console/layout/status.ts'
 import { empty } from '../../../console/layout/frame.ts'

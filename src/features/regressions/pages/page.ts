@@ -4,10 +4,10 @@ import { day } from '../rule.ts'
 import { counted, minute } from '../../../console/layout/format.ts'
 import { html, type Content, type Html } from '../../../console/layout/html.ts'
 import { askedRule, previewOf, regressionsOf, shownRule, type ShownPreview, type ShownRule } from './figures.ts'
-import { groupIn } from '../../../console/trends/trend-filters.ts'
+import { trendsIn } from '../../trends/port.ts'
 import { regressionTable } from './list.ts'
 import { ofOwn, unknownOwn } from '../../../console/layout/scope-heading.ts'
-import { given, wholeNumber } from '../../../console/layout/address.ts'
+import { given, groupIn, wholeNumber } from '../../../console/layout/address.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 import type { RegressionOptions } from '../options.ts'
 
@@ -27,7 +27,7 @@ export async function regressionsPage(
   const [flagged, preview, projects] = await Promise.all([
     regressionsOf(parts, { projectId, group, since: now - shownFor }),
     projectId === undefined ? undefined : previewOf(parts, projectId, rule, options),
-    parts.views.trends.projects('runs', { step: day, since: now - shownFor, until: now + day }, 200),
+    trendsIn(parts).projects('runs', { step: day, since: now - shownFor, until: now + day }, 200),
   ])
   const names = projects.map(one => ({ id: one.projectId, name: one.project }))
   const project = names.find(({ id }) => id === projectId)?.name ?? preview?.project

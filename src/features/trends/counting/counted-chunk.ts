@@ -1,0 +1,154 @@
+// What one chunk adds to the figures over time: its pipeline, its jobs, and the sections of a job. Small, because it is stored until it is added. Pure.
+import { branchClassOf, type BranchClass } from '../../../model/pipeline.ts'
+import { carriesPipeline, type Chunk, type JobSnapshot } from '../../../model/chunk.ts'
+import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../../model/runner-time.ts'
+import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
+import { hasFailed, hasSucceeded } from '../../../model/status.ts'
+import { plainText } from '../../../core/store/sql/plain-text.ts'
+import { sectionTimes, type SectionTime } from '../../../model/section-times.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { Run } from '../../../model/run.ts'
+
+export interface CountedChunk {
+  readonly instance: string
+  readonly projectId: number
+  /** Full path. */
+  readonly project: string
+  readonly branch: BranchClass
+  /** What started the pipeline, such as `push`; empty if unknown. */
+  readonly source: string
+  /** Empty for a pipeline without a name. */
+  readonly pipelineName: string
+  /** Undefined: another chunk has it, or it neither passed nor failed. */
+  readonly pipeline?: (Ran & { readonly endedAt: Millis }) | undefined
+  readonly jobs?: readonly CountedJob[] | undefined
+  readonly inside?: CountedInside | undefined
+}
+
+/** A pipeline or job that passed or failed. Other ends say nothing about durations and failure rates. */
+export interface Ran {
+  readonly failed: boolean
+  /** It failed, and passed when it ran again in the same pipeline. */
+  readonly flaky?: true | undefined
+  /** Whole ms. */
+  readonly tookMs: number
+  readonly queuedMs?: number | undefined
+}
+
+export interface CountedJob {
+  /** Empty if it has no name. */
+  readonly name: string
+  readonly endedAt: Millis
+  readonly ran?: Ran | undefined
+  /** Undefined: it used no runner. */
+  readonly used?: Used | undefined
+}
+
+/** Time of a runner. */
+export interface Used {
+  /** The type of the runner; empty if unknown. */
+  readonly worker: string
+  /** Whole ms. */
+  readonly totalMs: number
+  /** In the currency of the price table; absent without a price. */
+  readonly cost?: number | undefined
+  /** Undefined if it was not wasted. */
+  readonly wasted?: WastedPurpose | undefined
+}
+
+/** How a job's time was wasted: every purpose but `useful`. A run that passed is useful, also after a failure. */
+export type WastedPurpose = Exclude<ComputePurpose, 'useful'>
+
+/** The sections of one job, by its log. */
+interface CountedInside {
+  readonly job: string
+  readonly endedAt: Millis
+  readonly sections: readonly SectionTime[]
+}
+
+/** The first failed job of each name in a run, by its id. */
+export type Failures = ReadonlyMap<string, number>
+
+export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
+  const found = new Map<string, number>()
+  for (const { id, record } of jobs.values()) {
+    const { name, status } = record.facts
+    if (name !== undefined && hasFailed(status)) found.set(name, Math.min(id, found.get(name) ?? Infinity))
+  }
+  return found
+}
+
+/** Undefined if it adds nothing. `failures`: of the chunk's run. */
+export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | undefined {
+  const { key, project, pipeline, inside } = chunk
+  const { source = '' } = pipeline.facts
+  const counted = {
+    pipeline: ranPipeline(chunk),
+    jobs: chunk.jobs.flatMap(job => countedJob(job, failures, pipeline.superseded === true) ?? []),
+    inside: inside?.sections === undefined ? undefined : countedInside(inside),
+  }
+  if (counted.pipeline === undefined && counted.jobs.length === 0 && counted.inside === undefined) return undefined
+  return {
+    ...{ instance: key.instance, projectId: project.id, project: plainText(project.path ?? project.name ?? '') },
+    branch: branchClassOf(pipeline.facts, project),
+    source: plainText(source.slice(0, maxWordLength)),
+    pipelineName: foldedName(pipeline.facts),
+    ...counted,
+  }
+}
+
+/** UTF-16 units; the platform's sources, and its types of runners, are shorter. */
+const maxWordLength = 50
+
+/** The name under which a job or a section is counted. */
+export function countedName(name: string): string {
+  return plainText(name.slice(0, 255))
+}
+
+function ranPipeline(chunk: Chunk): CountedChunk['pipeline'] {
+  const { incomplete, start, end, facts } = chunk.pipeline
+  if (!carriesPipeline(chunk) || incomplete || !isOutcome(facts.status)) return undefined
+  return { endedAt: end, ...ranFrom(start, end, facts) }
+}
+
+function countedJob(job: JobSnapshot, failures: Failures, superseded: boolean): CountedJob | undefined {
+  const { name = '', kind, status, start, end, startedAt } = job
+  const hasRun = kind === 'job' && name !== '' && startedAt !== undefined && isOutcome(status)
+  const isFlaky = hasRun && hasSucceeded(status) && (failures.get(name) ?? Infinity) < job.id
+  const ran = hasRun ? { ...ranFrom(start, end, job), ...(isFlaky && { flaky: true as const }) } : undefined
+  const used = usedBy(job, superseded)
+  return ran === undefined && used === undefined ? undefined : { name: countedName(name), endedAt: end, ran, used }
+}
+
+function usedBy(job: JobSnapshot, superseded: boolean): Used | undefined {
+  const seconds = computeSeconds(job)
+  if (seconds === undefined || job.end <= 0) return undefined
+  const purpose = computePurposeOf(job, superseded)
+  return {
+    worker: plainText((job.runner?.type ?? '').slice(0, maxWordLength)),
+    totalMs: Math.round(seconds * 1_000),
+    cost: job.cost,
+    wasted: purpose === 'useful' ? undefined : purpose,
+  }
+}
+
+function countedInside(inside: NonNullable<Chunk['inside']>): CountedInside | undefined {
+  const job = countedName(inside.job.name ?? '')
+  const sections = sectionTimes(inside)
+  return job === '' || sections.length === 0 ? undefined : { job, endedAt: inside.job.end, sections }
+}
+
+function isOutcome(status: string): boolean {
+  return hasSucceeded(status) || hasFailed(status)
+}
+
+function ranFrom(
+  start: Millis,
+  end: Millis,
+  { status, queuedDuration }: { readonly status: string; readonly queuedDuration?: number | undefined },
+): Ran {
+  return {
+    ...{ failed: hasFailed(status), tookMs: Math.max(0, Math.round(end - start)) },
+    queuedMs: queuedDuration === undefined || queuedDuration < 0 ? undefined : queuedDuration * 1_000,
+  }
+}

@@ -1,0 +1,159 @@
+// Adds what snapshots have added (`added.ts`) to the stored figures, some seconds later: pipelines of one project share their rows, so each row is
+// written once for many of them.
+//
+// One transaction deletes some rows of `figures_added` and writes the sums, so each counts exactly once, whatever is killed and however many replicas
+// fold: a figure is always the sum of the rows that are gone.
+import { addCosts, costValues } from '../cost/sql.ts'
+import { createLoop, type Loop } from '../../../lib/loop.ts'
+import { cut } from '../../../core/store/sql/cut.ts'
+import { each, forRows, lockNames, type Steps, type StepValue, type Within } from '../../../core/store/sql/steps.ts'
+import { number, record, text, type Row } from '../../../core/store/sql/columns.ts'
+import { figuresOf } from '../reading/sql.ts'
+import { knownSections, sectionDayKey, sectionValues, writeSections } from '../sections/sql.ts'
+import { readJson } from './stored-counted.ts'
+import { PipelineNames, plus, TrendSums, type Addition } from './sums.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Context } from '../../../daemon/context.ts'
+import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
+import type { Statements } from '../../../core/store/sql/statements.ts'
+
+/** Between two rounds, ms: the longer, the more pipelines share their rows, and the more rows wait. */
+const every = 5_000
+
+export function createFoldLoop({ store, clock, log }: Pick<Context, 'store' | 'clock' | 'log'>): Loop {
+  const fold = store.on(foldingOn)
+  return createLoop({
+    ...{ name: 'trends', clock, log },
+    turn: async () => {
+      await fold()
+      return every
+    },
+  })
+}
+
+/** Folds all rows, a few at a time, between which other work goes on. */
+export function foldingOn(sql: Statements): () => Promise<void> {
+  const names = new PipelineNames()
+  return async () => {
+    // Usually there is nothing, and a SELECT needs no transaction.
+    if ((await sql.all('SELECT 1 FROM figures_added LIMIT 1')).length === 0) return
+    let from: Place | undefined = { projectId: Number.MIN_SAFE_INTEGER, id: 0 }
+    while (from !== undefined) {
+      const begin: Place = from
+      from = await sql.transaction(within => foldSome(begin, names, within))
+      await nextTurn()
+    }
+  }
+}
+
+/** A row of `figures_added`, in their order by project. */
+interface Place {
+  readonly projectId: number
+  readonly id: number
+}
+
+/** Rows that one statement takes, and that one transaction takes at most. */
+const taken = { atOnce: 50, max: 500 }
+/**
+ * Hourly rows and rows of costs of one transaction; at most as many daily rows are written with them. Each takes some 8 µs. A chunk may add more: each job
+ * of a pipeline of 40,000 may be another row.
+ */
+const maxRows = 1_000
+
+const takeAdded = `
+  DELETE FROM figures_added WHERE id IN
+    (SELECT id FROM figures_added WHERE (project_id, id) > (?1, ?2) ORDER BY project_id, id LIMIT ${taken.atOnce})
+  RETURNING id, project_id, content`
+const placeOf: (row: Row) => Place = record({ projectId: number('project_id'), id: number('id') })
+const contentOf = text('content')
+
+/** Returns where the rest begins; undefined: nothing is left. */
+function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Place | undefined> {
+  const { damaged } = within
+  // Two replicas that fold at once would lock the same figures in turn.
+  yield* lockNames(['trends'], within)
+  const sums = new TrendSums()
+  let from: Place | undefined = begin
+  for (let count = 0; from !== undefined && count < taken.max && sums.size < maxRows; count += taken.atOnce) {
+    const rows: readonly Row[] = yield [takeAdded, [from.projectId, from.id]]
+    const sorted = rows.toSorted((a, b) => byPlace(placeOf(a), placeOf(b)))
+    for (const some of damaged.rows('figures_added', sorted, row => readJson(contentOf(row))))
+      for (const one of some) sums.add({ ...one, pipelineName: names.of(one) })
+    const last = sorted.at(-1)
+    from = last === undefined || rows.length < taken.atOnce ? undefined : placeOf(last)
+  }
+  yield* writeSums(sums, damaged)
+  return from
+}
+
+function byPlace(a: Place, b: Place): number {
+  return a.projectId - b.projectId || a.id - b.id
+}
+
+const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
+const key = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
+
+/** Its rows are a number, and a key (`rowKey`). */
+const knownTrends = forRows(
+  ['bigint', ...keyTypes],
+  ({ rows }) => `
+  WITH k (nth, ${key}) AS (${rows})
+  SELECT k.nth, t.runs, t.failed, t.flaky, t.total_ms, t.durations, t.queues FROM k JOIN trends t USING (${key})`,
+)
+
+/** Writes rows (`rowValues`) in the place of those with their keys. */
+const writeTrends = forRows(
+  [...keyTypes, ...(['text', 'bigint', 'bigint', 'bigint', 'bigint', 'json', 'json'] as const)],
+  ({ rows }) => `
+  INSERT INTO trends (${key}, project, runs, failed, flaky, total_ms, durations, queues) ${rows}
+  ON CONFLICT (${key}) DO UPDATE SET
+    project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
+    total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`,
+)
+
+function rowKey({ step, row }: Addition): StepValue[] {
+  const { projectId, job, bucket, instance, branch, source, pipelineName } = row
+  return [step, projectId, job, bucket, instance, branch, source, pipelineName]
+}
+
+/** The values of `writeTrends`. */
+function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): StepValue[] {
+  const { row, step } = addition
+  const { projectId, job, bucket } = row
+  // Damaged figures begin anew.
+  const known = damaged.row('trends', before, figuresOf, { step, project_id: projectId, job, bucket })
+  const { runs, failed, flaky, totalMs, durations, queues } = known === undefined ? row : plus(known, row)
+  return [...rowKey(addition), row.project, runs, failed, flaky, totalMs, durations.json(), queues.json()]
+}
+
+/** Rows that one statement reads or writes. */
+const rowsAtOnce = 1_000
+
+function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {
+  for (const some of cut(sums.additions(), () => 1, rowsAtOnce)) {
+    const known = yield each(
+      knownTrends,
+      some.map((one, at) => [at, ...rowKey(one)]),
+    )
+    const before = new Map(known.map(row => [nth(row), row]))
+    yield each(
+      writeTrends,
+      some.map((one, at) => rowValues(one, before.get(at), damaged)),
+    )
+  }
+  for (const some of cut(sums.costs.rows(), () => 1, rowsAtOnce)) yield each(addCosts, some.map(costValues))
+  const days = [...sums.sections.days()]
+  const sections = Map.groupBy(
+    yield each(
+      knownSections,
+      days.map((one, at) => [at, ...sectionDayKey(one)]),
+    ),
+    nth,
+  )
+  yield each(
+    writeSections,
+    days.flatMap((one, at) => sectionValues(one, sections.get(at) ?? [], damaged)),
+  )
+}
+
+const nth = number('nth')

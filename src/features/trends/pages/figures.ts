@@ -1,0 +1,156 @@
+// Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
+import { z } from 'zod'
+import { branchClasses } from '../../../model/pipeline.ts'
+import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
+import { groupsOf, groupsShape } from '../../../console/layout/groups.ts'
+import { trendParts } from './trend-part.ts'
+import { trendsIn } from '../reading/sql.ts'
+import { openingSpan, spans, type Span } from '../../../console/layout/trend-spans.ts'
+import {
+  figuresOf,
+  figuresShape,
+  groupLines,
+  groupLineShape,
+  lineShape,
+  lineSorts,
+  rankedJobs,
+  rankedProjects,
+  type LineSort,
+} from './lines.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
+import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendSubject } from '../counting/figures.ts'
+
+const pointShape = figuresShape.extend({ at: millis })
+export type TrendPoint = Shaped<typeof pointShape>
+
+export interface AskedTrends extends TrendFilter {
+  /** Undefined: chosen by how far back there is data. */
+  readonly span?: Span | undefined
+  readonly projectId?: number | undefined
+  /** A path that ends with a slash. */
+  readonly group?: string | undefined
+  /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
+  readonly own?: string | undefined
+  readonly job?: string | undefined
+  /** An exact branch or tag, or a runner's description. Daily statistics do not have these, so stored runs are counted instead. */
+  readonly ref?: string | undefined
+  readonly runner?: string | undefined
+  /** The sort orders of the tables. */
+  readonly jobs?: LineSort | undefined
+  readonly projects?: LineSort | undefined
+}
+
+export const trendsShape = z.object({
+  span: spanShape,
+  step: ms,
+  since: millis,
+  until: millis,
+  project: z.object({ id: z.number(), name: z.string() }).optional(),
+  group: z.string().optional().describe('The group whose projects are counted.'),
+  own: ownShape,
+  job: z.string().optional(),
+  filter: z.object({
+    branch: z.enum(branchClasses).optional(),
+    source: z.string().optional(),
+    pipelineName: z.string().optional(),
+    ref: z.string().optional(),
+    runner: z.string().optional(),
+  }),
+  pipelineNames: z.array(z.string()),
+  points: z.array(pointShape),
+  total: figuresShape.describe('Over the whole period.'),
+  before: figuresShape
+    .optional()
+    .describe('The previous period of the same length; absent unless all of it is stored.'),
+  projects: z.array(lineShape),
+  ...groupsShape(groupLineShape),
+  jobs: z.array(lineShape),
+  sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
+  retained: z
+    .object({
+      of: z.enum(['all', 'jobs']).describe('`jobs`: filters only the table of jobs.'),
+      pipelines: z.number(),
+      backTo: millis.optional(),
+    })
+    .optional()
+    .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
+})
+/** With the fields of features. */
+export function trendsShapeOf(parts: Pick<PagesParts, 'fillings'>) {
+  return trendsShape.extend(Object.assign({}, ...trendParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape)
+}
+
+/** `pipelineNames`: to filter by; `sorted`: the sort orders of the tables. */
+export type Trends = Shaped<typeof trendsShape>
+
+const maxNames = 200
+/** Projects and classes of branches that are added up by groups. */
+const maxPlaces = 20_000
+
+export async function trendsOf(
+  parts: PagesParts,
+  { groupBy }: Pick<PagesSettings, 'groupBy'>,
+  asked: AskedTrends,
+  now: Millis,
+): Promise<Trends> {
+  const stored = trendsIn(parts)
+  const { projectId, group, own, job, ref, runner, branch, source, pipelineName } = asked
+  const subject: Partial<TrendSubject> =
+    projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
+  const span = asked.span ?? openingSpan(await stored.extent(subject), now)
+  const { step, length } = spans[span]
+  const until = now - (now % step) + step
+  const query: TrendQuery = { step, since: until - length, until, group, branch, source, pipelineName }
+  const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
+  // Daily statistics of jobs do not have the source and the name of their pipelines.
+  const isOfStored = ref !== undefined || runner !== undefined
+  const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
+  const counted = jobsAreOfStored
+    ? await stored.retained({ ...query, since: earlier.since, projectId, ref, runner })
+    : undefined
+  const jobFigures: TrendReads = counted?.figures ?? stored
+  const figures = isOfStored || job !== undefined ? jobFigures : stored
+  const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
+  const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
+  // Places have no exact branches and runners.
+  const hasPlaces = projectId === undefined && !isOfStored
+  const [series, before, names, projects, jobs, added, places] = await Promise.all([
+    figures.series(subject, query),
+    isWholeBefore || figures === stored ? figures.series(subject, earlier) : [],
+    stored.names({ step, since: query.since, until, group, projectId }, maxNames),
+    rankedProjects(figures, sorted.projects, query),
+    rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
+    Promise.all(trendParts.of(parts).map(async one => one.read(parts, asked, query.since))),
+    hasPlaces ? stored.places(query, maxPlaces) : undefined,
+  ])
+  const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
+  const trends: Trends = {
+    span,
+    ...{ step, since: query.since, until },
+    project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
+    group,
+    own,
+    job,
+    filter: { branch, source, pipelineName, ref, runner },
+    pipelineNames: [...new Set(names.map(one => one.name))],
+    points: pointsOf(series),
+    total: figuresOf(series),
+    before: before.length === 0 ? undefined : figuresOf(before),
+    projects,
+    ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.branch }, groupLines),
+    jobs,
+    sorted,
+    retained: counted && {
+      of: figures === stored ? 'jobs' : 'all',
+      pipelines: counted.pipelines,
+      backTo: counted.backTo,
+    },
+  }
+  return Object.assign(trends, ...added) as Trends
+}
+
+/** Rows of several instances with the same project id are added up. */
+function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
+  return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
+}

@@ -1,0 +1,71 @@
+// The filters of trends: the form, and addresses that keep the filters.
+import { branchClasses, branchNames } from '../../../model/pipeline.ts'
+import { html, type Html } from '../../../console/layout/html.ts'
+import { lineSortOf } from './lines.ts'
+import { ownField, asItIs, choice, sources } from '../../../console/layout/scope-heading.ts'
+import { spanOf } from '../../../console/layout/trend-spans.ts'
+import { addressWith, given, groupIn, wholeNumber } from '../../../console/layout/address.ts'
+import type { RequestContext } from '../../../console/layout/frame.ts'
+import type { AskedTrends, Trends } from './figures.ts'
+
+/** The question in a query. Invalid values, such as an unknown branch class, are ignored. */
+export function askedTrends(query: URLSearchParams): AskedTrends {
+  return {
+    span: spanOf(query.get('span')),
+    projectId: wholeNumber(query.get('project') ?? ''),
+    group: groupIn(query),
+    own: given(query, 'own'),
+    job: query.get('job') ?? undefined,
+    branch: branchClasses.find(one => one === query.get('branch')),
+    source: given(query, 'source'),
+    pipelineName: given(query, 'name'),
+    ref: given(query, 'ref'),
+    runner: given(query, 'runner'),
+    jobs: lineSortOf(query.get('jobs')),
+    projects: lineSortOf(query.get('projects')),
+  }
+}
+
+/** The address of the same trends with changes. A change to undefined removes a filter. */
+export function trendsLink(
+  base: string,
+  { span, project, group: of, own, job, filter, sorted }: Trends,
+  changes: AskedTrends,
+): string {
+  const {
+    projectId,
+    group,
+    own: value,
+    pipelineName,
+    ...rest
+  } = {
+    ...{ span, projectId: project?.id, group: of, own, job, ...filter, ...sorted },
+    ...changes,
+  }
+  const { jobs, projects, ...others } = rest
+  return addressWith(`${base}/trends`, {
+    ...{ project: projectId ?? group, own: value, name: pipelineName, ...others },
+    jobs: jobs === 'slowest' ? undefined : jobs,
+    projects: projects === 'runs' ? undefined : projects,
+  })
+}
+
+export function trendsForm(trends: Trends, { base, own }: RequestContext): Html {
+  const { span, project, group, job, filter, sorted, pipelineNames } = trends
+  const kept = { span, project: project?.id ?? group, job, ...sorted }
+  const isFiltered = Object.values(filter).some(value => value !== undefined)
+  const clear = { branch: undefined, source: undefined, pipelineName: undefined, ref: undefined, runner: undefined }
+  return html`<form class="filters card" method="get" action="${base}/trends" role="search" aria-label="Filter trends">
+    ${Object.entries(kept).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${ownField(own)}
+    <label>Branches${choice('branch', branchClasses, filter.branch, one => branchNames[one] ?? one)}</label>
+    <label>Started by${choice('source', sources, filter.source)}</label>
+    <label>Pipeline name${choice('name', pipelineNames, filter.pipelineName, asItIs)}</label>
+    <label>Exact branch or tag<input name="ref" value="${filter.ref}" autocomplete="off" /></label>
+    <label>Runner<input name="runner" value="${filter.runner}" autocomplete="off" /></label>
+    <span class="buttons"
+      ><button>Filter</button
+      >${isFiltered && html`<a class="button plain" href="${trendsLink(base, trends, clear)}">Clear</a>`}</span
+    >
+  </form>`
+}

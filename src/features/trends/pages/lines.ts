@@ -1,0 +1,155 @@
+// The figures of trends, and the lines of their tables: jobs and projects in the order of a column, each with its figures of the previous period.
+import { z } from 'zod'
+import { ms, type Shaped } from '../../../console/layout/shape.ts'
+import type { Grouped } from '../../../console/layout/groups.ts'
+import { roundPercentileOf, plusBins } from '../../../lib/log-bins.ts'
+import {
+  trendOrders,
+  type TrendOrder,
+  type TrendQuery,
+  type TrendReads,
+  type TrendTotal,
+  type TrendFigures,
+  type TrendPlace,
+} from '../counting/figures.ts'
+
+export const figuresShape = z.object({
+  runs: z.number(),
+  failed: z.number(),
+  p50: ms.optional(),
+  p95: ms.optional(),
+  queueP50: ms.optional(),
+})
+/** Durations are undefined if nothing was counted. */
+export type Figures = Shaped<typeof figuresShape>
+
+export const lineShape = z.object({
+  projectId: z.number(),
+  project: z.string(),
+  job: z.string(),
+  runs: z.number(),
+  failed: z.number(),
+  flaky: z.number(),
+  totalMs: ms,
+  meanMs: ms,
+  p50: ms.optional(),
+  p95: ms.optional(),
+  queueP50: ms.optional(),
+  queueP95: ms.optional(),
+  before: figuresShape.optional().describe('The previous period of the same length.'),
+})
+export type TrendLine = Shaped<typeof lineShape>
+
+export const groupLineShape = z.object({
+  name: z.string(),
+  runs: z.number(),
+  failed: z.number(),
+  totalMs: ms,
+  meanMs: ms,
+})
+export type GroupLine = Shaped<typeof groupLineShape>
+
+/** The orders that the store can sort by, and those that are sorted here among `candidates`. */
+export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
+export type LineSort = (typeof lineSorts)[number]
+
+/** Undefined for any other text. */
+export function lineSortOf(text: string | null): LineSort | undefined {
+  return lineSorts.find(one => one === text)
+}
+
+/** Rows of each table. */
+export const shownLines = { projects: 30, jobs: 20 } as const
+/** Percentiles are not stored, so they are sorted among this many lines: the slowest jobs by mean, or the projects with the most runs. */
+export const candidates = 200
+
+export async function rankedProjects(
+  figures: TrendReads,
+  sort: LineSort,
+  query: TrendQuery,
+): Promise<readonly TrendLine[]> {
+  const by = orderOf(sort) ?? 'runs'
+  const limit = by === sort ? shownLines.projects : candidates
+  const lines = (await figures.projects(by, query, limit)).map(total => lineOf(total))
+  return by === sort ? lines : sortedBy(lines, sort).slice(0, shownLines.projects)
+}
+
+interface Scope {
+  readonly query: TrendQuery
+  /** The previous period; undefined: no comparison. */
+  readonly earlier: TrendQuery | undefined
+  readonly projectId: number | undefined
+}
+
+export async function rankedJobs(
+  figures: TrendReads,
+  sort: LineSort,
+  { query, earlier, projectId }: Scope,
+): Promise<readonly TrendLine[]> {
+  const by = orderOf(sort) ?? 'slowest'
+  const totals = await figures.jobs(by, { ...query, projectId }, by === sort ? shownLines.jobs : candidates)
+  const lines = totals.map(total => ({ ...lineOf(total), instance: total.instance }))
+  const shown = (by === sort ? lines : sortedBy(lines, sort)).slice(0, shownLines.jobs)
+  if (earlier === undefined) return shown.map(({ instance: _, ...line }) => line)
+  const before = new Map<string, Figures>()
+  for (const some of Map.groupBy(shown, one => `${one.projectId} ${one.instance}`).values()) {
+    const [{ instance, projectId: of } = { instance: '', projectId: 0 }] = some
+    const found = await figures.ofJobs(
+      { instance, projectId: of },
+      some.map(one => one.job),
+      earlier,
+    )
+    for (const [job, rows] of Map.groupBy(found, row => row.job)) before.set(`${of} ${job}`, figuresOf(rows))
+  }
+  return shown.map(({ instance: _, ...line }) => {
+    const its = before.get(`${line.projectId} ${line.job}`)
+    return its === undefined ? line : { ...line, before: its }
+  })
+}
+
+function orderOf(sort: LineSort): TrendOrder | undefined {
+  return trendOrders.find(one => one === sort)
+}
+
+function sortedBy<Line extends TrendLine>(lines: readonly Line[], sort: LineSort): Line[] {
+  const value = (line: TrendLine): number => {
+    if (sort === 'rate') return line.failed / line.runs
+    return (sort === 'queue' ? line.queueP50 : sort === 'p95' ? line.p95 : line.p50) ?? -1
+  }
+  return lines.toSorted((a, b) => value(b) - value(a))
+}
+
+function lineOf({ projectId, project, job, runs, failed, flaky, totalMs, durations, queues }: TrendTotal): TrendLine {
+  return {
+    ...{ projectId, project, job, runs, failed, flaky, totalMs },
+    meanMs: runs === 0 ? 0 : totalMs / runs,
+    p50: roundPercentileOf(durations, 0.5),
+    p95: roundPercentileOf(durations, 0.95),
+    queueP50: roundPercentileOf(queues, 0.5),
+    queueP95: roundPercentileOf(queues, 0.95),
+  }
+}
+
+/** Adds up the figures of several rows: sums of counts, percentiles from merged bins. */
+export function figuresOf(rows: readonly TrendFigures[]): Figures {
+  const sum = (of: (row: TrendFigures) => number): number => rows.reduce((total, row) => total + of(row), 0)
+  const durations = rows.map(row => row.durations).reduce(plusBins, {})
+  const queues = rows.map(row => row.queues).reduce(plusBins, {})
+  return {
+    runs: sum(row => row.runs),
+    failed: sum(row => row.failed),
+    p50: roundPercentileOf(durations, 0.5),
+    p95: roundPercentileOf(durations, 0.95),
+    queueP50: roundPercentileOf(queues, 0.5),
+  }
+}
+
+/** Sums of places, those with the most pipelines first. */
+export function groupLines(all: readonly Grouped<TrendPlace>[]): GroupLine[] {
+  const lines = all.map(({ name, items: some }) => {
+    const sum = (of: (place: TrendPlace) => number): number => some.reduce((total, one) => total + of(one), 0)
+    const [runs, totalMs] = [sum(one => one.runs), sum(one => one.totalMs)]
+    return { name, runs, failed: sum(one => one.failed), totalMs, meanMs: runs === 0 ? 0 : totalMs / runs }
+  })
+  return lines.sort((a, b) => b.runs - a.runs || (a.name < b.name ? -1 : 1))
+}

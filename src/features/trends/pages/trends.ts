@@ -1,0 +1,134 @@
+// The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
+import { groupCards } from '../../../console/layout/groups.ts'
+import { ofOwn, periodChoice, unknownOwn } from '../../../console/layout/scope-heading.ts'
+import { nounOf, trendCharts } from './charts.ts'
+import {
+  card,
+  crumbs,
+  empty,
+  howCounted,
+  table,
+  tiles,
+  type Page,
+  type RequestContext,
+} from '../../../console/layout/frame.ts'
+import { counted, duration, figure, number, percent, utc, minute } from '../../../console/layout/format.ts'
+import { delta } from '../../../console/layout/delta.ts'
+import { html, type Content, type Html } from '../../../console/layout/html.ts'
+import { hour } from '../counting/figures.ts'
+import { groupColumns, jobsTable, orderChoice, projectsTable, rateOf } from './tables.ts'
+import { trendParts } from './trend-part.ts'
+import type { PagesParts } from '../../../console/ports.ts'
+import { shownLines } from './lines.ts'
+import { trendsForm, trendsLink } from './filters.ts'
+import { spanNames, spans } from '../../../console/layout/trend-spans.ts'
+import { timelineCard } from '../../../console/timeline/timeline.ts'
+import type { Timeline } from '../../../console/timeline/timeline-figures.ts'
+import type { Trends } from './figures.ts'
+
+/** `timeline`: that of the project; only on the page of one project. */
+export function trendsPage(
+  trends: Trends,
+  timeline: Timeline | undefined,
+  parts: Pick<PagesParts, 'fillings'>,
+  context: RequestContext,
+): Page {
+  const { points, project, group, job, own } = trends
+  const { base } = context
+  const scope = [project?.name ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
+  const of = [scope || 'All projects', job].filter(Boolean).join(', job ')
+  const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
+  return {
+    title: `Trends: ${of}`,
+    content: html`
+      ${project === undefined && scope !== '' && crumbs(html`<a href="${base}/trends">Trends</a>`)}
+      ${project !== undefined && crumbs(html`<a href="${all}">Trends</a>`, ...(job === undefined ? [] : [html`<a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`]))}
+      <div class="page-head">
+        <h1>${of}</h1>
+        ${periodChoice(spanNames, trends.span, span => trendsLink(base, trends, { span }))}
+      </div>
+      ${trendsForm(trends, context)} ${unknownOwn(context.own)} ${aboutRetained(trends)}
+      ${
+        points.length === 0
+          ? card(
+              'Nothing yet',
+              empty(
+                `Nothing passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
+              ),
+            )
+          : html`${totals(trends)} ${trendCharts(trends, timeline, parts, context)}
+              <details class="card">
+                <summary>Show as a table</summary>
+                ${pointsTable(trends)}
+              </details>`
+      }
+      ${timeline !== undefined && timelineCard(timeline, context)}
+      ${trendParts.of(parts).map(one => one.card(trends, { projectId: project?.id, group, own }, context))}
+      ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
+      ${
+        project === undefined &&
+        groupCards(
+          trends,
+          groupColumns,
+          { group: to => trendsLink(base, trends, { group: to }), value: to => trendsLink(base, trends, { own: to }) },
+          context,
+        )
+      }
+      ${
+        project === undefined &&
+        card('Projects', projectsTable(trends, base), {
+          aside: trends.projects.length >= shownLines.projects && `the first ${shownLines.projects}`,
+        })
+      }
+      ${howCounted(
+        html`Percentiles are accurate to within 5 %. Canceled and skipped runs are not counted. A job is flaky when it
+        failed and then passed when it ran again for the same commit.`,
+      )}
+    `,
+  }
+}
+
+function aboutRetained({ retained }: Trends): Content {
+  if (retained === undefined) return ''
+  const { of, pipelines, backTo } = retained
+  const what = of === 'jobs' ? 'Figures of jobs' : 'Figures'
+  return html`<p class="dim">
+    ${what} for these filters are counted over ${counted(pipelines, 'stored pipeline')} of this period and the one
+    before${backTo !== undefined && html`, the newest: back to ${minute(backTo)}`}. Pipelines that have been pruned are
+    not among them.
+  </p>`
+}
+
+function totals({ total, before, span, ...trends }: Trends): Html {
+  const runs = [total.runs, before?.runs ?? 0] as const
+  return html`${tiles('This period, compared with the previous one', [
+      [nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral', { runs })],
+      [
+        'Failed',
+        percent(rateOf(total)),
+        delta(rateOf(total), before && rateOf(before), 'less', { unit: 'points', runs }),
+      ],
+      ['Median', duration(total.p50), delta(total.p50, before?.p50, 'less', { runs })],
+      ['p95', duration(total.p95), delta(total.p95, before?.p95, 'less', { runs })],
+      ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less', { runs })],
+    ])}
+    <p class="dim">
+      ${before === undefined ? `No data for the previous ${spans[span].name} to compare with.` : `Arrows compare with the previous ${spans[span].name}.`}
+    </p>`
+}
+
+function pointsTable({ points, step }: Trends): Content {
+  const rows = points
+    .toReversed()
+    .map(point => [
+      step === hour ? minute(point.at) : utc(point.at).slice(0, 10),
+      figure(number(point.runs)),
+      figure(point.runs === 0 ? '–' : percent(point.failed / point.runs)),
+      figure(duration(point.p50)),
+      figure(duration(point.p95)),
+      figure(duration(point.queueP50)),
+    ])
+  return html`<div class="short">
+    ${table('Figures over time', ['When', 'Runs', 'Failed', 'Median', 'p95', 'Queue'], rows)}
+  </div>`
+}

@@ -1,0 +1,222 @@
+// The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
+import { branchClasses } from '../../../model/pipeline.ts'
+import { inScope } from '../../../core/store/sql/project-scope.ts'
+import { json, number, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
+import type { Reading, ScopedSql } from '../../../core/store/sql/reading.ts'
+import type { Value } from '../../../core/store/sql/statements.ts'
+import { retainedOn } from './of-stored-runs.ts'
+import type { Reads } from '../../../core/store/ports/reads.ts'
+import { summed, withoutKind } from './in-memory.ts'
+import { day, type StoredTrendRow, type TrendFilter, type TrendOrder, type TrendQuery } from '../counting/figures.ts'
+import type { Bins } from '../../../lib/log-bins.ts'
+import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
+
+/**
+ * Grouped by expressions: with the bare columns SQLite would use the primary key, which has their order, and read all hours and days
+ * instead of using the index by time.
+ */
+const project = 'project_id + 0'
+const job = `job || ''`
+
+const orders: Readonly<Record<TrendOrder, string>> = {
+  slowest: 'HAVING sum(runs) > 1 ORDER BY sum(total_ms) * 1.0 / sum(runs) DESC',
+  total: 'ORDER BY sum(total_ms) DESC',
+  failing: 'HAVING sum(failed) > 0 ORDER BY sum(failed) DESC, sum(runs)',
+  flakiest: 'HAVING sum(flaky) > 0 ORDER BY sum(flaky) DESC, sum(runs)',
+  runs: 'ORDER BY sum(runs) DESC',
+}
+
+/** Of one statement. */
+const subjectsAtOnce = 200
+
+/** What somebody may see. */
+export function trendsIn({ on }: Pick<Reads, 'on'>): TrendViews {
+  return on(trendsOn)
+}
+
+export function trendsOn(reading: Reading): TrendViews {
+  const { ask, damaged, scope } = reading
+  const rowsAt = async (sql: ScopedSql, values: readonly Value[]): Promise<StoredTrendRow[]> =>
+    damaged.rows('trends', await ask(sql, values), rowOf)
+
+  return {
+    series: async ({ instance, projectId = 0, job: name = '' }, query) => {
+      const values: Value[] = [query.step, projectId, name, query.since, query.until]
+      // The rows of all pipelines have no names and no projects, so the rows of the projects are added up.
+      const isOfAll =
+        projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined || scope.bounds !== 'none')
+      const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
+      const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
+      const rows = await rowsAt(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND ${which} AND job = ?3 AND bucket >= ?4 AND bucket < ?5 AND {visible} ${one} ${filter(query, values)}
+         ORDER BY bucket`,
+        values,
+      )
+      const buckets = summed(
+        isOfAll ? rows.map(row => ({ ...row, projectId: 0, project: '', instance: '' })) : rows,
+        row => `${row.bucket} ${row.instance}`,
+      )
+      return buckets.map(withoutKind)
+    },
+    projects: async (by, query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const totals = await ask(
+        `SELECT ${project} AS project_id, '' AS job FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 AND {visible} ${filter(query, values)}
+         GROUP BY ${project} ${orders[by]}, ${project} LIMIT ?4`,
+        values,
+      )
+      return details(totals, query)
+    },
+    jobs: async (by, query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const of = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const totals = await ask(
+        `SELECT ${project} AS project_id, ${job} AS job FROM trends
+         WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${of} AND job <> '' AND {visible} ${filter(query, values)}
+         GROUP BY ${project}, ${job} ${orders[by]}, ${project}, ${job} LIMIT ?4`,
+        values,
+      )
+      return details(totals, query)
+    },
+    ofJobs: async ({ instance, projectId }, jobs, query) => {
+      const subjects = jobs.map(name => ({ projectId, job: name }))
+      const rows = (await rowsOf(subjects, query)).filter(row => row.instance === instance)
+      return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
+    },
+    extent: async ({ projectId = 0, job: name = '' }) => {
+      // The rows of all pipelines are of no project.
+      const isOfAll = projectId === 0 && scope.bounds !== 'none'
+      const of = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
+      const end = async (order: string): Promise<Row | undefined> => {
+        const [row] = await ask(
+          `SELECT bucket, project FROM trends WHERE step = ?1 AND ${of} AND job = ?3 AND bucket > 0 AND {visible}
+           ORDER BY ${order} LIMIT 1`,
+          [day, projectId, name],
+        )
+        return row
+      }
+      const [first, last] = await Promise.all([end('bucket'), end('bucket DESC')])
+      if (first === undefined || last === undefined) return undefined
+      return { project: isOfAll ? '' : text('project')(last), first: bucketOf(first), last: bucketOf(last) }
+    },
+    places: async (query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const rows = await ask(
+        `SELECT max(project) AS project, branch || '' AS branch, CAST(sum(runs) AS bigint) AS runs,
+                CAST(sum(failed) AS bigint) AS failed, CAST(sum(total_ms) AS bigint) AS total_ms
+         FROM trends WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 AND {visible} ${filter(query, values)}
+         GROUP BY ${project}, branch || '' ORDER BY sum(runs) DESC, ${project}, branch || '' LIMIT ?4`,
+        values,
+      )
+      return rows.map(placeOf)
+    },
+    names: async (query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const of = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const rows = await ask(
+        `SELECT DISTINCT pipeline_name AS name, project FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${of} AND pipeline_name <> '' AND {visible} ${filter({ group: query.group }, values)}
+         ORDER BY name, project LIMIT ?4`,
+        values,
+      )
+      return rows.map(record({ name: text('name'), project: text('project') }))
+    },
+    retained: retainedOn(reading),
+  }
+
+  /** Adds up the rows of each subject, in the order given. */
+  async function details(subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
+    const wanted = subjects.map(row => ({ projectId: projectOf(row), job: jobOf(row) }))
+    const found = await rowsOf(wanted, query)
+    const sums = new Map(
+      summed(found, row => `${row.projectId} ${row.job}`).map(row => [`${row.projectId} ${row.job}`, row]),
+    )
+    return wanted.flatMap(one => {
+      const sum = sums.get(`${one.projectId} ${one.job}`)
+      if (sum === undefined) return []
+      const { bucket: _, ...total } = withoutKind(sum)
+      return [total]
+    })
+  }
+
+  /** One statement for many, because each is a round trip to PostgreSQL. */
+  async function rowsOf(subjects: readonly Subject[], query: TrendQuery): Promise<StoredTrendRow[]> {
+    const rows: StoredTrendRow[] = []
+    for (let first = 0; first < subjects.length; first += subjectsAtOnce) {
+      const values: Value[] = [...timesOf(query)]
+      const place = (value: Value): string => `?${values.push(value)}`
+      const some = subjects.slice(first, first + subjectsAtOnce)
+      const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
+      // A cross join: SQLite loops over the list, not over all rows of the period.
+      const found = await rowsAt(
+        `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
+         SELECT trends.* FROM subjects CROSS JOIN trends
+         WHERE step = ?1 AND project_id = its_project AND job = its_job AND bucket >= ?2 AND bucket < ?3 AND {visible trends}
+           ${filter(query, values)} ORDER BY bucket`,
+        values,
+      )
+      rows.push(...found)
+    }
+    return rows
+  }
+}
+
+interface Subject {
+  readonly projectId: number
+  /** Empty: the project's pipelines. */
+  readonly job: string
+}
+
+/** Further conditions; their values are added to `values`. */
+function filter(
+  { branch, source, pipelineName, group }: TrendFilter & Pick<TrendQuery, 'group'>,
+  values: Value[],
+): string {
+  const given = { branch, source, pipeline_name: pipelineName }
+  const place = (value: Value): string => `?${values.push(value)}`
+  return [
+    ...Object.entries(given).flatMap(([column, value]) =>
+      value === undefined ? [] : [`AND ${column} = ${place(value)}`],
+    ),
+    ...(group === undefined ? [] : [`AND ${inScope('project', group, place)}`]),
+  ].join(' ')
+}
+
+function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
+  return [step, since, until]
+}
+
+const projectOf = number('project_id')
+const jobOf = text('job')
+const bucketOf = number('bucket')
+
+const placeOf = record({
+  project: text('project'),
+  branch: word('branch', branchClasses),
+  runs: number('runs'),
+  failed: number('failed'),
+  totalMs: number('total_ms'),
+})
+
+const figures = {
+  runs: number('runs'),
+  failed: number('failed'),
+  flaky: number('flaky'),
+  totalMs: number('total_ms'),
+  durations: json<Bins>('durations'),
+  queues: json<Bins>('queues'),
+}
+export const figuresOf: (row: Row) => TrendFigures = record(figures)
+const rowOf: (row: Row) => StoredTrendRow = record({
+  instance: text('instance'),
+  projectId: projectOf,
+  project: text('project'),
+  job: jobOf,
+  bucket: bucketOf,
+  branch: word('branch', branchClasses),
+  source: text('source'),
+  pipelineName: text('pipeline_name'),
+  ...figures,
+})

@@ -1,0 +1,100 @@
+// Reads the snapshots of stored runs, the newest first and a limited number of them, for figures that are not kept by day: by exact branch
+// or runner. One text for both databases.
+import { failuresIn, type Failures } from '../counting/counted-chunk.ts'
+import { number, record, text } from '../../../core/store/sql/columns.ts'
+import { isInScope } from '../../../core/store/ports/project-scope.ts'
+import { chunksOf } from '../../../model/run-chunks.ts'
+import { loadRuns } from '../../../core/store/sql/run-reads.ts'
+import type { Value } from '../../../core/store/sql/statements.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { Reading, ScopedSql } from '../../../core/store/sql/reading.ts'
+import type { Chunk } from '../../../model/chunk.ts'
+import type { Run } from '../../../model/run.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { RetainedQuery } from '../counting/figures.ts'
+
+/** Jobs of the runs that are read for one answer: some tenths of a second. */
+const maxJobs = 40_000
+/** How much is read before the event loop continues: some milliseconds. Runs may be large, so the first reads are small. */
+const atOnce = { first: 20, runs: 100, jobs: 1_000 }
+
+/** `since` and `until` are about their creation. */
+export interface RetainedRuns extends Pick<
+  RetainedQuery,
+  'since' | 'until' | 'group' | 'projectId' | 'ref' | 'source'
+> {
+  /** Runs that finished before are left out. */
+  readonly finishedSince?: Millis | undefined
+  /** The full paths that this project has had, if they are known: its runs are found by their index. */
+  readonly paths?: readonly string[] | undefined
+  /** How many are read at most. */
+  readonly max: number
+}
+
+/** `failures`: of the chunk's run. */
+export type CountChunk = (chunk: Chunk, failures: Failures) => void
+
+export interface ReadRuns {
+  /** How many were read. */
+  readonly runs: number
+  /** Set if there were too many: only those created since then were read. */
+  readonly backTo?: Millis | undefined
+}
+
+const listed = record({ id: number('run_id'), createdAt: number('created_at'), project: text('project') })
+
+export async function readRetained(
+  { ask, byRow, damaged }: Reading,
+  query: RetainedRuns,
+  count: CountChunk,
+): Promise<ReadRuns> {
+  const { group, max, paths } = query
+  const found = await Promise.all((paths ?? [undefined]).map(async path => ask(...walk(query, path))))
+  const newest = found.flat().map(listed)
+  if (found.length > 1) newest.sort((a, b) => b.createdAt - a.createdAt)
+  const walked = newest.slice(0, max)
+  const runs = walked.filter(({ project }) => isInScope(project, group))
+  let read = 0
+  let jobs = 0
+  while (read < runs.length && jobs < maxJobs) {
+    const fitting = read === 0 ? atOnce.first : Math.floor((atOnce.jobs * read) / Math.max(1, jobs))
+    const ids = runs.slice(read, read + Math.min(atOnce.runs, Math.max(1, fitting))).map(({ id }) => id)
+    const loaded = await loadRuns(byRow, damaged, ids)
+    read += ids.length
+    for (const { run } of loaded.values()) {
+      jobs += run.jobs.size
+      countRun(run, count)
+    }
+    await breathe()
+  }
+  if (read < runs.length) return { runs: read, backTo: runs[read - 1]?.createdAt }
+  return { runs: runs.length, backTo: newest.length > max ? walked.at(-1)?.createdAt : undefined }
+}
+
+/** The newest first, through the index of the path, of the ref, of the source, or of time. */
+function walk(
+  { since, until, finishedSince, projectId, ref, source, max }: RetainedRuns,
+  path: string | undefined,
+): [ScopedSql, Value[]] {
+  const values: Value[] = [since, until]
+  const also = [
+    finishedSince === undefined
+      ? undefined
+      : `(finished_at IS NULL OR finished_at + 0 >= ?${values.push(finishedSince)})`,
+    path === undefined ? undefined : `project = ?${values.push(path)}`,
+    ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
+    ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
+    // `+ 0` keeps the database from using an index of projects, and above one of finishes.
+    projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
+  ].filter(one => one !== undefined)
+  return [
+    `SELECT run_id, created_at, project FROM listed_runs WHERE created_at >= ?1 AND created_at < ?2 AND {visible}
+       ${also.map(one => `AND ${one}`).join(' ')} ORDER BY created_at DESC, run_id DESC LIMIT ${max + 1}`,
+    values,
+  ]
+}
+
+function countRun(run: Run, count: CountChunk): void {
+  const failures = failuresIn(run)
+  for (const chunk of chunksOf(run)) count(chunk, failures)
+}

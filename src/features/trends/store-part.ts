@@ -1,0 +1,52 @@
+// The tables of figures over time and of costs, how long their rows are kept, and how a search finds the runs with a job by them.
+import { countedName } from './counting/counted-chunk.ts'
+import { day, hour, hoursStoredFor } from './counting/figures.ts'
+import { isInScope } from '../../core/store/ports/project-scope.ts'
+import { number, text } from '../../core/store/sql/columns.ts'
+import { schema } from './schema.ts'
+import { sectionsStoredFor } from './sections/sql.ts'
+import type { Kept } from '../../core/store/ports/kept.ts'
+import type { StorePart } from '../../core/store/ports/store-part.ts'
+
+/** A job that more projects have is searched in all of them. */
+const maxProjects = 200
+/** When a job ends, its pipeline is rarely older than this, ms. */
+const olderBy = 7 * day
+
+export const trendTables: StorePart = {
+  name: 'trends',
+  schema: [schema],
+  kept: (on, { keepFigures }, steps) => {
+    const kept = (kind: string, keep: number, old: string): Kept => ({
+      ...{ kind, keep: Math.min(keep, keepFigures) },
+      sweep: () => async (before, isEnough) =>
+        steps.repeat(async () => on(sql => sql.change(`DELETE FROM ${old} bucket < ?1`, [before])), isEnough),
+    })
+    return [
+      kept('hourly_figures', hoursStoredFor, `trends WHERE step = ${hour} AND`),
+      kept('daily_figures', Infinity, `trends WHERE step = ${day} AND`),
+      kept('costs', Infinity, 'costs WHERE'),
+      kept('section_figures', sectionsStoredFor, 'section_figures WHERE'),
+    ]
+  },
+  // One step through the index of figures.
+  findJob: async ({ ask }, job, { project, since = 0 }) => {
+    const rows = await ask(
+      `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
+       WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
+      // A job ends on the day on which its pipeline was created, or later.
+      [day, countedName(job), since - (since % day)],
+    )
+    const its = rows.filter(row => isInScope(projectOf(row), project))
+    if (its.length === 0 || rows.length > maxProjects) return undefined
+    const [one] = its.length === 1 ? its : []
+    const only = one !== undefined && projectOf(one) === text('earlier')(one) ? projectOf(one) : ''
+    return {
+      projects: its.map(number('project_id')),
+      only: only === '' ? undefined : only,
+      since: Math.min(...its.map(number('first'))) - olderBy,
+    }
+  },
+}
+
+const projectOf = text('project')

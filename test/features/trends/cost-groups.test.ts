@@ -1,0 +1,92 @@
+// Costs by one of the operator's attributes.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { groupLines } from '../../../src/features/trends/cost/figures.ts'
+import { groupsOf } from '../../../src/console/layout/groups.ts'
+import { openHouse, type House } from '../../pages/house.ts'
+import type { CostLine } from '../../../src/features/trends/cost/rows.ts'
+import type { Trends } from '../../../src/features/trends/pages/figures.ts'
+import type { Costs } from '../../../src/features/trends/cost/figures.ts'
+
+const rules = `
+costs: { rules: [{ name: all, per_minute: 2 }] }
+attributes:
+  rules:
+    - { projects: { include: ['brightwater/shop/*'] }, set: { team: shop & co } }
+    - { projects: { include: ['brightwater/data/*'] }, set: { team: data } }
+    - { jobs: { include: ['*'] }, set: { team: nobody } }
+`
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_PAGES_GROUP_BY: 'team' }, rules)
+  await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
+})
+afterAll(async () => house.close())
+
+const read = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
+const costs = async (query = ''): Promise<Costs> => JSON.parse(await read(`/api/cost${query}`)) as Costs
+
+describe('costs by an attribute', () => {
+  it('add up the projects that have its value, and the rest without a name', async () => {
+    const { groups, projects, total } = await costs()
+    const cost = (of: (project: string) => boolean): number =>
+      projects.filter(({ project }) => of(project)).reduce((sum, line) => sum + line.cost, 0)
+    const isOf = (group: string) => (project: string) => project.startsWith(`brightwater/${group}/`)
+    const sums = new Map(groups?.lines.map(line => [line.name, line.cost]))
+    expect(groups?.by).toBe('team')
+    expect([...sums.keys()].sort()).toEqual(['', 'data', 'shop & co'])
+    expect(sums.get('shop & co')).toBeCloseTo(cost(isOf('shop')))
+    expect(sums.get('data')).toBeCloseTo(cost(isOf('data')))
+    expect([...sums.values()].reduce((sum, one) => sum + one, 0)).toBeCloseTo(total?.cost ?? 0)
+  })
+
+  it('are a table of the page of all projects, not of one', async () => {
+    const page = await read('/cost')
+    expect(page).toContain('aria-label="By team"')
+    expect(page).toContain('shop &amp; co')
+    const [one] = (await costs()).projects
+    expect((await costs(`?project=${one?.projectId}`)).groups).toBeUndefined()
+    expect(await read(`/cost?project=${one?.projectId}`)).not.toContain('By team')
+  })
+})
+
+it('add up the pipelines of the trends, too', async () => {
+  const { groups, total } = JSON.parse(await read('/api/trends')) as Trends
+  expect(groups?.by).toBe('team')
+  expect(groups?.lines.map(({ name }) => name).sort()).toEqual(['', 'data', 'shop & co'])
+  expect(groups?.lines.reduce((sum, { runs }) => sum + runs, 0)).toBe(total.runs)
+  expect(await read('/trends')).toContain('aria-label="By team"')
+})
+
+it('are on the exported spans, those of jobs with what a rule for jobs sets', () => {
+  const teams = (isJob: boolean): Set<unknown> =>
+    new Set(
+      house.receiver.spans
+        .filter(({ name, resource }) => name.startsWith('job: ') === isJob && resource.attributes.team === 'data')
+        .map(({ attributes }) => attributes.team),
+    )
+  expect([teams(false), teams(true)]).toEqual([new Set(['data']), new Set(['nobody'])])
+})
+
+it('adds up runs, time, cost and waste, and puts the most expensive first', () => {
+  const none = { totalMs: 0, cost: 0 }
+  const line = (project: string, name: string, cost: number): CostLine => ({
+    ...{ projectId: 1, project, name, runs: 2, totalMs: cost * 10, cost },
+    wasted: { retried: { totalMs: 1, cost: 0.5 }, superseded: none, failed: none },
+  })
+  const lines = [line('a/x', 'default', 1), line('b/x', 'default', 4), line('a/y', 'tag', 2)]
+  const valueOf = (project: string): string => project.slice(0, 1)
+  const groupBy = { name: 'team', valueOf }
+  const { groups } = groupsOf(lines, { scope: undefined, groupBy, pathOf: one => one.project }, groupLines)
+  expect(groups?.lines).toMatchObject([
+    { name: 'b', project: '', runs: 2, cost: 4 },
+    {
+      name: 'a',
+      project: '',
+      runs: 4,
+      cost: 3,
+      totalMs: 30,
+      wasted: { retried: { totalMs: 2, cost: 1 }, failed: none },
+    },
+  ])
+})

@@ -1,0 +1,40 @@
+// What chunks add to the figures over time, before it is stored.
+import { describe, expect, it } from 'vitest'
+import { foldedName } from '../../../src/core/store/ports/pipeline-name.ts'
+import { maxNames, PipelineNames } from '../../../src/features/trends/counting/sums.ts'
+import { branchClassOf } from '../../../src/model/pipeline.ts'
+
+const facts = { status: 'success', ref: 'feature/search', commit: { message: 'Cache the tree\n\nmore' } } as const
+
+describe('the name under which a pipeline is counted', () => {
+  it.each([
+    ['Nightly', 'Nightly'],
+    ['Pipeline of feature/search', 'Pipeline of *'],
+    ['Cache the tree (feature/search)', '* (*)'],
+    ['Build 1234 of 0a1b2c3d', 'Build * of *'],
+    ['defaced', 'defaced'],
+    [undefined, ''],
+  ])('%s: %s', (name, folded) => {
+    expect(foldedName({ ...facts, name })).toBe(folded)
+  })
+
+  it('is one of a bounded number for each project', () => {
+    const names = new PipelineNames()
+    const word = (count: number): string => 'x'.repeat(count + 1)
+    const counted = { instance: '', project: 'acme/shop', branch: 'default', source: '' } as const
+    const of = (pipelineName: string, projectId = 3): string => names.of({ ...counted, projectId, pipelineName })
+    for (let count = 0; count < maxNames; count += 1) expect(of(word(count))).toBe(word(count))
+    expect([of('one more'), of(word(0)), of('one more', 4)]).toEqual(['', word(0), 'one more'])
+  })
+})
+
+it.each([
+  [{ ref: 'main' }, 'default'],
+  [{ ref: 'main', tag: true }, 'tag'],
+  [{ ref: 'main', source: 'merge_request_event' }, 'merge_request'],
+  [{ ref: 'refs/merge-requests/1/head' }, 'merge_request'],
+  [{ ref: 'fix' }, 'other'],
+  [{}, 'other'],
+])('%o is of the class %s', (pipeline, branch) => {
+  expect(branchClassOf(pipeline, { defaultBranch: 'main' })).toBe(branch)
+})

@@ -1,0 +1,126 @@
+// What the overview says to fix first: what costs most per week, and why.
+import { describe, expect, it } from 'vitest'
+import { createFixFirst, ranked } from '../../../src/features/trends/fix-first/view.ts'
+import { ownSources } from '../../../src/features/trends/fix-first/own-sources.ts'
+import { tagSetFigures } from '../../../src/console/runners/runner-figures.ts'
+import type { CostLine } from '../../../src/features/trends/cost/rows.ts'
+import type { FoundFix } from '../../../src/features/trends/fix-first/source.ts'
+import type { PagesParts } from '../../../src/console/ports.ts'
+import type { TrendTotal } from '../../../src/features/trends/counting/figures.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+const of = { instance: 'i', projectId: 3, project: 'acme/shop' }
+const none = { totalMs: 0, cost: 0 }
+
+const job = (name: string, runs: number, failed: number, totalMs: number): TrendTotal => ({
+  ...{ ...of, job: name, runs, failed, totalMs, flaky: 0, durations: {}, queues: {} },
+})
+const waited = (waitMs: number, jobId: number) => ({
+  ...{ ...of, pipelineId: 7, jobId, name: 'a', runnerTags: ['gpu'], startedAt: 1, finishedAt: 2, waitMs },
+  isPending: false,
+})
+const line = (superseded: number): CostLine => ({
+  ...{ ...of, name: '', runs: 9, ...none },
+  wasted: { retried: none, failed: none, superseded: { totalMs: superseded, cost: 2.5 } },
+})
+const flaky = (name: string, costMs: number) => ({
+  ...{ ...of, suite: 'Cart', name, job: 'unit', times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
+})
+const found = (weekMs: number): FoundFix & { kind: string } => ({
+  ...{ kind: 'of_a_feature', subject: 'e2e', project: of.project, of: { projectId: of.projectId, job: 'e2e' } },
+  ...{ weekMs, why: 'It takes longer.', path: '/there' },
+})
+
+interface Known {
+  readonly jobs?: () => Promise<readonly TrendTotal[]>
+  readonly flaky?: readonly object[]
+  readonly projects?: readonly CostLine[]
+  readonly tagSets?: readonly object[]
+  readonly now?: () => number
+}
+
+/** Sources of the pages that know this. Trends and costs are made of one reading (`on`). */
+function partsOf({ jobs = async () => [], flaky = [], projects = [], tagSets = [], now = () => 10 * day }: Known) {
+  const lines = async (by: string): Promise<readonly CostLine[]> => (by === 'project' ? projects : [])
+  return {
+    ...{ now, fillings: [], on: () => ({ jobs, lines }) },
+    runners: async () => ({ tagSets, since: 0, until: day }),
+    tests: { figures: async () => flaky },
+  } as unknown as PagesParts
+}
+
+async function ownOf(parts: PagesParts) {
+  const all = await Promise.all(
+    ownSources.map(async ({ kind, read }) => (await read(parts, 0, day)).map(one => ({ kind, ...one }))),
+  )
+  return all.flat()
+}
+
+describe('what to fix first', () => {
+  it('has the most expensive first, each with a reason and a link', async () => {
+    const waits = [1, 11, 21].map(waited).map((one, at) => ({ ...one, waitMs: at * 11 * minute }))
+    const own = await ownOf(
+      partsOf({
+        jobs: async () => [
+          job('lint', 20, 20, 40 * minute),
+          job('unit', 100, 60, 900 * minute),
+          job('new', 2, 2, 90 * minute),
+        ],
+        flaky: [flaky('takes away', 20 * minute), flaky('adds up', 30 * minute)],
+        tagSets: tagSetFigures(waits, [], { since: 0, until: day, step: day }),
+        projects: [line(20 * minute)],
+      }),
+    )
+    const fixes = ranked([...own, found(150 * minute)], () => 0.001)
+    expect(fixes.map(({ kind, subject, weekMs, path }) => [kind, subject, weekMs / minute, path])).toEqual([
+      ['wait', 'Runners with tags gpu', 217, '/runners'],
+      ['of_a_feature', 'e2e', 150, '/there'],
+      ['failing', 'lint', 40, '/trends?project=3&job=lint'],
+      ['flaky_test', 'adds up', 30, '/pipelines/3/7/jobs/11'],
+      ['superseded', 'Superseded pipelines', 20, '/cost?project=3'],
+    ])
+    expect(fixes.map(({ why }) => why)).toEqual([
+      '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is what they waited beyond it.',
+      'It takes longer.',
+      'Failed in all 20 runs.',
+      'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
+      'Jobs ran for pipelines that were canceled because their branch had a newer one.',
+    ])
+    expect(fixes.map(({ cost }) => cost)).toEqual([undefined, 9_000, 2_400, 1_800, 2.5])
+  })
+
+  it('leaves out what costs less than a minute, and has no money without a price table', async () => {
+    expect(ranked([found(minute - 1)], undefined)).toEqual([])
+    const [fix] = await ownOf(partsOf({ jobs: async () => [job('lint', 20, 19, 40 * minute)] }))
+    expect(fix?.why).toBe('Failed in 19 of 20 runs.')
+    const free = ranked([found(minute), { ...found(minute), of: undefined, cost: 3 }], undefined)
+    expect(free.map(({ cost }) => cost)).toEqual([undefined, undefined])
+  })
+
+  it('is read once a minute, and shows what it read before while it reads', async () => {
+    let now = 10 * day
+    let reads = 0
+    let release = (): void => undefined
+    let gate = Promise.resolve()
+    const jobs = async (): Promise<readonly TrendTotal[]> => {
+      reads += 1
+      await gate
+      return [job(`job ${reads}`, 20, 20, 40 * minute)]
+    }
+    const fixFirst = createFixFirst(partsOf({ jobs, now: () => now }), undefined)
+    const subject = async (): Promise<string | undefined> => (await fixFirst()).fixes[0]?.subject
+    expect(await Promise.all([subject(), subject()])).toEqual(['job 1', 'job 1'])
+    now += minute - 1
+    expect(await subject()).toBe('job 1')
+    gate = new Promise(resolve => (release = resolve))
+    now += 1
+    expect([await subject(), await subject(), reads]).toEqual(['job 1', 'job 1', 2])
+    release()
+    await gate
+    await new Promise(setImmediate)
+    expect(await subject()).toBe('job 2')
+    now += day
+    expect(await subject()).toBe('job 3')
+  })
+})

@@ -1,0 +1,41 @@
+// Figures over time, for tests of what shows them: they are counted at once, not some seconds later. Without that feature nothing is counted.
+import { createSteps } from '../../src/core/store/maintenance/steps.ts'
+import { features } from '../../src/features.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+import type { LineStep } from '../../src/core/store/ports/reporter.ts'
+import type { Reports } from '../../src/core/store/ports/runs.ts'
+import type { Run } from '../../src/model/run.ts'
+import type { SharedStore } from '../../src/core/store/ports/store.ts'
+
+const trends = features.find(({ name }) => name === 'trends')
+
+/** What it takes from snapshots. */
+export const counting: LineStep = trends?.lineStep?.({} as never, {} as never) ?? {}
+
+/** What is counted of a snapshot that is sent. */
+export function countedIn(run: Run, chunks: readonly Chunk[]): Reports[] {
+  return chunks.flatMap(chunk => counting.onSnapshot?.(chunk, { run, isSent: true }) ?? [])
+}
+
+/** Adds what snapshots have added. */
+export async function countFigures(store: Pick<SharedStore, 'on'>): Promise<void> {
+  const failures: unknown[] = []
+  const log = { ...silentLog(), error: (failure: unknown) => failures.push(failure) }
+  for (const { create } of trends?.parts ?? []) {
+    const loop = create({} as never, { store, clock: systemClock, log } as never)
+    loop?.start()
+    await loop?.stop()
+  }
+  if (failures.length > 0) throw new Error(JSON.stringify(failures))
+}
+
+/** Deletes figures that are older than `keep`, ms; returns how many. */
+export async function pruneFigures(store: Pick<SharedStore, 'on'>, keep: number, now: number): Promise<number> {
+  const steps = createSteps(async () => true, { now: () => now, sleep: async () => undefined })
+  const times = { keepFigures: keep, retention: keep, remember: keep }
+  let pruned = 0
+  for (const kept of trends?.schema?.kept?.(store.on, times, steps) ?? []) pruned += await kept.sweep()(now - kept.keep)
+  return pruned
+}
