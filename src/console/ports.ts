@@ -134,7 +134,7 @@ export type FailureDomain = 'user' | 'platform' | 'unknown'
 /** The state of discovery: cursors, hooks, budgets. */
 export type DiscoveryRepositories = Pick<
   Reads['repositories'],
-  'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets' | 'refusedEndpoints'
+  'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'budgets' | 'refusedEndpoints'
 >
 
 export interface PagesSettings {

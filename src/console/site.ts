@@ -71,7 +71,7 @@ export function siteOf(
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
       return timelinePage(timeline, offered(parts.timeline, settings), await parts.views.projects(maxProjects), context)
     }),
-    at('/sources', async context => sourcesPage(await sourcesView(parts), context)),
+    at('/sources', async context => sourcesPage(await sourcesView(parts), parts, context)),
     at('/exports', async context => exportsPage(await exportsView(parts, context.query.get('sort')), context)),
     at('/exports/confirm', async context => {
       if (context.may === 'nothing') return notAllowedPage()

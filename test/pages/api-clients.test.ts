@@ -20,7 +20,6 @@ function reported(
     ownPipelines: [],
     sweeps: [],
     hooks: [],
-    backfills: [],
     budgets: [],
     refusedEndpoints: [],
   }

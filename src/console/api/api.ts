@@ -13,7 +13,7 @@ import { overviewOf } from '../overview/overview.ts'
 import { overviewShapeOf } from '../overview/overview-shape.ts'
 import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
 import { configStatusShape } from '../sources/setup-shape.ts'
-import { sourcesView, sourcesShape } from '../sources/sources.ts'
+import { sourcesView, sourcesShapeOf } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
@@ -111,7 +111,7 @@ export function apiRoutes(
     get(
       '/sources',
       'Webhooks, poller and redelivery: what each reported, what was refused, and how far each has read.',
-      { answer: sourcesShape },
+      { answer: sourcesShapeOf(parts) },
       async () => sourcesView(parts),
     ),
     get(

@@ -10,7 +10,6 @@ import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import {
   apiBudget,
-  backfill,
   ownPipelines,
   polledProject,
   sweep,
@@ -21,6 +20,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { DiscoveryRepositories } from '../ports.ts'
 import type { Flow } from '../overview/flow.ts'
 import type { Setup } from './setup-shape.ts'
+import type { SourcePart } from './source-part.ts'
 
 /** The stored state of discovery. */
 export const discoveryShape = z.object({
@@ -28,7 +28,6 @@ export const discoveryShape = z.object({
   ownPipelines: z.array(ownPipelines),
   sweeps: z.array(sweep),
   hooks: z.array(watchedHook),
-  backfills: z.array(backfill),
   budgets: z.array(apiBudget),
   refusedEndpoints: z.array(refusedEndpoint),
 })
@@ -36,16 +35,15 @@ export type DiscoveryView = Shaped<typeof discoveryShape>
 type One<Of extends keyof DiscoveryView> = DiscoveryView[Of][number]
 
 export async function discoveryView(stored: DiscoveryRepositories): Promise<DiscoveryView> {
-  const [polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints] = await Promise.all([
+  const [polledProjects, ownPipelines, sweeps, hooks, budgets, refusedEndpoints] = await Promise.all([
     stored.polledProjects.all(),
     stored.ownPipelines.all(),
     stored.sweeps.all(),
     stored.hooks.all(),
-    stored.backfills.all(),
     stored.budgets.all(),
     stored.refusedEndpoints.all(),
   ])
-  return { polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints }
+  return { polledProjects, ownPipelines, sweeps, hooks, budgets, refusedEndpoints }
 }
 
 interface ApiClientsView {
@@ -64,12 +62,14 @@ export function apiTables(view: ApiClientsView, reader: TableReader): Content {
   ]
 }
 
-/** For the narrow column. */
-export function apiFacts(view: ApiClientsView, now: Millis): Content {
-  return [region('api', card('Platform API', platform(view, now))), region('gaps', gaps(view))]
+type Facts = ReturnType<SourcePart['facts']>
+
+/** For the narrow column. `more`: facts of features. */
+export function apiFacts(view: ApiClientsView, now: Millis, more: Facts = []): Content {
+  return [region('api', card('Platform API', platform(view, now, more))), region('gaps', gaps(view))]
 }
 
-function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html {
+function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more: Facts): Html {
   const { details, poller, jobs } = flow.apiClients
   const isSingle = setup.platforms.length < 2
   const budget = isSingle ? discovery.budgets[0] : undefined
@@ -77,7 +77,6 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html
   const sweeps = discovery.sweeps.map(
     one => [`All of ${one.group}${isSingle ? '' : `, ${one.instance}`}`, sweepWords(one)] as const,
   )
-  const past = discovery.backfills.map(one => ['Backfill', pastWords(one)] as const)
   return facts([
     ['Address', isSingle ? (setup.platform ?? 'taken from each delivery') : 'several, see Platforms'],
     ['Token', setup.hasPlatformToken ? 'configured' : 'none: details that webhooks leave out are not fetched'],
@@ -99,7 +98,7 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html
         `${number((jobs.read ?? 0) + (jobs.empty ?? 0))} read, ${number((jobs.refused ?? 0) + (jobs.withheld ?? 0))} denied, ${number(jobs.failed ?? 0)} failed, ${number(jobs.expired ?? 0)} expired`,
     ],
     ...sweeps,
-    ...past,
+    ...more,
   ])
 }
 
@@ -127,11 +126,6 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
 function sweepWords({ done, count, startedAt }: One<'sweeps'>): Content {
   const looked = `${counted(count, 'project')} scanned`
   return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
-}
-
-function pastWords({ since: from, until }: One<'backfills'>): Content {
-  const day = (at: Millis): string => utc(at).slice(0, 10)
-  return `from ${day(from)} to ${day(until)}, in progress`
 }
 
 /** What was found although no webhook had reported it. */

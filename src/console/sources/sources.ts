@@ -12,7 +12,8 @@ import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
 import { projectName } from '../pipelines/run-card.ts'
 import { listOf } from '../layout/list.ts'
-import type { PagesSources } from '../ports.ts'
+import { sourceParts } from './source-part.ts'
+import type { PagesParts } from '../ports.ts'
 import type { QuarantinedDelivery } from '../../core/store/ports/quarantine.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -46,7 +47,7 @@ const quarantineList = listOf()({
   size: { json: z.number().describe('Bytes.'), title: 'Size', cell: one => figure(size(one.size)) },
 })
 
-export const sourcesShape = z.object({
+const sourcesShape = z.object({
   flow: flowShape,
   setup: setupShape,
   quarantinedCount: z.number(),
@@ -56,20 +57,27 @@ export const sourcesShape = z.object({
   inventory: z.array(inventoryShape).describe('Inventory that is polled from the platform.'),
   counters: counts,
 })
+/** With the fields of features. */
+export function sourcesShapeOf(parts: Pick<PagesParts, 'fillings'>) {
+  const fields = Object.assign({}, ...sourceParts.of(parts).map(one => one.fields)) as z.ZodRawShape
+  return sourcesShape.extend({ discovery: discoveryShape.extend(fields) })
+}
+
 /** `projects`: of the newest pipelines; `counters`: those that survive restarts. */
 type SourcesView = Shaped<typeof sourcesShape>
 
 /** How many pipelines are counted. */
 const newest = 200
 
-export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
-  const [quarantinedCount, quarantined, page, counters, discovery, inventory] = await Promise.all([
+export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
+  const [quarantinedCount, quarantined, page, counters, discovery, inventory, added] = await Promise.all([
     parts.quarantine.count(),
     parts.quarantine.list?.(20) ?? [],
     parts.views.search({ limit: newest }),
     parts.counters.all(),
     discoveryView(parts.repositories),
     inventoryLines(parts),
+    Promise.all(sourceParts.of(parts).map(async one => one.read(parts))),
   ])
   return {
     flow: parts.flow(),
@@ -77,7 +85,7 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
     quarantinedCount,
     quarantined,
     projects: byProject(page.runs),
-    discovery,
+    discovery: Object.assign(discovery, ...added) as SourcesView['discovery'],
     inventory,
     counters: Object.fromEntries(counters),
   }
@@ -101,9 +109,10 @@ function byProject(runs: readonly StoredRun[]): SourcesView['projects'] {
     .sort((a, b) => b.lastObserved - a.lastObserved)
 }
 
-export function sourcesPage(view: SourcesView, context: RequestContext): Page {
+export function sourcesPage(view: SourcesView, parts: Pick<PagesParts, 'fillings'>, context: RequestContext): Page {
   const { now } = context
   const { flow, setup, projects } = view
+  const added = sourceParts.of(parts).flatMap(one => one.facts(view.discovery))
   return {
     title: 'Sources',
     live: true,
@@ -132,7 +141,7 @@ export function sourcesPage(view: SourcesView, context: RequestContext): Page {
           ${apiTables(view, context)}
         </div>
         <div>
-          ${region('deliveries', card('Deliveries', deliveryFacts(view)))} ${apiFacts(view, now)}
+          ${region('deliveries', card('Deliveries', deliveryFacts(view)))} ${apiFacts(view, now, added)}
           ${region('totals', card('Totals', counters(view.counters)))}
         </div>
       </div>

@@ -4,4 +4,8 @@
 import { addBackfillCommand } from './command-line.ts'
 import { feature } from '../../daemon/feature.ts'
 
-export const backfill = feature({ name: 'backfill', commands: addBackfillCommand })
+export const backfill = feature({
+  name: 'backfill',
+  commands: addBackfillCommand,
+  console: async () => (await import('./console.ts')).backfillConsole,
+})

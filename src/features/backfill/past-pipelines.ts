@@ -1,6 +1,7 @@
 // Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones; the daemon fetches and exports them. A
 // backfill that was interrupted continues; pipelines that were exported are skipped.
 import { changedPipelines } from '../../core/find/poll-project.ts'
+import { backfillProgress, type BackfillProgress } from './progress.ts'
 import { isNew } from '../../core/find/discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
 import { projectListsOf } from '../../core/find/poll-due.ts'
@@ -8,7 +9,6 @@ import { errorOfEndless, maxBackfillPages } from '../../core/find/list-limits.ts
 import { isRefusal, mayConcernAll, maxRefusals, unlessRefused } from '../../core/find/unless-refused.ts'
 import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'
 import type { AskedBackfill, EndedBackfill } from '../../daemon/feature.ts'
-import type { Backfill } from '../../core/store/ports/discovery-documents.ts'
 import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
@@ -40,12 +40,12 @@ export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> 
 
 const week = 7 * 24 * 3_600_000
 
-type BackfillState = Omit<Backfill, 'instance' | 'name'>
+type BackfillState = Omit<BackfillProgress, 'instance' | 'name'>
 
 /** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
 export async function readPastPipelines(options: PastPipelinesOptions): Promise<PastPipelines> {
   const { context, store, range, dryRun, now, maxPages = maxBackfillPages } = options
-  const { backfills } = store.repositories
+  const backfills = store.repositories.of(backfillProgress)
   const key = { instance: context.client.instance, name: options.name }
   const known = await backfills.get(key)
   const resumed = !dryRun && known !== undefined && now() - known.startedAt < week

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { allScenarios, scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import { readPastPipelines, type PastPipelinesOptions } from '../../../src/features/backfill/past-pipelines.ts'
+import { backfillProgress } from '../../../src/features/backfill/progress.ts'
 import { createPollContext } from '../../../src/core/find/poll-context.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
 import { day, hour, openPolledWorld, second, start, type PolledWorld } from '../../discovery/polled-world.ts'
@@ -80,7 +81,7 @@ describe('a backfill', () => {
     const summary = await run(world, { dryRun: true })
     expect(summary.found).toBe(world.lifecycle.state.pipelines.size)
     expect(await world.store.runs.count()).toMatchObject({ runs: 0 })
-    expect(await world.store.repositories.backfills.all()).toEqual([])
+    expect(await world.store.repositories.of(backfillProgress).all()).toEqual([])
   })
 
   it('continues over the same period after an interruption', async () => {
@@ -147,7 +148,7 @@ describe('a backfill', () => {
     expect(found).toBeGreaterThan(10)
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/') ? restFaults.wrongToken() : undefined)
     await expect(run(world, { name: 'other' })).rejects.toThrow('does not accept the token')
-    expect((await world.store.repositories.backfills.all())[0]?.after ?? 0).toBe(0)
+    expect((await world.store.repositories.of(backfillProgress).all())[0]?.after ?? 0).toBe(0)
   })
 
   it('cuts a list with too many pages, and says so, without affecting others', async () => {

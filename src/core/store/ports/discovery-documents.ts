@@ -1,4 +1,4 @@
-// The state of discovery: how far the poller, sweeps and backfills have come, what the platform's hook logs showed, and what is
+// The state of discovery: how far the poller and sweeps have come, what the platform's hook logs showed, and what is
 // left of the API budget. Times are the platform's unless noted.
 import { z } from 'zod'
 
@@ -66,23 +66,6 @@ export const watchedHook = z.object({
   answers: z.record(z.string(), z.number()),
 })
 export type WatchedHook = z.infer<typeof watchedHook>
-
-/** A backfill under way. */
-export const backfill = z.object({
-  instance: z.string(),
-  /** Derived from the command's options, so that the same command continues it. */
-  name: z.string(),
-  since: z.number(),
-  until: z.number(),
-  startedAt: z.number(),
-  /** The pipelines of the token's user are done. */
-  own: z.literal('read').optional(),
-  /** Projects up to this id are done. */
-  after: z.number(),
-  /** How far the next one has been read. */
-  seen: z.number().optional(),
-})
-export type Backfill = z.infer<typeof backfill>
 
 /** A token bucket, see `platform/rest/budget.ts`; the store's times. */
 export const apiBudget = z.object({

@@ -8,7 +8,7 @@ import type { Views } from './views.ts'
 
 /** The documents that pages show. */
 export const shownDocuments = [
-  ...(['polledProjects', 'ownPipelines', 'sweeps', 'hooks', 'backfills', 'budgets', 'refusedEndpoints'] as const),
+  ...(['polledProjects', 'ownPipelines', 'sweeps', 'hooks', 'budgets', 'refusedEndpoints'] as const),
   ...(['inventoryStates', 'gaugeReadings'] as const),
 ] satisfies readonly (keyof Repositories)[]
 type ShownDocument = (typeof shownDocuments)[number]

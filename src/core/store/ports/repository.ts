@@ -1,7 +1,7 @@
 // Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository; one owner writes it,
 // everybody else reads through it.
 import { z } from 'zod'
-import { apiBudget, backfill, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
+import { apiBudget, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
 import { gaugeReading } from './gauge-documents.ts'
 import { inventoryState } from './inventory-documents.ts'
 import { refusedEndpoint } from './capability-documents.ts'
@@ -103,7 +103,6 @@ export function repositoriesOf(make: MakeRepository) {
     sweeps: make('poll/sweep', sweep, ['instance', 'group']),
     /** Written by redelivery. */
     hooks: make('hook', watchedHook, ['instance', 'kind', 'id']),
-    backfills: make('backfill', backfill, ['instance', 'name']),
     /** Written by the API client, one for each token. */
     budgets: make('budget', apiBudget, ['account']),
     /** Written by the job reader. */

@@ -92,7 +92,6 @@ export function shownDocumentsOf(
       },
     },
     ownPipelines: ofNone(all.ownPipelines),
-    backfills: ofNone(all.backfills),
     budgets: ofNone(all.budgets),
     of: kind => (kind.shown === undefined ? ofNone(all.of(kind)) : shownBy(kind.shown, all.of(kind))),
   }
