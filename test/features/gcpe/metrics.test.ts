@@ -3,10 +3,11 @@ import { deploymentReporter } from '../../../src/features/deployments/sql/deploy
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { everything, type Scope } from '../../../src/core/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { at, event, instance, job, openWorld, type World } from '../../flow/world.ts'
+import { at, event, instance, job, openWorld, rules, type World } from '../../flow/world.ts'
 import { createScrape } from '../../../src/features/gcpe/scrape.ts'
 import { latestTests, type LatestRun } from '../../../src/features/gcpe/latest-run.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { expositionText } from '../../web/metrics-pages.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
 import { wholeMetrics } from '../../../src/daemon/listeners/exposition.ts'
@@ -108,6 +109,18 @@ describe('pipelines', () => {
     expect(await runs()).toEqual({ push: 2, schedule: 1 })
     expect(valuesOf(await scraper()(), 'gitlab_ci_pipeline_run_count', 'source')).toEqual({ push: 2, schedule: 1 })
     expect(await scrape()).toContain('# TYPE gitlab_ci_pipeline_run_count counter')
+  })
+
+  it('are counted once by scrapes at the same time', async () => {
+    await world.store.runs.transact(
+      Array.from({ length: 1_100 }, (_, at) =>
+        mergeObservations([event('success', {}, [], {}, at + 1)], 'webhook', rules),
+      ).flat(),
+    )
+    const scrape = scraper()
+    const [one, other] = await Promise.all([scrape(), scrape()])
+    expect(other).toEqual(one)
+    expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_run_count', 'source')).toEqual({ push: 1_100 })
   })
 
   it('have at most so many series per project, those of the newest pipelines', async () => {
