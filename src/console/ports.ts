@@ -1,9 +1,8 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
-import type { ExportedSpan } from './pipelines/exported-span.ts'
+import type { ExportedSpan, LegacyName } from './layout/attributes.ts'
 import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
 import type { Filling } from './slot.ts'
 import type { Flow } from './overview/flow.ts'
-import type { OwnValues } from './access/own-filter.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
 import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
@@ -40,8 +39,7 @@ export interface PagesSources extends Reads {
   ) => readonly { readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[] | undefined
   /** The spans that are exported for these chunks. */
   readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
-  /** The legacy name of an attribute; undefined if it has none. */
-  readonly legacyName: (kind: ExportedSpan['kind'], name: string) => string | undefined
+  readonly legacyName: LegacyName
   /** Whether the trace of this root pipeline has this id (32 lower-case hex digits). */
   readonly isTraceOf: (traceId: string, root: RunKey) => boolean
   /** Whether this is the id (16 lower-case hex digits) of the span of the chunk's pipeline, or of one of its jobs. */
@@ -127,6 +125,14 @@ export interface PagesParts extends PagesSources {
   readonly runners: () => Promise<RunnersView>
   /** Which known projects have which value of the operator's attribute. */
   readonly ownValues: () => Promise<OwnValues>
+}
+
+/** The values of the operator's attribute (PIPESPAN_PAGES_GROUP_BY) that known projects have. */
+export interface OwnValues {
+  /** The name of the attribute; undefined without PIPESPAN_PAGES_GROUP_BY. */
+  readonly name: string | undefined
+  /** Full paths by value, in the order of the values. */
+  readonly projects: ReadonlyMap<string, ReadonlySet<string>>
 }
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'

@@ -1,23 +1,21 @@
 // The routes of the admin listener except health: pages, their actions, the JSON API, and other routes behind the same guard.
 import helmet from '@fastify/helmet'
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { actionOf, perform, tryNow } from './exports/exports.ts'
 import { addressed } from './site.ts'
 import { addressOf, formOf, show } from './layout/answers.ts'
-import { admissionOf, guard, type RouteReader } from './access/guard.ts'
+import { admissionOf, guard, registerEntrance, registerExit, type RouteReader } from './access/guard.ts'
 import { busy, busyPage, notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
 import { createAccess, holderOf, isOurs, mayChange, type Access } from './access/access.ts'
-import { createBusyLimit, elsewhere, pageLimits } from '../lib/busy-limit.ts'
+import { createBusyLimit, pageLimits, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
 import { createHourWatch } from './overview/last-hour.ts'
 import { createLive, type Live } from './live.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
-import { createTurns, inTurns, type Turns } from '../lib/turns.ts'
+import { createTurns, type Turns } from '../lib/turns.ts'
 import { html } from './layout/html.ts'
-import { limitRoutes, type RouteWithoutLimit } from './limited-routes.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { registerEntrance, registerExit } from './access/entrance-routes.ts'
-import { createViews, type View } from './access/views.ts'
+import { createViews, sourcesInTurns, type View } from './access/views.ts'
 import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
 import type { ConsolePart } from './console-part.ts'
@@ -38,6 +36,11 @@ export interface PagesOptions {
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
   /** Shared by all that may take long on this thread. */
   readonly turns?: Turns | undefined
+}
+
+/** Set on routes whose answer does not end, which have a limit of their own. */
+interface RouteWithoutLimit {
+  readonly isOpenEnded?: boolean
 }
 
 const forPeople: RouteReader = { forPeople: true }
@@ -123,27 +126,26 @@ export function createPages({
   }
 }
 
-/** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
-function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
-  const { views, runs, outbox, quarantine, tests, repositories, counters } = all
-  const { jobLog } = all
-  return {
-    ...all,
-    jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
-    ...inTurns(turns, {
-      views,
-      runs,
-      outbox,
-      quarantine,
-      tests,
-      counters,
-    }),
-    on: (make, projects) => inTurns(turns, all.on(make, projects)),
-    repositories: {
-      ...inTurns(turns, repositories),
-      of: kind => inTurns(turns, repositories.of(kind)),
-    },
-  }
+/**
+ * Routes that take long give way: each request runs in turns, a few at a time, and when too many wait it is answered with 429. For the routes that are
+ * registered after it, behind the guard. `refuse`: sends the answer to whoever must come again.
+ */
+function limitRoutes(app: FastifyInstance, limit: BusyLimit, refuse: (reply: FastifyReply) => FastifyReply): void {
+  const limited = new WeakSet<RouteHandlerMethod>()
+  app.addHook('onRoute', route => {
+    const { handler } = route
+    // Fastify makes a route for HEAD of each for GET, with its handler.
+    if (limited.has(handler) || (route.config as RouteWithoutLimit | undefined)?.isOpenEnded === true) return
+    route.handler = async function (request, reply) {
+      const answer = await limit.run(holderOf(admissionOf(request)), reply.raw, async () => {
+        await handler.call(this, request, reply)
+        return 'answered' as const
+      })
+      if (answer === 'refused') return refuse(reply.code(429).header('retry-after', String(retryAfter)))
+      return reply
+    }
+    limited.add(route.handler)
+  })
 }
 
 const securityHeaders = {

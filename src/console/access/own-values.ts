@@ -1,9 +1,9 @@
 // Which known projects have which value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team; and the pages' sources with the
 // projects of one value alone.
 import { sharedAnswer } from '../../lib/shared-answer.ts'
-import { withinProjects } from './within-projects.ts'
-import type { OwnFilter, OwnValues } from './own-filter.ts'
-import type { PagesParts, PagesSettings, PagesSources } from '../ports.ts'
+import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
+import type { OwnFilter } from '../layout/frame.ts'
+import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
 /** An answer of the JSON API to a value that no known project has. */
 export class UnknownValue {
@@ -67,4 +67,60 @@ function unknownText({ name, value, values }: Omit<OwnFilter, 'unknown'>): strin
   if (values.length === 0) return `No known project has a value of ${name}. Check the rules in attributes.rules.`
   const more = values.length > maxNamed ? ' …' : '.'
   return `No known project has the ${name} “${value}”. Choose one of: ${values.slice(0, maxNamed).join(', ')}${more}`
+}
+
+interface OfProject {
+  readonly project?: ProjectScope | undefined
+}
+
+/**
+ * The sources within some projects: lists and sums of all others are left out. The store selects them, so that lists are as long as asked for.
+ * `projects`: full paths. What names no project, such as the list of known projects, stays as it is.
+ */
+function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
+  const { views, runs, tests, repositories } = parts
+  const scopeOf = (asked: ProjectScope | undefined): ReadonlySet<string> =>
+    asked === undefined ? projects : new Set([...projects].filter(path => isInScope(path, asked)))
+  const inProject = <Of extends OfProject>(of: Of) => ({ ...of, project: scopeOf(of.project) })
+  const has = (path: string | undefined): boolean => path !== undefined && projects.has(path)
+
+  return {
+    ...parts,
+    runs: {
+      get: async key => {
+        const found = await runs.get(key)
+        return has(found?.run.project.facts.path) ? found : undefined
+      },
+    },
+    tests: {
+      figures: async (question, of) => tests.figures(question, inProject(of)),
+      flakyTime: async of => tests.flakyTime(inProject(of)),
+      flakyDays: async of => tests.flakyDays(inProject(of)),
+    },
+    on: make => parts.on(make, projects),
+    repositories: {
+      ...repositories,
+      gaugeReadings: {
+        all: async () => (await repositories.gaugeReadings.all()).filter(({ project }) => has(project?.path)),
+      },
+      of: kind => ({
+        all: async onDamaged => {
+          const found = await repositories.of(kind).all(onDamaged)
+          const ofProject = kind.shown?.about
+          if (ofProject === undefined) return found
+          return found.filter(one => {
+            const { projectId, paths = [] } = ofProject(one)
+            return projectId === undefined || paths.some(has)
+          })
+        },
+      }),
+    },
+    views: {
+      ...views,
+      search: async query => views.search(inProject(query)),
+      countRuns: async query => views.countRuns(inProject(query)),
+      children: async key => (await views.children(key)).filter(({ run }) => has(run.project.facts.path)),
+      shownEvents: async query => views.shownEvents(inProject(query)),
+    },
+  }
 }

@@ -5,6 +5,8 @@ import { createOwnValues } from './own-values.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { createRunnersView } from '../runners/runners-view.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
+import { elsewhere } from '../../lib/busy-limit.ts'
+import { inTurns, type Turns } from '../../lib/turns.ts'
 import { siteOf } from '../site.ts'
 import type { Address, ConsolePart } from '../console-part.ts'
 import type { Admitted } from './access.ts'
@@ -61,5 +63,28 @@ export function createViews(
       site: siteOf(parts, settings, features),
       routes: apiRoutes(parts, settings, features),
     }
+  }
+}
+
+/** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
+export function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
+  const { views, runs, outbox, quarantine, tests, repositories, counters } = all
+  const { jobLog } = all
+  return {
+    ...all,
+    jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
+    ...inTurns(turns, {
+      views,
+      runs,
+      outbox,
+      quarantine,
+      tests,
+      counters,
+    }),
+    on: (make, projects) => inTurns(turns, all.on(make, projects)),
+    repositories: {
+      ...inTurns(turns, repositories),
+      of: kind => inTurns(turns, repositories.of(kind)),
+    },
   }
 }

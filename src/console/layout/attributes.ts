@@ -1,11 +1,27 @@
 // The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and their common value.
+import { z } from 'zod'
 import { card, empty, table } from './frame.ts'
 import { counted, duration, said } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { PagesSources } from '../ports.ts'
-import type { ExportedSpan } from '../pipelines/exported-span.ts'
+import { millis, type Shaped } from './shape.ts'
 
-type LegacyName = PagesSources['legacyName']
+/** A span as it is sent. */
+export const exportedSpanShape = z.object({
+  attempt: z.number(),
+  name: z.string(),
+  kind: z.enum(['pipeline', 'job']),
+  jobId: z.number().optional(),
+  traceId: z.string(),
+  spanId: z.string(),
+  start: millis,
+  end: millis,
+  attributes: z.record(z.string(), z.unknown()),
+  resource: z.record(z.string(), z.unknown()),
+})
+export type ExportedSpan = Shaped<typeof exportedSpanShape>
+
+/** The legacy name of an attribute; undefined if it has none. */
+export type LegacyName = (kind: ExportedSpan['kind'], name: string) => string | undefined
 
 interface AttributeCard {
   readonly title: string

@@ -5,7 +5,16 @@ import { html, type Content, type Html } from './html.ts'
 import { navigation, type NavigationLink } from './navigation.ts'
 import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { OwnFilter } from '../access/own-filter.ts'
+
+/** The filter by a value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY). */
+export interface OwnFilter {
+  readonly name: string | undefined
+  /** To choose from. */
+  readonly values: readonly string[]
+  readonly value: string | undefined
+  /** Says that no known project has the value. */
+  readonly unknown: string | undefined
+}
 
 /** What a page knows about the request. */
 export interface RequestContext {

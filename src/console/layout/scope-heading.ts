@@ -1,10 +1,9 @@
 // The heading of pages with figures: a choice of the period and of the project.
 import { addressWith, given } from './address.ts'
-import { alternatives, type RequestContext } from './frame.ts'
+import { alternatives, type OwnFilter, type RequestContext } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
-import type { OwnFilter } from '../access/own-filter.ts'
 import type { PagesSources } from '../ports.ts'
 
 // A drop-down list of a form, and the sources of pipelines to choose from.

@@ -1,6 +1,6 @@
 // Everything about one pipeline, for its page and the JSON API: family, usual durations, exports, spans, origin.
 import { z } from 'zod'
-import { exportedSpanShape } from './exported-span.ts'
+import { exportedSpanShape } from '../layout/attributes.ts'
 import { runCard, runCardShape, type RunCard } from './run-card.ts'
 import { jobSectionsShape, sectionsOf } from '../jobs/job-sections.ts'
 import { millis, type Shaped } from '../layout/shape.ts'

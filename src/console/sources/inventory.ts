@@ -3,25 +3,59 @@ import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
-import { said, second } from '../layout/format.ts'
-import { ages, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import { listOf } from '../layout/list.ts'
+import { said, second, since } from '../layout/format.ts'
+import type { TableReader } from '../layout/sorting.ts'
 import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { PagesSources } from '../ports.ts'
 
-/**
- * One kind (`agents`, `feature_flags`, …, `query`) of one project or group, or one query. `message`: why it is refused, and what would help; or how
- * much was left out.
- */
-export const inventoryShape = z.object({
-  kind: z.string(),
-  of: z.string(),
-  state: z.enum(['answered', 'refused', 'waiting']),
-  answeredAt: millis.optional(),
-  nextAt: millis,
-  message: z.string().optional(),
+const states = ['answered', 'refused', 'waiting'] as const
+const badges: Readonly<Record<(typeof states)[number], readonly [status: string, word: string]>> = {
+  answered: ['success', 'answered'],
+  refused: ['failed', 'refused'],
+  waiting: ['created', 'not fetched yet'],
+}
+
+const order: readonly string[] = ['refused', 'waiting', 'answered']
+
+interface InventoryContext extends TableReader {
+  /** Nothing stands in the column of reasons as long as nothing is refused. */
+  readonly hasReasons: boolean
+}
+
+/** One kind (`agents`, `feature_flags`, …, `query`) of one project or group, or one query. */
+export const inventoryList = listOf<never, InventoryContext>()({
+  state: {
+    json: z.enum(states),
+    title: 'State',
+    by: ({ state }) => order.indexOf(state),
+    cell: ({ state }) => badge(...badges[state]),
+  },
+  kind: { json: z.string(), title: 'What', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  of: { json: z.string(), title: 'Of', cell: one => (one.of === '' ? '–' : pathText(one.of)) },
+  answeredAt: {
+    json: millis.optional(),
+    title: 'Last answer',
+    as: 'answered',
+    cell: ({ answeredAt }, { now }) => (answeredAt === undefined ? '–' : since(answeredAt, now)),
+  },
+  nextAt: {
+    json: millis,
+    title: 'Next',
+    as: 'due',
+    cell: ({ nextAt }) => html`<span class="whole">${second(nextAt)}</span>`,
+  },
+  /** Why it is refused, and what would help; or how much was left out. */
+  message: {
+    json: z.string().optional(),
+    title: 'Reason and remedy',
+    as: 'reason',
+    isFor: ({ hasReasons }) => hasReasons,
+    cell: ({ message }) => (message === undefined ? '–' : said(message)),
+  },
 })
-type InventoryLine = Shaped<typeof inventoryShape>
+type InventoryLine = Shaped<typeof inventoryList.shape>
 
 export async function inventoryLines({ repositories }: Pick<PagesSources, 'repositories'>): Promise<InventoryLine[]> {
   return (await repositories.inventoryStates.all()).map(state => ({
@@ -43,36 +77,12 @@ function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'
   return answeredAt === undefined ? 'waiting' : 'answered'
 }
 
-const badges: Readonly<Record<InventoryLine['state'], readonly [status: string, word: string]>> = {
-  answered: ['success', 'answered'],
-  refused: ['failed', 'refused'],
-  waiting: ['created', 'not fetched yet'],
-}
-
 /** Empty without an inventory. Refused ones come first. */
 export function inventoryCard(lines: readonly InventoryLine[], reader: TableReader): Content {
   if (lines.length === 0) return ''
-  const order = ['refused', 'waiting', 'answered']
-  const rank = ({ state }: InventoryLine): number => order.indexOf(state)
-  const columns: Record<string, ShownColumn<InventoryLine>> = {
-    state: { head: 'State', of: rank, cell: ({ state }) => badge(...badges[state]) },
-    kind: texts(
-      'What',
-      ({ kind }) => kind,
-      kind => kind.replaceAll('_', ' '),
-    ),
-    of: texts('Of', one => one.of, pathText),
-    answered: ages('Last answer', ({ answeredAt }) => answeredAt, reader),
-    due: {
-      head: 'Next',
-      of: ({ nextAt }) => nextAt,
-      cell: ({ nextAt }) => html`<span class="whole">${second(nextAt)}</span>`,
-    },
-    // Nothing stands in it as long as nothing is refused.
-    ...(lines.some(({ message }) => message !== undefined) && {
-      reason: texts('Reason and remedy', ({ message }: InventoryLine) => message, said),
-    }),
-  }
-  const sorted = lines.toSorted((a, b) => rank(a) - rank(b))
-  return card('Inventory', sortedTable('Inventory', columns, sorted, reader))
+  const hasReasons = lines.some(({ message }) => message !== undefined)
+  return card(
+    'Inventory',
+    inventoryList.draw('Inventory', inventoryList.sorted(lines, 'state'), { ...reader, hasReasons }),
+  )
 }

@@ -9,7 +9,7 @@ import { card, empty, facts, region, table, type Page, type RequestContext } fro
 import { counted, figure, number, said, second, since, size, time } from '../layout/format.ts'
 import { foldedCounters } from '../../core/store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
+import { inventoryCard, inventoryLines, inventoryList } from './inventory.ts'
 import { projectName } from '../pipelines/run-card.ts'
 import { listOf } from '../layout/list.ts'
 import { sourceParts } from './source-part.ts'
@@ -54,7 +54,7 @@ const sourcesShape = z.object({
   quarantined: z.array(quarantineList.shape),
   projects: z.array(projectList.shape),
   discovery: discoveryShape,
-  inventory: z.array(inventoryShape).describe('Inventory that is polled from the platform.'),
+  inventory: z.array(inventoryList.shape).describe('Inventory that is polled from the platform.'),
   counters: counts,
 })
 /** With the fields of features. */

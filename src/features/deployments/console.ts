@@ -2,7 +2,8 @@
 import { answerOf } from '../../console/access/own-values.ts'
 import { at, filteredAt, type ConsolePart } from '../../console/console-part.ts'
 import { behindOf, behindPage, behindShape } from './pages/behind.ts'
-import { changeKeys, changesOf, changesShape, projectKeys } from './pages/change-figures.ts'
+import { changeList, changeProjects } from './pages/change-columns.ts'
+import { changesOf, changesShape } from './pages/change-figures.ts'
 import { changesPage } from './pages/changes.ts'
 import { environmentsOf, environmentsShape } from './pages/environment-figures.ts'
 import { environmentsPage } from './pages/environments.ts'
@@ -65,7 +66,7 @@ export function deploymentsConsole(
       get(
         '/changes',
         'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
-        { query: scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) }), answer: changesShape },
+        { query: scopedQuery.extend({ sort: sortBy(changeProjects.keys, changeList.keys) }), answer: changesShape },
         async asked => answerOf(parts, asked.own, async own => changesOf(sourcesOf(own), asked, own.now())),
       ),
     ],

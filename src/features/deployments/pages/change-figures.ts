@@ -2,11 +2,10 @@
 import { z } from 'zod'
 import { isInScope } from '../../../core/store/ports/project-scope.ts'
 import { median } from '../../../lib/quantile.ts'
-import { ordered, type Keys } from '../../../console/layout/sorting.ts'
-import { millis, ms, own as ownShape, place, span, type Shaped } from '../../../console/layout/shape.ts'
+import { millis, ms, own as ownShape, span, type Shaped } from '../../../console/layout/shape.ts'
 import { day, spans } from '../../../console/layout/trend-spans.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
-import { changeStates, type ChangeView } from '../model/change.ts'
+import { changeList, changeProjects, open, type ListedChange, type ProjectChangeFigures } from './change-columns.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectChanges, ShownChange } from '../ports/changes.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
@@ -19,46 +18,9 @@ interface AskedChanges extends Scope {
   readonly sort?: string | null | undefined
 }
 
-const timesShape = z.object({
-  merged: z.number().describe('Merged in this period.'),
-  timeToMerge: ms.optional().describe('Median from creation to merge, in ms.'),
-  timeToApproval: ms.optional().describe('Median from creation to first approval, in ms.'),
-  timeToFirstPipeline: ms
-    .optional()
-    .describe('Median from creation to the creation of the first merge request pipeline, in ms.'),
-  timeInMergeTrain: ms
-    .optional()
-    .describe('Median from the creation of the first pipeline in a merge train to the merge, in ms.'),
-})
+const timesShape = changeProjects.shape.omit({ instance: true, projectId: true, project: true, open: true })
 /** Medians over the period. */
 type ChangeTimes = Shaped<typeof timesShape>
-
-const open = z.number().describe('Open now, including drafts.')
-
-const projectShape = z.object({ ...place, open, ...timesShape.shape })
-export type ProjectChangeFigures = Shaped<typeof projectShape>
-
-const changeShape = z.object({
-  ...place,
-  iid: z.number(),
-  url: z.string().optional(),
-  at: millis.describe('When it last changed.'),
-  state: z.enum(changeStates),
-  title: z.string().optional(),
-  head: z.string().optional().describe('The source branch.'),
-  base: z.string().optional().describe('The target branch.'),
-  createdAt: millis.optional(),
-  stateAt: millis.optional().describe('When it was last opened, closed, reopened or merged.'),
-  approvedAt: millis.optional().describe('Its first approval.'),
-  mergedAt: millis.optional(),
-  pipeline: z
-    .object({ id: z.number(), projectId: z.number(), createdAt: millis })
-    .optional()
-    .describe('Its first pipeline.'),
-  trainAt: millis.optional().describe('When its first pipeline in a merge train was created.'),
-}) satisfies z.ZodType<ChangeView>
-/** A change in the list. */
-export type ListedChange = Shaped<typeof changeShape>
 
 export const changesShape = z.object({
   span,
@@ -66,38 +28,13 @@ export const changesShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   total: z.object({ open, ...timesShape.shape }),
-  projects: z.array(projectShape).describe('Most merges first.'),
+  projects: z.array(changeProjects.shape).describe('Most merges first.'),
   days: z
     .array(z.object({ at: millis, merged: z.number(), timeToMerge: ms.optional() }))
     .describe('Days in UTC, without days that have no merge.'),
-  changes: z.array(changeShape).describe('Newest first.'),
+  changes: z.array(changeList.shape).describe('Newest first.'),
 })
 export type ChangesShown = Shaped<typeof changesShape>
-
-export const projectKeys = {
-  project: ({ project }) => project,
-  open: ({ open }) => open,
-  merged: ({ merged }) => merged,
-  merge: ({ timeToMerge }) => timeToMerge,
-  approval: ({ timeToApproval }) => timeToApproval,
-  pipeline: ({ timeToFirstPipeline }) => timeToFirstPipeline,
-  train: ({ timeInMergeTrain }) => timeInMergeTrain,
-} satisfies Keys<ProjectChangeFigures>
-
-export const changeKeys = {
-  last: ({ at }) => at,
-  change: ({ iid }) => iid,
-  state: ({ state }) => state,
-  branch: ({ head }) => head,
-  first: ({ createdAt, pipeline }) => after(createdAt, pipeline?.createdAt),
-  approved: ({ createdAt, approvedAt }) => after(createdAt, approvedAt),
-  took: ({ createdAt, mergedAt }) => after(createdAt, mergedAt),
-  train: ({ trainAt, mergedAt }) => after(trainAt, mergedAt),
-} satisfies Keys<ListedChange>
-
-function after(from: Millis | undefined, at: Millis | undefined): Millis | undefined {
-  return from === undefined || at === undefined ? undefined : Math.max(0, at - from)
-}
 
 /** Figures are made from the latest ones, up to this number. */
 const maxCounted = 5_000
@@ -129,9 +66,9 @@ export async function changesOf(
   return {
     ...{ span: asked, since, project, own },
     total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
-    projects: ordered(projectKeys, projects.slice(0, limit), sort),
+    projects: changeProjects.sorted(projects.slice(0, limit), sort),
     days: days.sort((a, b) => a.at - b.at),
-    changes: ordered(changeKeys, recent.slice(0, limit).map(listed), sort),
+    changes: changeList.sorted(recent.slice(0, limit).map(listed), sort),
   }
 }
 

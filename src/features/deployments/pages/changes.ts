@@ -1,18 +1,11 @@
 // The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
-import { addressWith } from '../../../console/layout/address.ts'
-import { askedScope, scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
+import { askedScope, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../../../console/layout/frame.ts'
-import {
-  changeKeys,
-  changesOf,
-  projectKeys,
-  type ChangesShown,
-  type ListedChange,
-  type ProjectChangeFigures,
-} from './change-figures.ts'
+import { after, changeList, changeProjects } from './change-columns.ts'
+import { changesOf, type ChangesShown } from './change-figures.ts'
 import { duration, number, utc } from '../../../console/layout/format.ts'
-import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
-import { ages, figures, sortedTable, texts, type ShownColumn } from '../../../console/layout/sorting.ts'
+import { html, type Html } from '../../../console/layout/html.ts'
+import { figures, sortedTable, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import { lineChart } from '../../../console/charts/line-chart.ts'
 import { runsLink } from '../../../console/charts/runs-link.ts'
@@ -29,6 +22,7 @@ export async function changesPage(
   const asked = { ...askedScope(context.query), limit: maxRows, sort: context.query.get('sort') }
   const shown = await changesOf(parts, asked, context.now)
   const { projects, changes, span } = shown
+  const reader = { ...context, span, project: shown.project }
   return {
     title: 'Changes',
     content: html`${await scopeHeading({ title: 'Changes', path: '/changes' }, asked, parts, context)}
@@ -36,7 +30,7 @@ export async function changesPage(
       projects.length === 0
         ? card('Nothing yet', empty('No change is known: no event of a merge request was received.'))
         : html`${totals(shown)}
-          ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, projectsTable(shown, context))}
+          ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, changeProjects.draw('Projects', projects, { ...reader, hasTrain: projects.some(one => one.timeInMergeTrain !== undefined) }))}
           ${
             shown.days.length > 0 &&
             html`${changeCharts(shown, context)}
@@ -49,7 +43,10 @@ export async function changesPage(
             'Latest changes',
             changes.length === 0
               ? empty(`Nothing happened in the last ${spans[span].name}.`)
-              : changesTable(shown, context),
+              : changeList.draw('Latest changes', changes, {
+                  ...reader,
+                  hasTrain: changes.some(({ trainAt, mergedAt }) => after(trainAt, mergedAt) !== undefined),
+                }),
           )}`
     }
     ${definitions}`,
@@ -95,20 +92,6 @@ function changeCharts({ days, span, project, own }: ChangesShown, { base, now }:
   </div>`
 }
 
-function projectsTable({ projects, span }: ChangesShown, context: RequestContext): Html {
-  const of = projectKeys
-  const columns: Record<string, ShownColumn<ProjectChangeFigures>> = {
-    project: texts('Project', of.project, project => projectLink(project, span, context)),
-    open: figures('Open', of.open, number),
-    merged: figures('Merged', of.merged, number),
-    merge: figures('Time to merge', of.merge, duration),
-    approval: figures('To approval', of.approval, duration),
-    pipeline: figures('To first pipeline', of.pipeline, duration),
-    ...(projects.some(one => of.train(one) !== undefined) && { train: figures('In merge train', of.train, duration) }),
-  }
-  return sortedTable('Projects', columns, projects, context)
-}
-
 function daysTable({ days }: ChangesShown, context: RequestContext): Html {
   const columns: Record<string, ShownColumn<ChangesShown['days'][number]>> = {
     day: { head: 'Day', of: ({ at }) => at, cell: ({ at }) => utc(at).slice(0, 10) },
@@ -116,60 +99,4 @@ function daysTable({ days }: ChangesShown, context: RequestContext): Html {
     merge: figures('Time to merge', ({ timeToMerge }) => timeToMerge, duration),
   }
   return sortedTable('Days', columns, days.toReversed(), context)
-}
-
-function changesTable(shown: ChangesShown, context: RequestContext): Html {
-  const of = changeKeys
-  const columns: Record<string, ShownColumn<ListedChange>> = {
-    last: ages('Last', of.last, context),
-    change: { head: 'Change', of: of.change, cell: one => name(one, shown, context) },
-    state: { head: 'State', of: of.state, cell: ({ state }) => stateWords[state] },
-    branch: { head: 'Branch', of: of.branch, cell: one => branches(one, context) },
-    first: { head: 'First pipeline', of: of.first, cell: one => pipelineOf(one, context) },
-    approved: figures('Approved after', of.approved, duration),
-    took: figures('Merged after', of.took, duration),
-    ...(shown.changes.some(one => of.train(one) !== undefined) && {
-      train: figures('In merge train', of.train, duration),
-    }),
-  }
-  return sortedTable('Latest changes', columns, shown.changes, context)
-}
-
-const stateWords: Readonly<Record<ListedChange['state'], string>> = {
-  open: 'open',
-  wip: 'draft',
-  closed: 'closed',
-  merged: 'merged',
-}
-
-function projectLink(project: string, span: ChangesShown['span'], { base }: RequestContext): Html {
-  return html`<a href="${scopeAddress(`${base}/changes`, { span, project })}">${pathText(project)}</a>`
-}
-
-/** A link to its page on the platform, with its project if all projects are shown. */
-function name(
-  { iid, url, title, project }: ListedChange,
-  { span, project: chosen }: ChangesShown,
-  context: RequestContext,
-): Html {
-  return html`<span class="name"
-    >${url === undefined ? `!${iid}` : html`<a href="${url}" rel="noreferrer">!${iid}</a>`}
-    ${title}${chosen === undefined && html`<br /><span class="dim">${projectLink(project, span, context)}</span>`}</span
-  >`
-}
-
-/** Links to the pipelines of its source branch. */
-function branches({ project, head, base: target }: ListedChange, { base }: RequestContext): Content {
-  if (head === undefined) return target ?? '–'
-  const pipelines = addressWith(`${base}/pipelines`, { project, ref: head })
-  return html`<a href="${pipelines}" title="Its pipelines">${head}</a>${target !== undefined && ` → ${target}`}`
-}
-
-/** A link to its first pipeline's page. */
-function pipelineOf({ createdAt, pipeline }: ListedChange, { base }: RequestContext): Content {
-  if (pipeline === undefined) return '–'
-  const { projectId, id } = pipeline
-  const after = createdAt === undefined ? undefined : Math.max(0, pipeline.createdAt - createdAt)
-  return html`<a href="${base}/pipelines/${projectId}/${id}">#${id}</a
-    >${after !== undefined && ` after ${duration(after)}`}`
 }
