@@ -29,10 +29,23 @@ const figures = features.flatMap(({ figures: tables = [], projectMetrics }) => [
   ...(projectMetrics?.heads ?? []),
 ])
 
-/** Of the events that features make. */
-const ownEvents = features.flatMap(({ events }) => events?.reference() ?? [])
+type Generated = readonly [file: string, content: () => string]
 
-const generated: readonly [file: string, content: () => string][] = [
+interface Reference {
+  readonly pages?: readonly Generated[]
+  /** Its part of docs/EVENTS.md. */
+  readonly events?: () => string
+}
+
+/** What `test/features/NAME/reference.ts` has, of each feature. */
+const ofFeatures = await Promise.all(
+  features.map(async ({ name }): Promise<Reference> => {
+    const file = path.join(import.meta.dirname, 'features', name, 'reference.ts')
+    return existsSync(file) ? ((await import(file)) as Reference) : {}
+  }),
+)
+
+const generated: readonly Generated[] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
   ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
@@ -41,21 +54,22 @@ const generated: readonly [file: string, content: () => string][] = [
     () =>
       `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }, consoleParts), version), null, 2)}\n`,
   ],
-  ['docs/EVENTS.md', () => `${[eventsReference().trimEnd(), ...ownEvents, operatorReference()].join('\n\n')}\n`],
+  [
+    'docs/EVENTS.md',
+    () => {
+      const added = ofFeatures.flatMap(({ events }) => events?.() ?? [])
+      return `${[eventsReference().trimEnd(), ...added, operatorReference()].join('\n\n')}\n`
+    },
+  ],
   ['docs/METRICS.md', () => metricsReference([...ownMetrics, ...countedMetrics(features)], gauges, figures)],
   ['deploy/helm/pipespan/files/secrets.yaml', () => chartSecrets(profiles)],
   ['deploy/helm/pipespan/values.schema.json', () => chartSchema(ofChart('values.schema.json'), profiles)],
   ['deploy/helm/pipespan/README.md', () => chartReadme(ofChart('values.yaml'))],
 ]
 
-/** Pages of features: `test/features/NAME/reference.ts` has some of them. */
-const ofFeatures = await Promise.all(
-  features.map(async ({ name }): Promise<typeof generated> => {
-    const file = path.join(import.meta.dirname, 'features', name, 'reference.ts')
-    return existsSync(file) ? ((await import(file)) as { readonly pages: typeof generated }).pages : []
-  }),
+it.each([...generated, ...ofFeatures.flatMap(({ pages = [] }) => pages)])(
+  '%s agrees with the code',
+  async (file, content) => {
+    await expect(content()).toMatchFileSnapshot(`../${file}`)
+  },
 )
-
-it.each([...generated, ...ofFeatures.flat()])('%s agrees with the code', async (file, content) => {
-  await expect(content()).toMatchFileSnapshot(`../${file}`)
-})

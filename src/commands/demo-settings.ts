@@ -4,7 +4,7 @@ import { features } from '../features.ts'
 import { ownSpansPath } from '../simulator/platform/own-spans.ts'
 
 /** Those that features make. */
-const ownEvents = features.flatMap(({ events }) => events?.word ?? [])
+const ownEvents = features.flatMap(({ ownEvents: word }) => word ?? [])
 
 /** What a minute costs there, by the runner: the page of costs shows it. */
 const prices = `costs:

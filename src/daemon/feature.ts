@@ -57,8 +57,8 @@ export interface FeatureOf<Slice> {
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
   /** Tells people of conditions that others report. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
-  /** Events that it makes itself. */
-  readonly events?: OwnEvents
+  /** The word of PIPESPAN_EVENTS that selects the events that it makes itself. */
+  readonly ownEvents?: string
   /** How long what finished took. */
   readonly pastDurations?: (context: PartContext) => PastDurations
   /** What it takes from the line. */
@@ -226,12 +226,6 @@ export type { Config } from './configuration/options.ts'
 
 /** What to do to have them reported. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
-
-/** `word`: selects them in PIPESPAN_EVENTS. `reference`: their part of docs/EVENTS.md. */
-export interface OwnEvents {
-  readonly word: string
-  readonly reference: () => string
-}
 
 /** `switch`: the option that turns them on, for the page of metrics. */
 export interface Gauges {

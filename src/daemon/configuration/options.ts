@@ -215,7 +215,7 @@ export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[k
 export interface HasOptions {
   readonly options?: Sections
   /** As of a feature. */
-  readonly events?: { readonly word: string }
+  readonly ownEvents?: string
   readonly needToken?: Readonly<Record<string, string>>
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (config: never, unreported: object) => readonly string[]
@@ -224,7 +224,7 @@ export interface HasOptions {
 
 /** The table with the options of features. */
 export function optionSections(profiles: Profiles, features: readonly HasOptions[]): Sections {
-  const ownEvents = features.flatMap(({ events }) => events?.word ?? [])
+  const ownEvents = features.flatMap(one => one.ownEvents ?? [])
   const sections: Record<string, Group> = { ...optionTable(profiles, ownEvents) }
   for (const { options = {} } of features)
     for (const [heading, group] of Object.entries(options))

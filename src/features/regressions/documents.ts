@@ -1,8 +1,10 @@
 // Regressions as they are stored: from when they are flagged until some months after.
 import { z } from 'zod'
 import { branchClasses } from '../../model/pipeline.ts'
+import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import type { Shaped } from '../../console/layout/shape.ts'
+import type { Millis } from '../../model/instant.ts'
 import type { Reads } from '../../core/store/ports/reads.ts'
 
 const times = z.object({ pipelineId: z.number(), at: z.number() })
@@ -71,10 +73,29 @@ export function shown({ span: _, announced: __, ...one }: Regression): ShownRegr
   return one
 }
 
+export const regressionsShape = z.object({ regressions: z.array(regressionShape) })
+
+interface AskedRegressions {
+  readonly projectId?: number | undefined
+  /** Only projects of this group: a path that ends with a slash. */
+  readonly group?: string | undefined
+  /** Undefined: pipelines and all jobs; empty: pipelines only. */
+  readonly job?: string | undefined
+  /** Those that were resolved before are left out. */
+  readonly since?: Millis | undefined
+}
+
 /** Unresolved ones first, then newest first. */
-export async function shownRegressions(repositories: Pick<Reads['repositories'], 'of'>): Promise<ShownRegression[]> {
+export async function regressionsOf(
+  { repositories }: { readonly repositories: Pick<Reads['repositories'], 'of'> },
+  { projectId, group, job, since = 0 }: AskedRegressions,
+): Promise<ShownRegression[]> {
   const all = await repositories.of(foundRegressions).all()
   return all
+    .filter(one => projectId === undefined || one.projectId === projectId)
+    .filter(({ project }) => isInScope(project, group))
+    .filter(one => job === undefined || one.job === job || one.also.includes(job))
+    .filter(({ resolved }) => resolved === undefined || resolved.at >= since)
     .map(shown)
     .sort((a, b) => Number(a.resolved !== undefined) - Number(b.resolved !== undefined) || b.first.at - a.first.at)
 }

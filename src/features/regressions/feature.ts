@@ -8,7 +8,6 @@ import { createJudge } from './judge-loop.ts'
 import { createSingleton } from '../../core/find/singleton.ts'
 import { feature, type PartContext } from '../../daemon/feature.ts'
 import { regressionOptions, ruleOf, type RegressionOptions } from './options.ts'
-import { regressionReference } from './regression-event.ts'
 import { sectionsRead } from './judge-project.ts'
 
 /** Selects their events. */
@@ -17,8 +16,8 @@ const word = 'regression'
 export const regressions = feature({
   name: 'regressions',
   options: regressionOptions,
-  events: { word, reference: regressionReference },
   needs: ['trends'],
+  ownEvents: word,
   unreported: ({ regressions: { enabled } }) =>
     enabled ? {} : { regressions: 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).' },
   parts: [

@@ -1,5 +1,6 @@
 // The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
 // on the commit with which it began. Pure.
+import { durationText } from '../../model/instant.ts'
 import { median } from '../../lib/quantile.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
 import type { EndedRun } from './ended-run.ts'
@@ -21,7 +22,8 @@ export interface LikelyCause {
 export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause {
   const section = sections && mostGrown(sections, found)
   const what =
-    (section && `Section ${section.name} went from ${took(section.before)} to ${took(section.since)}.`) ??
+    (section &&
+      `Section ${section.name} went from ${durationText(section.before)} to ${durationText(section.since)}.`) ??
     (found.job === '' ? ofPipeline(found) : undefined) ??
     (found.kind === 'failing' ? reasonOf(found) : undefined) ??
     runnerOf(found)
@@ -76,13 +78,13 @@ function ofPipeline({ kind, before, since, episode }: Found): string | undefined
   const grown = greatest(changesOf(timesOf(before), timesOf(since)).filter(one => isGreat(one, episode)))
   if (grown !== undefined) {
     return grown.before === 0
-      ? `Job ${grown.name} is new in it and takes ${took(grown.since)}.`
-      : `Job ${grown.name} went from ${took(grown.before)} to ${took(grown.since)}.`
+      ? `Job ${grown.name} is new in it and takes ${durationText(grown.since)}.`
+      : `Job ${grown.name} went from ${durationText(grown.before)} to ${durationText(grown.since)}.`
   }
   const queued = (runs: readonly EndedRun[]): number => median(runs.map(({ queuedMs }) => queuedMs ?? 0)) ?? 0
   const [was, is] = [queued(before), queued(since)]
   return is - was >= Math.max(1, half)
-    ? `It waits ${took(is)} before it starts; before it was ${took(was)}.`
+    ? `It waits ${durationText(is)} before it starts; before it was ${durationText(was)}.`
     : undefined
 }
 
@@ -129,14 +131,4 @@ function commonOf(all: readonly (string | undefined)[]): { what: string; count: 
   )
   const [most] = [...groups].sort(([, a], [, b]) => b.length - a.length)
   return most?.[0] === undefined ? undefined : { what: most[0], count: most[1].length }
-}
-
-/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`. */
-export function took(ms: number): string {
-  const seconds = Math.round(ms / 1_000)
-  if (ms < 10_000) return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
-  if (seconds < 60) return `${seconds} s`
-  const pad = (number: number): string => String(number).padStart(2, '0')
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${pad(seconds % 60)} s`
-  return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} m`
 }

@@ -2,7 +2,7 @@
 import { bodyOf } from './regression-event.ts'
 import { example } from '../../lib/command-line.ts'
 import { exitCode, print, printJson, table, type Terminal } from '../../lib/terminal.ts'
-import { shownRegressions, type ShownRegression } from './documents.ts'
+import { regressionsOf, type ShownRegression } from './documents.ts'
 import type { ConfiguredLine } from '../../daemon/feature.ts'
 import type { RegressionOptions } from './options.ts'
 
@@ -26,7 +26,7 @@ export function addRegressionsCommand({
       .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: ListOptions) =>
-          withStore(async store => listRegressions(await shownRegressions(store.repositories), terminal, options)),
+          withStore(async store => listRegressions(await regressionsOf(store, {}), terminal, options)),
         ),
       ),
     'pipespan regressions --json',

@@ -1,36 +1,85 @@
-// What a rule would have flagged: judges the stored runs of one project, and writes nothing.
+// What a rule would have flagged: judges the stored runs of one project, and writes nothing. For the page and the JSON API.
+import { z } from 'zod'
+import { bounds, ruleOf, type RegressionOptions } from './options.ts'
+import { day } from './rule.ts'
 import { documentOf, withResolution } from './regression-document.ts'
-import { judgeProject, type Judgement } from './judge-project.ts'
-import { oneOfEach } from './one-of-each.ts'
+import { judgeProject, sectionsRead } from './judge-project.ts'
+import { judgingOn } from './judging.ts'
 import { likelyCause } from './likely-cause.ts'
-import { day, type Rule } from './rule.ts'
-import type { Judging } from './judging.ts'
-import type { Millis } from '../../model/instant.ts'
-import type { Regression } from './documents.ts'
+import { millis, type Shaped } from '../../console/layout/shape.ts'
+import { oneOfEach } from './one-of-each.ts'
+import { regressionShape, shown } from './documents.ts'
+import type { PagesSources } from '../../console/ports.ts'
 
-interface Preview extends Pick<Judgement, 'pipelines' | 'backTo'> {
-  readonly project: string
-  /** The newest first. */
-  readonly found: readonly Regression[]
+const within = ({ min, max }: { readonly min: number; readonly max: number }) =>
+  z.coerce.number().int().min(min).max(max)
+/** The thresholds of a rule, as people write them. */
+const thresholds = {
+  slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
+  slower_by: within({ min: 0, max: 86_400 }).describe('And at least this many seconds longer.'),
+  failing: within(bounds.failing).describe('Percentage points more failures.'),
+}
+export const previewQuery = z.object(thresholds).partial()
+export type AskedRule = z.infer<typeof previewQuery>
+
+/** A rule in the address of the page: what is out of bounds is as configured. */
+export function askedRule(query: URLSearchParams): AskedRule {
+  return Object.fromEntries(
+    Object.entries(thresholds).map(([name, shape]) => [name, shape.safeParse(query.get(name) ?? undefined).data]),
+  )
 }
 
-/** Undefined for a project without figures of the last 30 days. Reads a limited number of pipelines. `sections`: also judges sections of jobs. */
-export async function previewRegressions(
-  judging: Judging,
+const ruleShape = z.object({
+  slower: z.number().describe('Percent.'),
+  slowerBy: z.number().describe('Seconds.'),
+  failing: z.number().describe('Percentage points.'),
+})
+export type ShownRule = z.infer<typeof ruleShape>
+
+/** With the configured values where nothing is asked for. */
+export function shownRule(
+  asked: AskedRule,
+  { slower, slowerBy, failing }: RegressionOptions['regressions'],
+): ShownRule {
+  return {
+    slower: asked.slower ?? slower,
+    slowerBy: asked.slower_by ?? Math.round(slowerBy / 1_000),
+    failing: asked.failing ?? failing,
+  }
+}
+
+export const previewShape = z.object({
+  project: z.string().optional().describe('Full path; absent without figures of the last month.'),
+  rule: ruleShape,
+  pipelines: z.number().describe('Number of stored pipelines that were read.'),
+  backTo: millis.optional(),
+  found: z.array(regressionShape),
+})
+export type ShownPreview = Shaped<typeof previewShape>
+
+/** Empty for a project without figures of the last 30 days, or a hidden one. Reads a limited number of pipelines. */
+export async function previewOf(
+  parts: Pick<PagesSources, 'on' | 'now'>,
   projectId: number,
-  { rule, sections }: { readonly rule: Rule; readonly sections: boolean },
-  now: Millis,
-): Promise<Preview | undefined> {
+  rule: ShownRule,
+  options: RegressionOptions,
+): Promise<ShownPreview> {
+  const now = parts.now()
+  const judging = parts.on(judgingOn)
   const project = (await judging.projects(now - 30 * day)).find(one => one.projectId === projectId)
-  if (project === undefined) return undefined
-  const { found, pipelines, backTo } = await judgeProject(judging, project, now, { rule, sections, everything: true })
+  if (project === undefined) return { pipelines: 0, rule, found: [] }
+  const { found, pipelines, backTo } = await judgeProject(judging, project, now, {
+    rule: ruleOf({ ...rule, slowerBy: rule.slowerBy * 1_000 }),
+    sections: sectionsRead(options) === 'all',
+    everything: true,
+  })
   const documents = oneOfEach(found).flatMap(group => {
     const { main } = group
     const document = documentOf(group, likelyCause(main), main.episode.flagged.at)
-    return document === undefined ? [] : withResolution(document, main)
+    return document === undefined ? [] : shown(withResolution(document, main))
   })
   return {
-    ...{ project: project.project, pipelines, backTo },
+    ...{ project: project.project, rule, pipelines, backTo },
     found: documents.sort((a, b) => b.first.at - a.first.at),
   }
 }

@@ -1,10 +1,10 @@
 // The events of regressions and their table of attributes: one event when a regression was flagged, one when it was over.
 import type { PlatformEvent } from '../../model/event.ts'
-import { took } from './likely-cause.ts'
+import { durationText } from '../../model/instant.ts'
 import type { JobSpan, PipelineSpan } from '../../model/trace-context.ts'
 import type { Regression, ShownRegression } from './documents.ts'
 
-const names = {
+export const names = {
   detected: 'platform.cicd.regression.detected',
   resolved: 'platform.cicd.regression.resolved',
 } as const
@@ -23,7 +23,7 @@ const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
 
 /** Prettier would give each row six lines. */
 // prettier-ignore
-const attributes: readonly Attribute[] = [
+export const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],
   ['platform.cicd.regression.kind', 'string', '`slower` or `failing`', one => one.kind],
   ['platform.cicd.regression.subject', 'string', 'what became worse, and has the figures: `pipeline`, `job` or `section`', subjectOf],
@@ -47,18 +47,6 @@ const attributes: readonly Attribute[] = [
 function subjectOf({ job, ofSection }: ShownRegression): 'pipeline' | 'job' | 'section' {
   if (ofSection === true) return 'section'
   return job === '' ? 'pipeline' : 'job'
-}
-
-/** Their part of docs/EVENTS.md. */
-export function regressionReference(): string {
-  const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
-  return [
-    '## Regressions',
-    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline, a job or a section of a job has become slower or less reliable, and
-\`${names.resolved}\` (INFO) when that is over, once each over all replicas. No webhook reports them: Pipespan finds them in its own data ([how](regressions.md)). Their time is the end of the run that made it certain;
-their trace and span are those of the first bad run. Regressions that were flagged while \`regression\` was not selected are not exported later.`,
-    ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
-  ].join('\n\n')
 }
 
 /** Undefined for `resolved` while it is not. */
@@ -90,11 +78,11 @@ export function bodyOf(regression: ShownRegression): string {
   const percent = (share: number): string => `${Math.round(share * 100)} %`
   if (resolved?.how === 'recovered') {
     return kind === 'slower'
-      ? `${subject} is as fast as before again: ${took(before)}, for a while ${took(after)}`
+      ? `${subject} is as fast as before again: ${durationText(before)}, for a while ${durationText(after)}`
       : `${subject} fails no more often than before again: ${percent(before)}, for a while ${percent(after)}`
   }
   const settled = resolved === undefined ? '' : ', and that is usual now'
   return kind === 'slower'
-    ? `${subject} takes ${took(after)}, before ${took(before)}${settled}`
+    ? `${subject} takes ${durationText(after)}, before ${durationText(before)}${settled}`
     : `${subject} fails in ${percent(after)} of its runs, before in ${percent(before)}${settled}`
 }

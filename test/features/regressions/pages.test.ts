@@ -2,7 +2,7 @@
 import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
-import { foundRegressions, shownRegressions } from '../../../src/features/regressions/documents.ts'
+import { foundRegressions, regressionsOf } from '../../../src/features/regressions/documents.ts'
 import { judgeOf } from './judge.ts'
 import { listRegressions } from '../../../src/features/regressions/list-command.ts'
 import { openHouse, until, type House } from '../../pages/house.ts'
@@ -92,9 +92,12 @@ describe('a regression', () => {
   it('is listed in a terminal, too', async () => {
     const lines: string[] = []
     const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WriteStream
-    const { repositories } = house.daemon.store
     const list = async (json: boolean) =>
-      listRegressions(await shownRegressions(repositories), { stdout, stderr: stdout, env: {} }, { json, all: false })
+      listRegressions(
+        await regressionsOf(house.daemon.store, {}),
+        { stdout, stderr: stdout, env: {} },
+        { json, all: false },
+      )
     expect(await list(false)).toBe(0)
     expect(lines.join('')).toMatch(
       /acme\/shop +default +#1044 +Job e2e takes 10 m 20 s, before 4 m 59 s +Since then it runs on/,

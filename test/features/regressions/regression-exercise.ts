@@ -6,11 +6,9 @@ import { at, event, everything, job, rules } from '../../flow/world.ts'
 import { contents } from '../../store/filled.ts'
 import { snapshotWork } from '../../store/exported-run.ts'
 import { foundRegressions } from '../../../src/features/regressions/documents.ts'
-import { judgeOf, without } from './judge.ts'
-import { judgingOn } from '../../../src/features/regressions/judging.ts'
-import { previewRegressions } from '../../../src/features/regressions/preview.ts'
+import { judgeOf, previewIn, without } from './judge.ts'
 import type { Judge } from '../../../src/features/regressions/judge-loop.ts'
-import { day, defaultRule } from '../../../src/features/regressions/rule.ts'
+import { day } from '../../../src/features/regressions/rule.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../../src/model/event.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { announcing, type Announcement } from '../../../src/features/regressions/announce.ts'
@@ -160,10 +158,10 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
     it('are judged in what a scope sees, and in nothing else', async () => {
       await play({ fromDay: -16, toDay: -3, e2e: 300 })
       await play({ fromDay: -3, toDay: 0, e2e: 700 })
-      const preview = async (scope: Scope) =>
-        previewRegressions(store.reads(scope).on(judgingOn), 3, { rule: defaultRule, sections: true }, here.now())
-      expect((await preview({ bounds: 'hidden', sees: ({ path }) => path === 'acme/shop' }))?.found).toHaveLength(1)
-      expect(await preview({ bounds: 'hidden', sees: ({ path }) => path !== 'acme/shop' })).toBeUndefined()
+      const found = async (sees: Scope['sees']) =>
+        (await previewIn(store, 3, here.now(), { bounds: 'hidden', sees })).found
+      expect(await found(({ path }) => path === 'acme/shop')).toHaveLength(1)
+      expect(await found(({ path }) => path !== 'acme/shop')).toEqual([])
     })
 
     it('are not found in constant figures, without reading runs', async () => {

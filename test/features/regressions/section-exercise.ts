@@ -5,13 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, everything, event, instance, job, rules } from '../../flow/world.ts'
 import { everything as all } from '../../../src/core/store/ports/scope.ts'
 import { foundRegressions } from '../../../src/features/regressions/documents.ts'
-import { judgeOf, without } from './judge.ts'
+import { judgeOf, previewIn, without } from './judge.ts'
 import { judgingOn } from '../../../src/features/regressions/judging.ts'
-import { day, defaultRule } from '../../../src/features/regressions/rule.ts'
+import { day } from '../../../src/features/regressions/rule.ts'
 import { insideChunks, insideJobOf } from '../../../src/model/inside-chunks.ts'
 import { isFull } from '../../full.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
-import { previewRegressions } from '../../../src/features/regressions/preview.ts'
 import { snapshotAttempt } from '../../../src/model/snapshot.ts'
 import { takeEvents } from '../../../src/core/take-in/take-events.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
@@ -118,13 +117,8 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
         span: { jobId: found[1]!.first.jobId },
       })
       expect(sent?.body).toMatch(/^Section install of job e2e takes 4 m 00 s, before \d\d s$/)
-      const preview = await previewRegressions(
-        store.reads(all).on(judgingOn),
-        100,
-        { rule: defaultRule, sections: true },
-        here.now(),
-      )
-      expect(preview?.found.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
+      const preview = await previewIn(store, 100, here.now())
+      expect(preview.found.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
 
       here.move(4 * day)
       await play(100, 0, 4, run => worse(run, 0))
@@ -179,21 +173,16 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
             })
           }
           await play(projectId, -days, 0, run => ofRun.get(run)!)
-          const preview = await previewRegressions(
-            store.reads(all).on(judgingOn),
-            projectId,
-            { rule: defaultRule, sections: true },
-            here.now(),
-          )
-          const found = preview?.found.map(one => [
+          const preview = await previewIn(store, projectId, here.now())
+          const found = preview.found.map(one => [
             one.job,
             one.section,
             Math.round((one.first.at - here.now()) / (day / perDay)),
           ])
           // What takes seconds, or misses its cache in a third of the runs anyway, has to be left alone.
           const expected = usual[which]! >= 60 ? [['worse', `part_${which}`]] : []
-          expect(found?.map(one => one.slice(0, 2))).toEqual(expected)
-          for (const one of found ?? []) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
+          expect(found.map(one => one.slice(0, 2))).toEqual(expected)
+          for (const one of found) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
         }),
         { numRuns: isFull ? 400 : 3, seed: 7 },
       )

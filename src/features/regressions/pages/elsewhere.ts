@@ -7,8 +7,7 @@ import { day } from '../rule.ts'
 import { html } from '../../../console/layout/html.ts'
 import { onOverview } from '../../../console/overview/overview-part.ts'
 import { regressionRows, regressionTable, subjectOf, trendsOf, valueOf } from './list.ts'
-import { regressionShape } from '../documents.ts'
-import { regressionsOf } from './figures.ts'
+import { regressionShape, regressionsOf } from '../documents.ts'
 import { fixSources, onTrends, trendsIn } from '../../trends/port.ts'
 
 /** How many the overview lists, and of how many the cost is read. */
