@@ -8,9 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/commands/demo.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { shipped } from '../shipped.ts'
-import type { Costs } from '../../src/features/trends/cost/figures.ts'
 import type { RunCard } from '../../src/console/pipelines/run-card.ts'
-import type { Trends } from '../../src/features/trends/pages/figures.ts'
 
 const usual = tmpdir()
 let folder: string
@@ -97,7 +95,8 @@ describe('pipespan demo', () => {
     expect([opened.status, await opened.text()]).toEqual([200, expect.stringContaining('Simulated platform')])
     // What it has to show: a failed deployment, superseded work, a dead letter, an audit event, a job's log.
     await expect.poll(async () => page('/environments')).toMatch(/failed/)
-    const costs = async () => JSON.parse(await page('/api/cost?span=90d')) as Pick<Costs, 'total'>
+    const costs = async () =>
+      JSON.parse(await page('/api/cost?span=90d')) as { total?: { wasted: { superseded: { cost: number } } } }
     await expect.poll(async () => (await costs()).total?.wasted.superseded.cost).toBeGreaterThan(0)
     await expect.poll(async () => page('/exports')).toMatch(/refuses one trace of the demo/)
     await expect.poll(async () => page('/audit')).toMatch(/visibility|user_access|protected/i)
@@ -136,7 +135,8 @@ describe('pipespan demo', () => {
     await expect.poll(async () => page('trends')).toMatch(/Arrows compare with the previous 30 days/)
     await expect.poll(async () => page('trends')).toMatch(/class="delta (better|worse)"/)
     // A page that is asked before the past is counted goes on with what it knew then for five minutes.
-    const counted = async () => (JSON.parse(await page('api/trends?span=30d')) as Pick<Trends, 'total'>).total.runs
+    const counted = async () =>
+      (JSON.parse(await page('api/trends?span=30d')) as { total: { runs: number } }).total.runs
     await expect.poll(counted).toBeGreaterThan(100)
     // While the platform replays its last hour its clock is behind; elapsed times are those on its clock.
     const running = async () => (JSON.parse(await page('api/overview')) as { running: { spentMs?: number }[] }).running

@@ -1,8 +1,13 @@
 // The filter by the operator's attribute, on the pages and in the JSON API: what it shows, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
-import type { Costs } from '../../src/features/trends/cost/figures.ts'
-import type { Trends } from '../../src/features/trends/pages/figures.ts'
+
+interface Costs {
+  readonly own?: string
+  readonly group?: string
+  readonly projects: readonly unknown[]
+}
+type Trends = Readonly<Record<'projects' | 'jobs' | 'points', unknown>> & { readonly total: { readonly runs: number } }
 
 const rules = `
 attributes:

@@ -5,8 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identifier, type PeopleEntry } from '../../src/console/access/person.ts'
 import { manyRuns } from '../store/many-runs.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Costs } from '../../src/features/trends/cost/figures.ts'
-import type { Trends } from '../../src/features/trends/pages/figures.ts'
+
+interface Costs {
+  readonly total?: { readonly totalMs: number }
+  readonly projects: readonly { readonly totalMs: number }[]
+  readonly days: readonly { readonly totalMs: number }[]
+}
+interface Trends {
+  readonly total: { readonly runs: number }
+  readonly projects: readonly { readonly runs: number }[]
+}
 
 const token = 'an-admin-token-that-nobody-guesses'
 const header = 'x-auth-request-email'

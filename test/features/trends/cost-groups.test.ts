@@ -1,5 +1,6 @@
 // Costs by one of the operator's attributes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { costPage } from '../../../src/features/trends/cost/cost.ts'
 import { groupLines } from '../../../src/features/trends/cost/figures.ts'
 import { groupsOf } from '../../../src/console/layout/groups.ts'
 import { openHouse, type House } from '../../pages/house.ts'
@@ -25,6 +26,20 @@ afterAll(async () => house.close())
 
 const read = async (address: string): Promise<string> => (await fetch(house.url + address)).text()
 const costs = async (query = ''): Promise<Costs> => JSON.parse(await read(`/api/cost${query}`)) as Costs
+
+it('say how much of the stored pipelines was counted for branches and runners, and if none is stored', async () => {
+  const all = await costs()
+  const { total } = all.retained
+  const shown = (retained: Partial<Costs['retained']>): string => {
+    const reader = { base: '', address: '/cost', query: new URLSearchParams(), now: Date.now(), form: '' }
+    const context = { ...reader, may: 'all', session: false } as const
+    return costPage({ ...all, retained: { ...all.retained, ...retained } }, context).content.toString()
+  }
+  expect(shown({ backTo: Date.now(), total: { ...total, totalMs: total.totalMs / 4 } })).toMatch(
+    /with 25 % of the job time of this period\. There are more: only the newest were counted, back to 20[-\d]+ [\d:]+ UTC\./,
+  )
+  expect(shown({ pipelines: 0 })).toContain('No pipeline of this period is stored any more.')
+})
 
 describe('costs by an attribute', () => {
   it('add up the projects that have its value, and the rest without a name', async () => {
