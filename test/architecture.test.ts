@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { features } from '../src/features.ts'
-import { woven } from './support/woven.ts'
 
 const source = path.join(import.meta.dirname, '..', 'src')
 
@@ -50,10 +49,10 @@ function isShape(file: string): boolean {
   )
 }
 
-/** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet, or that is still woven. */
+/** The name of the feature in whose folder a file is; undefined: in none, or in one that `features.ts` does not list yet. */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
-  return room === 'features' && features.some(one => one.name === name) && !woven.includes(name) ? name : undefined
+  return room === 'features' && features.some(one => one.name === name) ? name : undefined
 }
 
 /** What a feature asks the platform is in the folder of its name there, and is deleted with it. */

@@ -2,7 +2,6 @@
 import { counting } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
-import { countedStep } from '../../src/features/deployments/line-step.ts'
 import { createSnapshotter, type Snapshotter, type SnapshotterOptions } from '../../src/core/settle/take-snapshots.ts'
 import { createSettleLoop, type SettleLoop, type SettleLoopOptions } from '../../src/core/settle/settle-loop.ts'
 import { createTakeIn, type TakeIn, type TakeInOptions } from '../../src/core/take-in/take-in.ts'
@@ -44,9 +43,6 @@ export const rules = {
   chunkSize: 500,
 }
 
-/** What deployments, changes and incidents take from the line. */
-export const counted = countedStep({ afterEvent: 0, afterSnapshot: rules.deadline })
-
 /** Takes the snapshots of everything by `rules`, and exports traces to the default destination, where nothing else is said. */
 export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
   return createSnapshotter({
@@ -54,7 +50,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
       rules,
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
-      steps: [counted, counting],
+      steps: [counting],
       onSnapshot: () => undefined,
     },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
@@ -68,7 +64,6 @@ export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInO
     ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: body => body,
-    steps: [counted],
     ...{ version: '1.0.0', onChange: () => undefined, now: () => systemClock.now(), log: silentLog() },
     ...options,
   })

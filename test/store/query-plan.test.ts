@@ -1,22 +1,13 @@
 // What the pages ask is answered through an index.
-import { DatabaseSync } from 'node:sqlite'
-import path from 'node:path'
-import { expect, it } from 'vitest'
 import { countBacklog } from '../../src/core/store/sqlite/backlog.ts'
-import { createDamagedRows } from '../../src/core/store/sql/damaged-rows.ts'
 import { deadLetters, selectQueues } from '../../src/core/store/sql/outbox.ts'
 import { everything } from '../../src/core/store/ports/scope.ts'
-import { neighbours } from '../../src/features/deployments/sql/deployment-neighbours.ts'
-import { openSqlite } from '../support/stores.ts'
-import { preparedOnce } from '../../src/core/store/sqlite/database.ts'
 import { queriesUseIndexes } from './query-plans.ts'
 import { t0 } from '../flow/world.ts'
-import { temporaryFolder } from '../support/after-test.ts'
 import { unbounded } from '../../src/core/store/sql/reading.ts'
 import { viewsWithin } from '../../src/core/store/read-models/reads.ts'
 import type { RunQuery } from '../../src/core/store/ports/views.ts'
 import type { Statements } from '../../src/core/store/sql/statements.ts'
-import type { StepOf } from '../../src/core/store/sql/steps.ts'
 
 const day = 86_400_000
 const key = { instance: 'https://git.example.com', pipelineId: 1_003 }
@@ -79,36 +70,4 @@ queriesUseIndexes({
   onSqlite: async ask => {
     await countBacklog(ask)
   },
-})
-
-it('comparing a deployment does not read all deployments of its environment', async () => {
-  const file = path.join(temporaryFolder(), 'deployments.db')
-  await openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }).close()
-  const db = new DatabaseSync(file)
-  const insert = db.prepare(
-    `INSERT INTO deployments (instance, project_id, job_id, environment, outcome, revision, happened_at, finished_at, content, known_at, due_at)
-       VALUES ('${key.instance}', 100, ?1, 'production', 'succeeded', 'e83c516', ?1, ?1, '{"event":{"facts":{}}}', ?1, ?1)`,
-  )
-  for (const at of [1, 2, 3]) insert.run(at)
-  const plans: string[] = []
-  const [own = {}] = db.prepare('SELECT * FROM deployments WHERE job_id = 2').all()
-  const steps = neighbours(own, createDamagedRows(undefined))
-  for (let step = steps.next(); step.done !== true;) {
-    const [sql, values] = step.value as StepOf
-    const plan = db.prepare(`EXPLAIN QUERY PLAN ${preparedOnce(sql)}`).all(...values)
-    plans.push(...plan.map(({ detail }) => String(detail)))
-    step = steps.next(db.prepare(sql).all(...values))
-  }
-  db.close()
-  // In the order of their ends, by the index alone; and one row by its id.
-  const narrow =
-    /rowid=\?|COVERING INDEX deployments_of_environment \(instance=\? AND project_id=\? AND environment=\? AND .*finished_at/
-  const searches = plans.filter(detail => detail.startsWith('SEARCH deployments'))
-  expect(searches).toHaveLength(7)
-  // However many ended at the same time: those before it by id are a place in the index.
-  expect(searches.filter(detail => detail.includes('finished_at=? AND id<?'))).toHaveLength(1)
-  expect(searches.filter(detail => !narrow.test(detail))).toEqual([])
-  expect(
-    plans.filter(detail => detail.startsWith('SCAN') && !/^SCAN (newest|recent|of_(same_time|others))$/.test(detail)),
-  ).toEqual([])
 })

@@ -1,15 +1,8 @@
 // What a scope sees of a store is what a store has that never got anything else: each list, page, count, sum and search, on both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Reported } from '../../src/features/deployments/ports/counted.ts'
-import { incidentReads, incidentReporter } from '../../src/features/deployments/sql/incidents.ts'
-import { changeReads, changeReporter } from '../../src/features/deployments/sql/changes.ts'
-import { deploymentReads } from '../../src/features/deployments/sql/deployment-reads.ts'
-import { deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../src/core/store/ports/reporter.ts'
 import { bothDatabases, sqliteBench, type Bench } from './benches.ts'
 import { chooser } from '../../src/lib/chooser.ts'
-import { deploymentOfEvent } from '../../src/features/deployments/model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { event as someEvent } from './events-exercise.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
@@ -17,11 +10,8 @@ import { everything, type Scope } from '../../src/core/store/ports/scope.ts'
 import { isFull } from '../full.ts'
 import { day, hour, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
-import { observedChange } from '../../src/features/deployments/model/change.ts'
-import { reportedIncident } from '../../src/features/deployments/model/incident.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Reads } from '../../src/core/store/ports/reads.ts'
-import type { Beside } from '../../src/core/store/ports/runs.ts'
 import type { RunCursor, RunQuery } from '../../src/core/store/ports/views.ts'
 import type { Store } from '../../src/core/store/ports/store.ts'
 import type { ScopedSql } from '../../src/core/store/sql/reading.ts'
@@ -36,7 +26,7 @@ interface Thing {
   readonly ref: (typeof refs)[number]
   readonly status: (typeof statuses)[number]
   readonly job: 'unit' | 'lint'
-  readonly also: 'nothing' | 'deployment' | 'change' | 'incident' | 'event' | 'group event' | 'instance event' | 'tests'
+  readonly also: 'nothing' | 'event' | 'group event' | 'instance event' | 'tests'
   /** Whether a backend refuses its export for good. */
   readonly dead: boolean
   /** It was triggered by the one before it. */
@@ -48,9 +38,7 @@ const thing: fc.Arbitrary<Thing> = fc.record({
   ref: fc.constantFrom(...refs),
   status: fc.constantFrom(...statuses),
   job: fc.constantFrom('unit' as const, 'lint' as const),
-  also: fc.constantFrom(
-    ...(['nothing', 'deployment', 'change', 'incident', 'event', 'group event', 'instance event', 'tests'] as const),
-  ),
+  also: fc.constantFrom(...(['nothing', 'event', 'group event', 'instance event', 'tests'] as const)),
   dead: fc.boolean(),
   child: fc.boolean(),
 })
@@ -130,29 +118,8 @@ async function takeAlso(store: Store, { also, project: at }: Thing, index: numbe
     ...(also === 'event' ? { project } : { project: undefined }),
     ...(group !== '' && { group }),
   })
-  const deployed = someEvent(key, {
-    ...{ kind: 'deployment', name: 'platform.deployment', at: when, key, object: key, project },
-    attributes: {
-      'deployment.id': String(index + 1),
-      'deployment.environment.name': 'production',
-      'platform.deployment.status': 'success',
-    },
-  })
-  const events = also === 'deployment' ? [deployed] : also.endsWith('event') ? [audit] : []
-  const incident = reportedIncident({ instance, project, iid: index + 1, state: 'opened', at: when, openedAt: when })
-  const deployment = deploymentOfEvent(deployed, when)
-  const change = { instance, project, iid: index + 1, event: observedChange({ state: 'open', title: key }, when) }
-  const one = <Of>(is: boolean, report: Of | undefined): Reported<Of>[] =>
-    is && report !== undefined ? [{ report, countIn: 1 }] : []
-  const reported: Beside = {
-    events: events.map(event => ({ event, chunk: eventChunk(event, when, 'generic'), to: [] })),
-    reports: [
-      ...reportsBy(incidentReporter, one(also === 'incident', incident)),
-      ...reportsBy(deploymentReporter, one(also === 'deployment', deployment)),
-      ...reportsBy(changeReporter, one(also === 'change', change)),
-    ],
-  }
-  await store.runs.transact([], reported)
+  const events = [{ event: audit, chunk: eventChunk(audit, when, 'generic'), to: [] }]
+  await store.runs.transact([], { events })
 }
 
 /** Everything that can be read, without the ids of rows. */
@@ -205,18 +172,6 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
       sorted(await reads.tests.figures('failed', { ...period, limit: 50 })),
       await reads.tests.flakyTime(period),
       await reads.tests.flakyDays(period),
-    ],
-    deployments: [
-      await reads.on(deploymentReads).list({ ...period, limit: 3 }),
-      await reads.on(deploymentReads).current({ limit: 3 }),
-    ].map(found => found.map(({ id: _, ...one }) => one)),
-    incidents: [
-      await reads.on(incidentReads).opened({ ...period, limit: 3 }),
-      await reads.on(incidentReads).open({ limit: 50 }),
-    ],
-    changes: [
-      (await reads.on(changeReads).list({ ...period, limit: 3 })).map(({ id: _, ...one }) => one),
-      sorted(await reads.on(changeReads).states()),
     ],
     letters: letters.map(({ id: _, error: __, ...one }) => one),
   }
@@ -286,8 +241,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
 
   it('follows a project that moves, with all that it had, and one that has just appeared', async () => {
     await within(bench, async store => {
-      const { views, on } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
-      const deployments = on(deploymentReads)
+      const { views } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
       const seen = async (): Promise<number[]> =>
         (await views.search({ limit: 10 })).runs.map(({ run }) => run.key.pipelineId)
       const base: Thing = {
@@ -295,7 +249,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
         ref: 'main',
         status: 'success',
         job: 'unit',
-        also: 'deployment',
+        also: 'nothing',
         dead: false,
         child: false,
       }
@@ -304,9 +258,9 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
         await store.runs.transact(mergeObservations([observed], 'webhook', rules))
       }
       await fill(store, [base], everything)
-      expect([await seen(), (await deployments.list({ since: 0, until: t0, limit: 5 })).length]).toEqual([[100], 1])
+      expect(await seen()).toEqual([100])
       await report(1, 1, 'secret/shop')
-      expect([await seen(), await deployments.list({ since: 0, until: t0, limit: 5 })]).toEqual([[], []])
+      expect(await seen()).toEqual([])
       // What is reported of an older pipeline does not bring the old path back.
       await report(0, 1, 'a/shop')
       expect(await seen()).toEqual([])

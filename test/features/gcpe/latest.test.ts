@@ -6,7 +6,7 @@ import { deploymentReporter } from '../../../src/features/deployments/sql/deploy
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { at, event, instance, job, rules } from '../../flow/world.ts'
-import { deploymentEvent } from '../../store/deployments-exercise.ts'
+import { deploymentEvent } from '../deployments/reported.ts'
 import { deploymentOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { bothDatabases, type Bench } from '../../store/benches.ts'

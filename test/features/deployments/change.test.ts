@@ -1,19 +1,19 @@
 // Promises about what is known of a change: reports come in any order and more than once.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeOfEvent } from '../../src/features/deployments/model/event-reports.ts'
+import { changeOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
 import {
   changeOfRun,
   mergeChange,
   observedChange,
   viewChange,
   type Change,
-} from '../../src/features/deployments/model/change.ts'
-import { observedRun } from '../../src/model/run.ts'
-import { runs } from '../full.ts'
-import { t0 } from '../flow/world.ts'
-import { uncounted } from '../../src/features/deployments/model/change-figures.ts'
-import type { PlatformEvent } from '../../src/model/event.ts'
+} from '../../../src/features/deployments/model/change.ts'
+import { observedRun } from '../../../src/model/run.ts'
+import { runs } from '../../full.ts'
+import { t0 } from '../../flow/world.ts'
+import { uncounted } from '../../../src/features/deployments/model/change-figures.ts'
+import type { PlatformEvent } from '../../../src/model/event.ts'
 
 const base = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' }, iid: 12 }
 const all = (...reports: readonly Change[]): Change => reports.reduce(mergeChange)

@@ -7,11 +7,11 @@ import {
   viewDeployment,
   isProduction,
   type Deployment,
-} from '../../src/features/deployments/model/deployment.ts'
-import { deploymentOfEvent } from '../../src/features/deployments/model/event-reports.ts'
-import { runs } from '../full.ts'
-import { t0 } from '../flow/world.ts'
-import type { PlatformEvent } from '../../src/model/event.ts'
+} from '../../../src/features/deployments/model/deployment.ts'
+import { deploymentOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
+import { runs } from '../../full.ts'
+import { t0 } from '../../flow/world.ts'
+import type { PlatformEvent } from '../../../src/model/event.ts'
 
 const base = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' }, jobId: 10 }
 const span = {

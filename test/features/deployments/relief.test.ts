@@ -1,19 +1,21 @@
 // What goes from a store that is nearly full, and in which order, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deployments as storedDeployments, deploymentReporter } from '../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../src/core/store/ports/reporter.ts'
-import { closeAfterTest } from '../support/after-test.ts'
-import { createMaintenance, relieve } from '../../src/core/store/maintenance/maintenance.ts'
-import { createSteps } from '../../src/core/store/maintenance/steps.ts'
-import { day, hour } from '../flow/world.ts'
-import { exportQueue, exportRun } from './exported-run.ts'
-import { instance, minute } from '../flow/world.ts'
-import { keptInStore } from '../../src/core/store/maintenance/kept.ts'
-import { observedEvent } from '../../src/features/deployments/model/deployment.ts'
-import { bothDatabases, type BareBench } from './benches.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import {
+  deployments as storedDeployments,
+  deploymentReporter,
+} from '../../../src/features/deployments/sql/deployments.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { createMaintenance, relieve } from '../../../src/core/store/maintenance/maintenance.ts'
+import { createSteps } from '../../../src/core/store/maintenance/steps.ts'
+import { exportQueue, exportRun } from '../../store/exported-run.ts'
+import { day, hour, instance, minute } from '../../flow/world.ts'
+import { keptInStore } from '../../../src/core/store/maintenance/kept.ts'
+import { observedEvent } from '../../../src/features/deployments/model/deployment.ts'
+import { bothDatabases, type BareBench } from '../../store/benches.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const times = { retention: 10 * day, remember: 100 * day, keepFigures: 100 * day }
 

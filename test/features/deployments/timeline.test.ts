@@ -1,0 +1,43 @@
+// Deployments on the timeline.
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
+import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
+import { openHouse } from '../../pages/house.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import type { Timeline } from '../../../src/console/timeline/timeline-figures.ts'
+
+const minute = 60_000
+const began = Date.now() - 3 * 3_600_000
+
+function of(id: number, status: string, environment = 'production', tier?: string): Deployment {
+  const at = began + id * minute
+  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
+  return {
+    ...{ instance: 'https://git.example.com', project: { id: 71, path: 'team/shop' } },
+    ...{ deploymentId: id, jobId: id * 10 },
+    event: observedEvent({ status, at, environment, tier, user: 'grace' }),
+    job: { status, finishedAt: at, span: { trace, pipelineId: 7, jobId: id * 10, kind: 'job' } },
+  }
+}
+
+it('are marked if they are to production or failed, and link to the job that deployed', async () => {
+  const house = closeAfterTest(await openHouse())
+  const deployments = [
+    ...[of(1, 'success'), of(2, 'failed')],
+    ...[of(3, 'success', 'live', 'production'), of(4, 'success', 'qa', 'testing')],
+  ].map(report => ({ report, countIn: 0 }))
+  await house.daemon.store.runs.transact([], { reports: reportsBy(deploymentReporter, deployments) })
+  const query = 'span=24h&kind=deployment&project=team/shop'
+  const { items } = (await (await fetch(`${house.url}/api/timeline?${query}`)).json()) as Timeline
+  expect(items.map(({ title, isBad, isProduction }) => [title, isBad, isProduction])).toEqual([
+    ['Deployment to qa: success', false, false],
+    ['Deployment to live (production): success', false, true],
+    ['Deployment to production: failed', true, true],
+    ['Deployment to production: success', false, true],
+  ])
+  expect(items[2]).toMatchObject({ project: 'team/shop', user: 'grace', projectId: 71, pipelineId: 7, jobId: 20 })
+  const page = await (await fetch(`${house.url}/timeline?kind=deployment`)).text()
+  expect(page).toContain('href="/pipelines/71/7/jobs/20"')
+  expect(page).toMatch(/value="deployment"\s+checked/)
+})
