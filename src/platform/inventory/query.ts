@@ -46,58 +46,54 @@ const answer = z.object({
 type Answer = z.infer<typeof answer>
 
 /** The text that is sent for a query: YAML. */
-export function queryText({
-  query,
-  project,
-  group,
-  value,
-  fields,
-}: Pick<QuerySpec, 'query' | 'project' | 'group' | 'value' | 'fields'>): string {
+export function queryText({ query, project, group, value, fields }: Omit<QuerySpec, 'metric' | 'attributes'>): string {
   const isCount = value === 'count'
-  const named = [...fields, ...(isCount ? [] : [value])]
+  const named = isCount ? fields : [...fields, value]
   return stringify({
     ...(named.length > 0 && { fields: named.join(', ') }),
     ...(project !== undefined && { project }),
     ...(group !== undefined && { group }),
-    limit: isCount ? 1 : maxRows,
-    query,
+    ...{ limit: isCount ? 1 : maxRows, query },
   })
 }
 
 /** Rejects with a PlatformError, also if the platform does not understand the query. */
 export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected> {
-  const text = queryText(spec)
-  const first = await send(spec, text, undefined, ask)
-  const { metric, attributes } = spec
-  if (spec.value === 'count') {
-    const count = first.data?.count
+  const { metric, attributes, value } = spec
+  const first = await send(spec, undefined, ask)
+  const { count, nodes } = first.data ?? {}
+  if (value === 'count') {
     if (count === undefined) throw errorOfFields(spec, ['data.count'], first)
     return { points: [{ metric, attributes, value: count }] }
   }
-  if (first.data?.nodes === undefined) throw errorOfFields(spec, ['data.nodes'], first)
+  if (nodes === undefined) throw errorOfFields(spec, ['data.nodes'], first)
   const absent = absentFields(first, spec)
-  if (absent.includes(spec.value)) throw errorOfFields(spec, [spec.value], first)
-  const problem = absent.length === 0 ? {} : { problem: errorOfFields(spec, absent, first).message }
+  if (absent.includes(value)) throw errorOfFields(spec, [value], first)
+  const problem = absent.length === 0 ? undefined : errorOfFields(spec, absent, first).message
   const points = new Map<string, CollectedPoint>()
-  let page = first
   let rows = 0
-  for (let pages = 1; ; pages += 1) {
-    rows += page.data?.nodes?.length ?? 0
+  for (let page = first, pages = 1; ; pages += 1) {
+    const { nodes: own = [], pageInfo, count: all = 0 } = page.data ?? {}
+    rows += own.length
     for (const one of pointsOf(page, spec)) points.set(JSON.stringify(one.attributes), one)
-    const { hasNextPage, endCursor } = page.data?.pageInfo ?? {}
-    const unread = Math.max(0, (page.data?.count ?? 0) - rows)
-    if (hasNextPage !== true || endCursor === undefined) {
+    const unread = Math.max(0, all - rows)
+    const next = pageInfo?.hasNextPage === true ? pageInfo.endCursor : undefined
+    if (next === undefined || pages >= maxPages) {
       // An answer that does not say how it goes on may have been its first page only.
-      const omitted = page.data?.pageInfo === undefined && unread > 0 ? { omitted: unread } : {}
-      return { points: [...points.values()], ...problem, ...omitted }
+      const omitted = next !== undefined ? Math.max(1, unread) : pageInfo === undefined ? unread : 0
+      return {
+        points: [...points.values()],
+        ...(problem !== undefined && { problem }),
+        ...(omitted > 0 && { omitted }),
+      }
     }
-    if (pages >= maxPages) return { points: [...points.values()], ...problem, omitted: Math.max(1, unread) }
-    page = await send(spec, text, endCursor, ask)
+    page = await send(spec, next, ask)
   }
 }
 
-async function send(spec: QuerySpec, text: string, after: string | undefined, ask: Asking): Promise<Answer> {
-  const found = await ask.post('/glql', { glql_yaml: text, ...(after !== undefined && { after }) }, answer)
+async function send(spec: QuerySpec, after: string | undefined, ask: Asking): Promise<Answer> {
+  const wish = { glql_yaml: queryText(spec), ...(after !== undefined && { after }) }
+  const found = await ask.post('/glql', wish, answer)
   if (found.success !== false && found.data !== undefined) return found
   throw new PlatformError({
     kind: 'refused',

@@ -1,0 +1,41 @@
+// What of the inventory each token is asked for, and queries whose platform does not exist.
+import { expect, it } from 'vitest'
+import { fileWith } from '../../config/given.ts'
+import { inventory } from '../../../src/features/inventory/feature.ts'
+import { loadConfig } from '../../../src/daemon/configuration/load.ts'
+import { platformViews } from '../../../src/daemon/configuration/platforms.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+
+const load = (yaml: string) => loadConfig({ env: {}, file: fileWith(yaml), profiles, features: [inventory] })
+
+const platforms = `platforms:
+  - name: cloud
+    url: https://cloud.example.com
+    token: all
+    tokens: [{ groups: [org/team], token: team }]
+    inventory: { runners: [org, org/team], agents: [org/team/app] }
+`
+
+it('lists and queries are divided between tokens, by the longest group', () => {
+  const loaded = load(`${platforms}queries:
+  - { metric: open, query: a, platform: cloud, project: org/team/app }
+  - { metric: all, query: a, platform: cloud }
+`)
+  if (!loaded.ok) throw new Error('It has faults.')
+  const asked = platformViews(loaded.config).map(({ name, config }) => [
+    name,
+    inventory.perToken?.things?.(config as never, config).map(({ kind, of }) => `${kind} ${of.split(' ')[0]}`),
+  ])
+  expect(asked).toEqual([
+    ['cloud', ['runners org', 'query all']],
+    ['cloud/org/team', ['agents org/team/app', 'runners org/team', 'query open']],
+  ])
+})
+
+it.each([
+  [`${platforms}queries: [{ metric: a, query: b }]`, 'The query names no platform.'],
+  [`${platforms}queries: [{ metric: a, query: b, platform: sky }]`, 'There is no platform sky.'],
+])('a query needs a platform that exists: %#', (yaml, what) => {
+  const loaded = load(yaml)
+  expect(loaded.ok ? [] : loaded.faults.map(fault => fault.what)).toEqual([what])
+})
