@@ -155,11 +155,12 @@ export function startMetricFlush(
     ...{ destinations, leases: store.leases },
     ...{ interval: config.metrics.interval, clock, log, meters },
   })
-  if (config.observability.export.includes('metrics')) flush.start()
+  const isMeasured = destinations.length > 0 || config.observability.export.includes('metrics')
+  if (isMeasured) flush.start()
   return {
     part: flush,
     why: 'all metrics are counted: send the totals',
-    stop: async left => flush.finish(left()),
+    stop: async left => (isMeasured ? flush.finish(left()) : undefined),
   }
 }
 

@@ -21,11 +21,11 @@ interface Connection {
 
 export interface BusyLimit {
   /** Does the work in a turn of its own, once there is room. `refused`: too many wait, or the connection was closed before. */
-  run<T>(holder: string, connection: Connection, work: (place: Place) => Promise<T>): Promise<T | 'refused'>
+  run<T>(holder: string, connection: Connection, work: () => Promise<T>): Promise<T | 'refused'>
 }
 
 /** The place of the work that runs. */
-export interface Place {
+interface Place {
   leave(): void
   enter(): void
 }
@@ -88,7 +88,7 @@ export function createBusyLimit(turns: Turns, { maxRunning, maxWaiting }: BusyLi
       if (!(await admission(holder, connection))) return 'refused'
       try {
         await turns.next()
-        return await current.run(place, work, place)
+        return await current.run(place, work)
       } finally {
         place.leave()
       }
