@@ -14,15 +14,6 @@ const rows = rowsOf(allOptions(profiles, features))
 const example = readFileSync('config/pipespan.example.yaml', 'utf8')
 
 describe('the table of options', () => {
-  it("derives variable names from key paths: PIPESPAN_ and capitals; the switch of a group may have the group's name", () => {
-    const own = rows.flatMap(({ path, option }) => {
-      const [name = ''] = variablesOf(option, profiles.generic)
-      return name.startsWith('PIPESPAN_') ? [[name, `PIPESPAN_${path.toUpperCase().replaceAll('.', '_')}`]] : []
-    })
-    expect(own.length).toBeGreaterThan(20)
-    for (const [name, mirrored = ''] of own) expect([mirrored, mirrored.replace(/_ENABLED$/, '')]).toContain(name)
-  })
-
   it('has no variable twice', () => {
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
     expect(new Set(names).size).toBe(names.length)

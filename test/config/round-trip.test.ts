@@ -3,26 +3,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { good } from './given.ts'
+import { plain } from './whole.ts'
 import { writingOf } from './writings.ts'
 import { allOptions } from '../../src/daemon/configuration/options.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { LiveSecret } from '../../src/daemon/configuration/live-secret.ts'
 import { features } from '../../src/features.ts'
 import { runs } from '../full.ts'
 
 const tls = 'test/fixtures/tls'
-
-/** Everything in it, secrets included, as plain data. */
-function plain(value: unknown): unknown {
-  if (value instanceof LiveSecret) return plain((value as LiveSecret<unknown>).current())
-  if (value instanceof Secret) return value.reveal()
-  if (value instanceof Map) return [...(value as Map<string, unknown>)].map(plain)
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]))
-}
 
 /** A trusted header needs people, who are only in the file. */
 const people = { admin: { people: [{ who: '*', role: 'viewer' }] } }

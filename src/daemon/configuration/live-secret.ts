@@ -22,9 +22,12 @@ interface SecretFileOptions<T> {
 
 export class LiveSecret<T> {
   #value: T | undefined
-  #file: SecretFile<T> | undefined
+  #file: SecretFileOptions<T> | undefined
+  #version: string | undefined
+  #lookedAt = -Infinity
+  #problem: string | undefined
 
-  private constructor(value: T | undefined, file?: SecretFile<T>) {
+  private constructor(value: T | undefined, file?: SecretFileOptions<T>) {
     this.#value = value
     this.#file = file
   }
@@ -36,15 +39,19 @@ export class LiveSecret<T> {
 
   /** A secret that was given as a file. The file must exist, unless it may be missing, and be readable. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
-    const file = new SecretFile(options)
+    const secret = new LiveSecret<T>(undefined, options)
     const isMissing = options.mayBeMissing === true && !existsSync(options.path)
-    const wrong = isMissing ? undefined : file.read()
-    return wrong === undefined ? { value: new LiveSecret<T>(undefined, file) } : { wrong }
+    const wrong = isMissing ? undefined : secret.reload()
+    return wrong === undefined ? { value: secret } : { wrong }
   }
 
   /** The current secret; undefined if none is configured. Cheap enough to be called at every use. */
   current(): T | undefined {
-    return this.#file === undefined ? this.#value : this.#file.current()
+    if (this.#file !== undefined) {
+      const sinceLook = (this.#file.clock ?? systemClock).now() - this.#lookedAt
+      if (sinceLook >= lookEvery || sinceLook < 0) this.reload()
+    }
+    return this.#value
   }
 
   /** Its file, if it has one. */
@@ -54,52 +61,27 @@ export class LiveSecret<T> {
 
   /** Checks the file now, for instance after a backend refused the secret. Answers what is wrong with it, if anything. */
   reload(): Wrong | undefined {
-    return this.#file?.read()
+    if (this.#file === undefined) return undefined
+    const { clock = systemClock, onNews } = this.#file
+    this.#lookedAt = clock.now()
+    const isFirst = this.#value === undefined
+    const wrong = this.#readIfChanged(this.#file)
+    if (wrong !== undefined && !isFirst && wrong.what !== this.#problem)
+      onNews?.(`${wrong.what} The previous value stays in use. ${wrong.remedy}`)
+    this.#problem = wrong?.what
+    return wrong
   }
 
   /** Takes over the value or file of `other`, after the configuration was read again. */
   adopt(other: LiveSecret<T>): void {
     this.#value = other.#value
     this.#file = other.#file
-  }
-}
-
-class SecretFile<T> {
-  readonly #options: SecretFileOptions<T>
-  readonly #clock: Clock
-  #value: T | undefined
-  #stamp: string | undefined
-  #lookedAt = -Infinity
-  #problem: string | undefined
-
-  constructor(options: SecretFileOptions<T>) {
-    this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#version = other.#version
+    this.#lookedAt = other.#lookedAt
+    this.#problem = other.#problem
   }
 
-  get path(): string {
-    return this.#options.path
-  }
-
-  current(): T | undefined {
-    const sinceLook = this.#clock.now() - this.#lookedAt
-    if (sinceLook >= lookEvery || sinceLook < 0) this.read()
-    return this.#value
-  }
-
-  read(): Wrong | undefined {
-    this.#lookedAt = this.#clock.now()
-    const first = this.#value === undefined
-    const wrong = this.#readIfChanged()
-    if (wrong !== undefined && !first && wrong.what !== this.#problem) {
-      this.#options.onNews?.(`${wrong.what} The previous value stays in use. ${wrong.remedy}`)
-    }
-    this.#problem = wrong?.what
-    return wrong
-  }
-
-  #readIfChanged(): Wrong | undefined {
-    const { path, kind, onNews } = this.#options
+  #readIfChanged({ path, kind, onNews }: SecretFileOptions<T>): Wrong | undefined {
     const named = `The secret file ${quoted(path)}`
     try {
       // `stat` follows links: where Kubernetes updates a secret, it points a link to a new folder, and the inode changes.
@@ -108,7 +90,7 @@ class SecretFile<T> {
         return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }
       }
       const version = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
-      if (version === this.#stamp && this.#problem === undefined) return undefined
+      if (version === this.#version && this.#problem === undefined) return undefined
       const text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '')
       if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret to it.' }
       const parsed = kind.parse(text)
@@ -117,9 +99,9 @@ class SecretFile<T> {
         const what = `${named} has changed in its templates or its host, which only a reload can apply.`
         return { what, remedy: 'Send SIGHUP to apply it.' }
       }
-      const again = this.#value !== undefined && version !== this.#stamp
+      const again = this.#value !== undefined && version !== this.#version
       this.#value = parsed.value
-      this.#stamp = version
+      this.#version = version
       if (again) onNews?.(`${named} has changed and was read again.`)
       return undefined
     } catch (error) {
