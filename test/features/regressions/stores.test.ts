@@ -1,9 +1,27 @@
-// What every store promises of regressions.
-import { afterAll, beforeAll } from 'vitest'
-import { postgresBenches, sqliteBench } from '../../store/benches.ts'
-import { regressionExercise } from './regression-exercise.ts'
-import { sectionExercise } from './section-exercise.ts'
+// What every store promises of regressions, and of those of sections.
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { announcing, type Announcement } from '../../../src/features/regressions/announce.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { contents } from '../../store/filled.ts'
+import { day } from '../../../src/features/regressions/rule.ts'
+import { everything, instance } from '../../flow/world.ts'
+import { everything as all, type Scope } from '../../../src/core/store/ports/scope.ts'
+import { foundRegressions } from '../../../src/features/regressions/documents.ts'
+import { idOf, perDay, play, type Pipeline, type RunOfJob } from './played.ts'
+import { isEvent, type AnyChunk, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
+import { isFull } from '../../full.ts'
+import { judgeOf, previewIn, without } from './judge.ts'
+import { judgingOn } from '../../../src/features/regressions/judging.ts'
+import { postgresBenches, sqliteBench, type Bench } from '../../store/benches.ts'
+import { pruneFigures } from '../../support/counted-figures.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
 import { startPostgres, type PostgresServer } from '../../store/postgres-server.ts'
+import type { Condition } from '../../../src/model/condition.ts'
+import type { Judge, JudgeOptions } from '../../../src/features/regressions/judge-loop.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+
+const days = 16
 
 // A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
 let server: PostgresServer
@@ -12,8 +30,254 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-regressionExercise('SQLite', sqliteBench)
-sectionExercise('SQLite', sqliteBench)
-const bench = postgresBenches(async () => server.newDatabase())
-regressionExercise('PostgreSQL', bench)
-sectionExercise('PostgreSQL', bench)
+describe.each([
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(async () => server.newDatabase())],
+])('regressions on %s', (_, bench) => {
+  let here: Bench
+  let store: Store
+  /** What people may be notified about: each report once. */
+  let told: Map<string, Condition>
+  let sent: PlatformEvent[]
+
+  beforeEach(async () => {
+    here = closeAfterTest(await bench())
+    store = await here.open()
+    told = new Map()
+    sent = []
+  })
+
+  async function playE2e(of: readonly [number, number], seconds: number, more: Partial<RunOfJob> = {}): Promise<void> {
+    const e2e = { sections: { cases: seconds - 1 }, ...more }
+    await play(store, 3, of, () => ({ build: { sections: { compile: 59 } }, e2e }))
+  }
+
+  const judge = (options: Partial<JudgeOptions> = {}, of = store): Judge => judgeOf(of, { take: takes(of), ...options })
+
+  function takes(of: Store): (found: readonly Announcement[]) => Promise<void> {
+    const to = [{ destination: 'default', signal: 'logs' as const }]
+    const rules = { to, profile: 'generic', wait: 0, onTaken: () => undefined }
+    const taking = { runs: of.runs, selection: everything, now: () => here.now(), rules }
+    const reports = (...conditions: readonly (Condition | undefined)[]) => {
+      for (const one of conditions) if (one !== undefined) told.set(`${one.subject} ${one.state}`, one)
+      return []
+    }
+    return async found => {
+      sent.push(...found.map(({ event }) => event))
+      await announcing(taking, { reports }, true)(found)
+    }
+  }
+
+  /** What it announced. */
+  async function judged(readsSections: JudgeOptions['readsSections'], of = store): Promise<PlatformEvent[]> {
+    const before = sent.length
+    await judge({ readsSections }, of).judgeAll()
+    return sent.slice(before)
+  }
+
+  const stored = () => store.repositories.of(foundRegressions)
+  const flagged = async (projectId = 3) => (await stored().all()).filter(one => one.projectId === projectId)
+
+  async function events(): Promise<EventChunk[]> {
+    const { chunks = [] } = (await contents(store.tables)) as { chunks?: readonly { content: string }[] }
+    return chunks.map(({ content }) => JSON.parse(content) as AnyChunk).filter(isEvent)
+  }
+
+  it('are flagged once with the first bad run, through two replicas and restarts, and resolved once', async () => {
+    await playE2e([-16, -3], 300)
+    await playE2e([-3, 0], 700)
+    const other = await here.open()
+    await Promise.all([judge().judgeAll(), judge({}, other).judgeAll()])
+    await judge().judgeAll()
+    const [found, ...more] = await flagged()
+    expect(more).toEqual([])
+    expect(found).toMatchObject({
+      ...{ kind: 'slower', branch: 'default', job: 'e2e', also: [], after: 700_000 },
+      first: { pipelineId: idOf(3, -3 * perDay), user: 'alice' },
+      cause: `It began with commit ${'a'.repeat(8)} by alice.`,
+      announced: { detected: true, resolved: false },
+    })
+    expect(found!.before / 300_000).toBeCloseTo(1, 1)
+    here.move(3 * day)
+    await playE2e([0, 3], 300)
+    await Promise.all([judge().judgeAll(), judge({}, other).judgeAll()])
+    await judge().judgeAll()
+    await other.close()
+    expect((await flagged()).map(({ resolved }) => resolved?.how)).toEqual(['recovered'])
+    const sent = await events()
+    expect(sent.map(({ event: { name, severity } }) => [name, severity])).toEqual([
+      ['platform.cicd.regression.detected', 'warn'],
+      ['platform.cicd.regression.resolved', 'info'],
+    ])
+    expect([...told.values()].map(({ state, title }) => [state, title])).toEqual([
+      ['broken', expect.stringMatching(/^acme\/p3: Job e2e takes 11 m 40 s, before/)],
+      ['fixed', expect.stringMatching(/^acme\/p3: Job e2e is as fast as before again/)],
+    ])
+    expect(sent.map(one => one.job?.jobId)).toEqual([found!.first.jobId, found!.first.jobId])
+    expect(sent[0]?.event.attributes).toMatchObject({
+      'cicd.pipeline.task.name': 'e2e',
+      'cicd.pipeline.run.id': String(idOf(3, -3 * perDay)),
+      'platform.cicd.regression.duration.after': 700_000,
+    })
+  })
+
+  it('are exported once if the process crashes between writing and sending', async () => {
+    await playE2e([-16, -2], 300)
+    await playE2e([-2, 0], 300, { failsIn: 'cases', reason: 'runner_system_failure' })
+    const dies = async (): Promise<never> => Promise.reject(new Error('killed'))
+    await expect(judge({ take: dies }).judgeAll()).rejects.toThrow('killed')
+    await judge().judgeAll()
+    const late = async (some: readonly Announcement[]): Promise<never> => {
+      await takes(store)(some)
+      throw new Error('killed later')
+    }
+    const [found] = await flagged()
+    await stored().put({ ...found!, announced: { detected: false, resolved: false } })
+    await expect(judge({ take: late }).judgeAll()).rejects.toThrow('killed later')
+    await judge().judgeAll()
+    expect((await events()).map(one => one.event.name)).toEqual(['platform.cicd.regression.detected'])
+    expect([...told.values()].map(({ state }) => state)).toEqual(['broken'])
+    expect(found).toMatchObject({ kind: 'failing', job: 'e2e', after: 1 })
+    expect(found?.cause).toContain('fail with runner_system_failure')
+  })
+
+  it('are judged in what a scope sees, and in nothing else', async () => {
+    await playE2e([-16, -3], 300)
+    await playE2e([-3, 0], 700)
+    const found = async (sees: Scope['sees']) =>
+      (await previewIn(store, 3, here.now(), { bounds: 'hidden', sees })).found
+    expect(await found(({ path }) => path === 'acme/p3')).toHaveLength(1)
+    expect(await found(({ path }) => path !== 'acme/p3')).toEqual([])
+  })
+
+  it('are not found in constant figures, without reading runs', async () => {
+    await playE2e([-16, 0], 300)
+    await judge({}, without('newest', store)).judgeAll()
+    expect(await flagged()).toEqual([])
+  })
+
+  it('are flagged if the job hardly shows them, or once together with the job, with the first bad run, and resolved', async () => {
+    const worse = (run: number, by: number): Pipeline => ({
+      // A twelfth of the job: nobody would flag the job for it.
+      build: { sections: { get_sources: 8, compile: 590, archive: run >= -5 * perDay ? 50 + by : 50 } },
+      e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 60 + 3 * by : 60, cases: 240 } },
+      lint: {
+        sections: { get_sources: 5, rules: 30, types: 30 },
+        failsIn: run >= -1.5 * perDay && by > 0 ? 'types' : undefined,
+      },
+    })
+    await play(store, 100, [-days, 0], run => worse(run, 60))
+    const events = await judged('all')
+    const found = (await flagged(100)).sort((a, b) => a.first.at - b.first.at)
+    expect(found.map(({ kind, job, section, ofSection, also }) => [kind, job, section, ofSection, also])).toEqual([
+      ['slower', 'build', 'archive', true, []],
+      ['slower', 'e2e', 'install', true, []],
+      ['failing', 'lint', 'types', true, []],
+    ])
+    expect(found.map(({ first }) => first.pipelineId)).toEqual([
+      idOf(100, -5 * perDay),
+      idOf(100, -3 * perDay),
+      idOf(100, -1.5 * perDay),
+    ])
+    expect(found.map(({ after }) => after)).toEqual([110_000, 240_000, 1])
+    expect(found[0]!.before / 50_000).toBeCloseTo(1, 1)
+    const sent = events.find(one => one.attributes['cicd.pipeline.task.name'] === 'e2e')
+    expect(sent).toMatchObject({
+      name: 'platform.cicd.regression.detected',
+      attributes: {
+        'platform.cicd.regression.subject': 'section',
+        'platform.cicd.pipeline.task.section.name': 'install',
+        'platform.cicd.regression.duration.after': 240_000,
+        'cicd.pipeline.run.id': String(idOf(100, -3 * perDay)),
+      },
+      span: { jobId: found[1]!.first.jobId },
+    })
+    expect(sent?.body).toMatch(/^Section install of job e2e takes 4 m 00 s, before \d\d s$/)
+    const preview = await previewIn(store, 100, here.now())
+    expect(preview.found.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
+
+    here.move(4 * day)
+    await play(store, 100, [0, 4], run => worse(run, 0))
+    const later = await judged('all')
+    expect(later.map(one => one.name)).toEqual(Array(3).fill('platform.cicd.regression.resolved'))
+    expect((await flagged(100)).map(({ resolved }) => resolved?.how)).toEqual(Array(3).fill('recovered'))
+    expect(await judged('all')).toEqual([])
+  })
+
+  it('explain a regression of their job if its sections are read, and are not computed otherwise', async () => {
+    await play(store, 101, [-days, 0], run => ({
+      e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 240 : 60, cases: 240 } },
+    }))
+    await judged('some')
+    const [found, ...more] = await flagged(101)
+    expect(more).toEqual([])
+    expect(found).toMatchObject({ job: 'e2e', section: 'install', first: { pipelineId: idOf(101, -3 * perDay) } })
+    expect(found?.ofSection).toBeUndefined()
+    expect(found?.cause).toMatch(/^Section install went from 1 m 00 s to 4 m 00 s\. It began with commit /)
+    // The same once those of all are read: it is flagged already.
+    expect(await judged('all')).toEqual([])
+    await judged('none', without('sections', store))
+  })
+
+  it('are found exactly where they were planted', async () => {
+    let projectId = 200
+    const planted = fc.record({
+      seed: fc.integer({ min: 1, max: 2 ** 30 }),
+      times: fc.double({ min: 2.2, max: 5, noNaN: true }),
+      which: fc.integer({ min: 0, max: 4 }),
+      atRun: fc.integer({ min: -4 * perDay, max: -2 * perDay }),
+    })
+    await fc.assert(
+      fc.asyncProperty(planted, async ({ seed, times, which, atRun }) => {
+        projectId += 1
+        const quiet = new Random(seed)
+        const usual = [12, 45, 60, 90, 240]
+        const ofRun = new Map<number, Pipeline>()
+        for (let run = -days * perDay; run < 0; run += 1) {
+          const took = (index: number, times: number): number => {
+            const missesCache = index === 1 && quiet.next() < 0.3
+            return Math.round(usual[index]! * (0.85 + 0.3 * quiet.next()) * (missesCache ? 3 : 1) * times)
+          }
+          const sections = (isWorse: boolean): RunOfJob['sections'] =>
+            Object.fromEntries(
+              usual.map((_, index) => [`part_${index}`, took(index, isWorse && index === which ? times : 1)]),
+            )
+          ofRun.set(run, {
+            calm: { sections: sections(false) },
+            worse: { sections: sections(run >= atRun && usual[which]! >= 60) },
+          })
+        }
+        await play(store, projectId, [-days, 0], run => ofRun.get(run)!)
+        const preview = await previewIn(store, projectId, here.now())
+        const found = preview.found.map(one => [
+          one.job,
+          one.section,
+          Math.round((one.first.at - here.now()) / (day / perDay)),
+        ])
+        // What takes seconds, or misses its cache in a third of the runs anyway, has to be left alone.
+        const expected = usual[which]! >= 60 ? [['worse', `part_${which}`]] : []
+        expect(found.map(one => one.slice(0, 2))).toEqual(expected)
+        for (const one of found) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
+      }),
+      { numRuns: isFull ? 400 : 3, seed: 7 },
+    )
+  })
+
+  it('are bounded if a script uses new names every time', async () => {
+    await play(store, 9_000, [-1, 0], run => ({
+      e2e: {
+        sections: Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`made_${run}_${index}`, 10 + index])),
+      },
+    }))
+    let count = 0
+    const since = here.now() - 3 * day
+    const project = { instance, projectId: 9_000, project: 'acme/p9000' }
+    for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since)) count += rows.length
+    expect(count).toBeGreaterThan(0)
+    // Of two days, as they begin at midnight.
+    expect(count).toBeLessThanOrEqual(2 * 20)
+    await pruneFigures(store, 60_000, here.now())
+    for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))
+      expect(rows).toEqual([])
+  })
+})
