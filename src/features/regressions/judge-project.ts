@@ -52,7 +52,8 @@ export interface JudgeSettings {
 }
 
 /** At most so many are judged: the subjects with the most runs, the sections with the most time; `worse`: sections that look worse. */
-const most = { subjects: 200, sections: { everything: 120, worse: 400 } }
+const max = { subjects: 200, sections: { everything: 120, worse: 400 } }
+const hour = 3_600_000
 /** How many runs a finding has of those before, and of those since. */
 const shownRuns = 10
 
@@ -69,7 +70,6 @@ export async function judgeProject(
   settings: JudgeSettings,
 ): Promise<Judgement> {
   const wanted = await wantedOf(judging, project, now, settings)
-  if (settings.sections === true) wanted.push(...(await wantedSections(judging, project, now, { settings, wanted })))
   if (wanted.length === 0) return { found: [], pipelines: 0, backTo: undefined }
   const subjects = wanted.map(({ subject }) => subject)
   const { runs, pipelines, backTo } = await readRuns(judging, project, subjects)
@@ -84,67 +84,44 @@ export async function judgeProject(
   return { found, pipelines, backTo }
 }
 
-/** The pipelines and jobs that look worse. */
+/** The pipelines and jobs that look worse; and the sections that do, or whose jobs do. */
 async function wantedOf(
   judging: Judging,
   project: JudgedProject,
   now: Millis,
-  { rule, pastOf, everything = false }: JudgeSettings,
+  { rule, pastOf, everything = false, sections = false }: JudgeSettings,
 ): Promise<Wanted[]> {
   const today = now - (now % day)
-  const rows = await judging.figures(project, day, today - 100 * day, today - (everything ? 30 : 1) * day)
-  const hours = everything ? [] : await judging.figures(project, 3_600_000, today - day, today - day)
-  const subjects = subjectsOf(rows)
-  const recent = subjectsOf(hours)
-  return mostRun(subjects, everything ? most.subjects : Infinity).flatMap(([key, its]) => {
-    const days = daysOf(its)
-    const latest = daysOf(recent.get(key) ?? [])
-    return kindsOf(its, '', subject => ({ days, past: pastOf?.(subject) })).filter(
-      ({ subject, past }) =>
-        everything || past?.open !== undefined || looksWorse(subject.kind, days, latest, today, rule),
-    )
-  })
-}
-
-/** The sections that look worse, and all sections of jobs that do. */
-async function wantedSections(
-  judging: Judging,
-  project: JudgedProject,
-  now: Millis,
-  { settings, wanted }: { readonly settings: JudgeSettings; readonly wanted: readonly Wanted[] },
-): Promise<Wanted[]> {
-  const { rule, pastOf, everything = false } = settings
-  const today = now - (now % day)
+  const since = today - 100 * day
+  const active = today - (everything ? 30 : 1) * day
+  const chosen = (rows: Rows, recent: Rows, isWorse: (subject: Subject) => boolean = () => false): Wanted[] => {
+    const [days, latest] = [daysOf(rows), daysOf(recent)]
+    return regressionKinds.flatMap(kind => {
+      const { branch = 'other', job = '', section = '' } = rows[0] ?? {}
+      const subject = { branch, job, section, kind }
+      const past = pastOf?.(subject)
+      const isWanted = everything || past?.open !== undefined || isWorse(subject)
+      return isWanted || looksWorse(kind, days, latest, today, rule) ? [{ subject, days, past }] : []
+    })
+  }
+  const subjects = Map.groupBy(await judging.figures(project, day, since, active), keyOf)
+  const hours = everything ? [] : await judging.figures(project, hour, today - day, today - day)
+  const recent = Map.groupBy(hours, keyOf)
+  const most = mostRun(subjects, everything ? max.subjects : Infinity)
+  const wanted = most.flatMap(([key, rows]) => chosen(rows, recent.get(key) ?? []))
+  if (!sections) return wanted
   const worse = new Set(wanted.map(({ subject: { kind, branch, job } }) => `${kind} ${branch} ${job}`))
   const found: (Wanted & { readonly tookMs: number })[] = []
-  for await (const rows of await judging.sections(project, today - 100 * day, today - (everything ? 30 : 1) * day)) {
-    for (const its of Map.groupBy(rows, keyOf).values()) {
-      const days = daysOf(its)
-      const latest = days.filter(one => one.day >= today - day)
-      const looked = kindsOf(its, its[0]?.section ?? '', subject => ({ days, past: pastOf?.(subject) })).filter(
-        ({ subject: { kind, branch, job }, past }) =>
-          everything ||
-          past?.open !== undefined ||
-          worse.has(`${kind} ${branch} ${job}`) ||
-          looksWorse(kind, days, latest, today, rule),
-      )
-      const tookMs = looked.length === 0 ? 0 : timeOf(days)
-      found.push(...looked.map(one => ({ ...one, tookMs })))
+  for await (const some of await judging.sections(project, since, active)) {
+    for (const rows of Map.groupBy(some, keyOf).values()) {
+      const latest = rows.filter(({ bucket }) => bucket >= today - day)
+      const looked = chosen(rows, latest, ({ kind, branch, job }) => worse.has(`${kind} ${branch} ${job}`))
+      found.push(...looked.map(one => ({ ...one, tookMs: timeOf(one.days) })))
     }
     found.sort((a, b) => Number(b.past?.open !== undefined) - Number(a.past?.open !== undefined) || b.tookMs - a.tookMs)
-    found.splice(everything ? most.sections.everything : most.sections.worse)
+    found.splice(everything ? max.sections.everything : max.sections.worse)
   }
-  return found
-}
-
-/** One for each kind of regression. */
-function kindsOf(rows: Rows, section: string, its: (subject: Subject) => Omit<Wanted, 'subject'>): Wanted[] {
-  const [first] = rows
-  if (first === undefined) return []
-  return regressionKinds.map(kind => {
-    const subject = { branch: first.branch, job: first.job, section, kind }
-    return { subject, ...its(subject) }
-  })
+  return [...wanted, ...found]
 }
 
 function timeOf(days: readonly DayOfRuns[]): number {
@@ -173,10 +150,6 @@ function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[])
 }
 
 type Rows = readonly JudgedRow[]
-
-function subjectsOf(rows: Rows): Map<string, JudgedRow[]> {
-  return Map.groupBy(rows, ({ branch, job }) => keyOf({ branch, job, section: '' }))
-}
 
 /** Rows of one day are added up: pipelines have one for each name and source. */
 function daysOf(rows: Rows): DayOfRuns[] {

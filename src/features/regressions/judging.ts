@@ -22,13 +22,10 @@ export interface JudgedProject {
 export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durations'> {
   /** Empty: the project's pipelines. */
   readonly job: string
+  /** Of the job; empty: the job itself. */
+  readonly section: string
   readonly branch: BranchClass
   readonly bucket: Millis
-}
-
-/** The figures of one section on one day. */
-export interface JudgedSectionRow extends JudgedRow {
-  readonly section: string
 }
 
 /** How much is read before the event loop continues. */
@@ -52,7 +49,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
     { instance, projectId }: JudgedProject,
     since: Millis,
     active: Millis,
-  ): AsyncGenerator<JudgedSectionRow[]> {
+  ): AsyncGenerator<JudgedRow[]> {
     const jobs = await ask(
       `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 AND {visible} ORDER BY job LIMIT ${maxJobs}`,
       [active, projectId],
@@ -150,5 +147,5 @@ const figures = {
   failed: number('failed'),
   durations: json<TrendFigures['durations']>('durations'),
 }
-const figureRow: (row: Row) => JudgedRow = record(figures)
-const sectionRow: (row: Row) => JudgedSectionRow = record({ ...figures, section: text('section') })
+const figureRow: (row: Row) => JudgedRow = record({ ...figures, section: () => '' })
+const sectionRow: (row: Row) => JudgedRow = record({ ...figures, section: text('section') })
