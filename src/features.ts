@@ -7,6 +7,7 @@ import { inventory } from './features/inventory/feature.ts'
 import { mcp } from './features/mcp/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { regressions } from './features/regressions/feature.ts'
+import { runners } from './features/runners/feature.ts'
 import { tokens } from './features/tokens/feature.ts'
 import { trends } from './features/trends/feature.ts'
 import type { Feature } from './daemon/feature.ts'
@@ -20,6 +21,7 @@ export const features: readonly Feature[] = [
   mcp,
   notifications,
   regressions,
+  runners,
   tokens,
   trends,
 ]

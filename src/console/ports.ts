@@ -4,7 +4,6 @@ import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
 import type { Filling } from './slot.ts'
 import type { Flow } from './overview/flow.ts'
 import type { LastHour } from './overview/last-hour.ts'
-import type { RunnersView } from './runners/runner-figures.ts'
 import type { ConfigStatus, Setup } from './sources/setup-shape.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Quarantine } from '../core/store/ports/quarantine.ts'
@@ -122,7 +121,6 @@ export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
   readonly clocks: () => Promise<PlatformNow>
   readonly hour: { readonly read: () => Promise<LastHour> }
-  readonly runners: () => Promise<RunnersView>
   /** Which known projects have which value of the operator's attribute. */
   readonly ownValues: () => Promise<OwnValues>
 }

@@ -15,7 +15,6 @@ import { pipelineDetail } from './pipelines/pipeline-detail.ts'
 import { pipelinePage } from './pipelines/pipeline.ts'
 import { pipelinesPage } from './pipelines/pipelines.ts'
 import { sourcesPage, sourcesView } from './sources/sources.ts'
-import { runnersPage } from './runners/runners.ts'
 import { askedTimeline, offered, timelineOf } from './timeline/timeline-figures.ts'
 import { timelinePage } from './timeline/timeline.ts'
 import { at, filteredAt, type Address, type ConsolePart } from './console-part.ts'
@@ -66,7 +65,6 @@ export function siteOf(
     ),
     filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
     filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
-    at('/runners', async context => runnersPage(await parts.runners(), context)),
     filtered('/timeline', async (context, parts) => {
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
       return timelinePage(timeline, offered(parts.timeline, settings), await parts.views.projects(maxProjects), context)

@@ -3,7 +3,6 @@
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
-import { createRunnersView } from '../runners/runners-view.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
 import { elsewhere } from '../../lib/busy-limit.ts'
 import { inTurns, type Turns } from '../../lib/turns.ts'
@@ -47,7 +46,6 @@ export function createViews(
   }
 
   function viewOf(shown: PagesSources): View {
-    const runners = createRunnersView(shown)
     const parts: PagesParts = {
       ...shown,
       hour,
@@ -55,7 +53,6 @@ export function createViews(
       fillings,
       clocks: createPlatformClocks(shown.views, shown.clockOffset, shown.now),
       usuals: usualsSlot.of({ fillings })[0]?.(shown, shown.now) ?? noUsuals,
-      runners,
       ownValues: createOwnValues(shown, settings.groupBy),
     }
     return {

@@ -17,7 +17,6 @@ import { sourcesView, sourcesShapeOf } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
-import { runnersViewShape } from '../runners/runner-figures.ts'
 import {
   chosen,
   compareQuery,
@@ -89,12 +88,6 @@ export function apiRoutes(
       'The most failing and the slowest tests, most expensive first, for all projects or one.',
       { query: testQuery, answer: costlyTestsShape },
       async asked => answerOf(parts, asked.own, async own => costlyTests(own, asked, own.now())),
-    ),
-    get(
-      '/runners',
-      'Runners over the last day, by their tags: how many jobs ran at the same time, how long jobs waited, and which jobs wait now.',
-      { answer: runnersViewShape },
-      async () => parts.runners(),
     ),
     get(
       '/timeline',

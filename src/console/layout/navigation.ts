@@ -25,7 +25,6 @@ const groups: readonly Group[] = [
     pages: [
       ['/', 'Overview'],
       ['/pipelines', 'Pipelines', 'scoped'],
-      ['/runners', 'Runners'],
     ],
   },
   {

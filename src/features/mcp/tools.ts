@@ -7,7 +7,6 @@ import { jobLogShape } from '../../console/jobs/job-log-detail.ts'
 import { pipelineDetailShape } from '../../console/pipelines/pipeline-detail.ts'
 import { pipelineListShape } from '../../console/pipelines/pipelines.ts'
 import { runCardShape, runList } from '../../console/pipelines/run-card.ts'
-import { runnersViewShape } from '../../console/runners/runner-figures.ts'
 import type { ComparedRuns } from '../../console/pipelines/compared-with.ts'
 import type { Shaped } from '../../console/layout/shape.ts'
 import type { Tool } from '../../console/api/tool.ts'
@@ -95,16 +94,6 @@ export const tools: readonly Tool[] = [
     description:
       'Tests that failed and passed on the same revision, those that cost most time first. `costMs`: the duration of the jobs that failed with them, in milliseconds. Do not add it up: `total` and the groups count a job that failed with several tests once.',
     path: '/tests',
-  },
-  {
-    name: 'runners',
-    title: 'Runners and waits',
-    description:
-      'Runners over the last day by their tags: how many jobs ran at the same time, how long jobs waited in milliseconds, and which jobs wait now.',
-    path: '/runners',
-    answer: runnersViewShape.extend({
-      tagSets: z.array(runnersViewShape.shape.tagSets.element.omit({ busy: true })),
-    }),
   },
 ]
 

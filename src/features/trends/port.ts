@@ -1,7 +1,6 @@
-// What other features use of figures over time: the figures, the names under which jobs are counted, costs, and where they may add to pages.
+// What other features use of figures over time: the figures, the names under which jobs are counted, costs, and where they may add to its page.
 export { countedName } from './counting/counted-chunk.ts'
 export { costsIn } from './cost/sql.ts'
 export { day, hour, type TrendFigures, type TrendStep } from './counting/figures.ts'
-export { fixSources } from './fix-first/source.ts'
 export { onTrends } from './pages/trend-part.ts'
 export { trendsIn } from './reading/sql.ts'

@@ -2,9 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { createFixFirst, ranked } from '../../../src/features/trends/fix-first/view.ts'
 import { ownSources } from '../../../src/features/trends/fix-first/own-sources.ts'
-import { tagSetFigures } from '../../../src/console/runners/runner-figures.ts'
 import type { CostLine } from '../../../src/features/trends/cost/rows.ts'
-import type { FoundFix } from '../../../src/features/trends/fix-first/source.ts'
+import type { FoundFix } from '../../../src/console/overview/fix-source.ts'
 import type { PagesParts } from '../../../src/console/ports.ts'
 import type { TrendTotal } from '../../../src/features/trends/counting/figures.ts'
 
@@ -15,10 +14,6 @@ const none = { totalMs: 0, cost: 0 }
 
 const job = (name: string, runs: number, failed: number, totalMs: number): TrendTotal => ({
   ...{ ...of, job: name, runs, failed, totalMs, flaky: 0, durations: {}, queues: {} },
-})
-const waited = (waitMs: number, jobId: number) => ({
-  ...{ ...of, pipelineId: 7, jobId, name: 'a', runnerTags: ['gpu'], startedAt: 1, finishedAt: 2, waitMs },
-  isPending: false,
 })
 const line = (superseded: number): CostLine => ({
   ...{ ...of, name: '', runs: 9, ...none },
@@ -36,16 +31,14 @@ interface Known {
   readonly jobs?: () => Promise<readonly TrendTotal[]>
   readonly flaky?: readonly object[]
   readonly projects?: readonly CostLine[]
-  readonly tagSets?: readonly object[]
   readonly now?: () => number
 }
 
 /** Sources of the pages that know this. Trends and costs are made of one reading (`on`). */
-function partsOf({ jobs = async () => [], flaky = [], projects = [], tagSets = [], now = () => 10 * day }: Known) {
+function partsOf({ jobs = async () => [], flaky = [], projects = [], now = () => 10 * day }: Known) {
   const lines = async (by: string): Promise<readonly CostLine[]> => (by === 'project' ? projects : [])
   return {
     ...{ now, fillings: [], on: () => ({ jobs, lines }) },
-    runners: async () => ({ tagSets, since: 0, until: day }),
     tests: { figures: async () => flaky },
   } as unknown as PagesParts
 }
@@ -59,7 +52,6 @@ async function ownOf(parts: PagesParts) {
 
 describe('what to fix first', () => {
   it('has the most expensive first, each with a reason and a link', async () => {
-    const waits = [1, 11, 21].map(waited).map((one, at) => ({ ...one, waitMs: at * 11 * minute }))
     const own = await ownOf(
       partsOf({
         jobs: async () => [
@@ -68,26 +60,23 @@ describe('what to fix first', () => {
           job('new', 2, 2, 90 * minute),
         ],
         flaky: [flaky('takes away', 20 * minute), flaky('adds up', 30 * minute)],
-        tagSets: tagSetFigures(waits, [], { since: 0, until: day, step: day }),
         projects: [line(20 * minute)],
       }),
     )
     const fixes = ranked([...own, found(150 * minute)], () => 0.001)
     expect(fixes.map(({ kind, subject, weekMs, path }) => [kind, subject, weekMs / minute, path])).toEqual([
-      ['wait', 'Runners with tags gpu', 217, '/runners'],
       ['of_a_feature', 'e2e', 150, '/there'],
       ['failing', 'lint', 40, '/trends?project=3&job=lint'],
       ['flaky_test', 'adds up', 30, '/pipelines/3/7/jobs/11'],
       ['superseded', 'Superseded pipelines', 20, '/cost?project=3'],
     ])
     expect(fixes.map(({ why }) => why)).toEqual([
-      '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is what they waited beyond it.',
       'It takes longer.',
       'Failed in all 20 runs.',
       'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
       'Jobs ran for pipelines that were canceled because their branch had a newer one.',
     ])
-    expect(fixes.map(({ cost }) => cost)).toEqual([undefined, 9_000, 2_400, 1_800, 2.5])
+    expect(fixes.map(({ cost }) => cost)).toEqual([9_000, 2_400, 1_800, 2.5])
   })
 
   it('leaves out what costs less than a minute, and has no money without a price table', async () => {

@@ -8,7 +8,8 @@ import { html } from '../../../console/layout/html.ts'
 import { onOverview } from '../../../console/overview/overview-part.ts'
 import { regressionRows, regressionTable, subjectOf, trendsOf, valueOf } from './list.ts'
 import { regressionShape, regressionsOf } from '../documents.ts'
-import { fixSources, onTrends, trendsIn } from '../../trends/port.ts'
+import { fixSources } from '../../../console/overview/fix-source.ts'
+import { onTrends, trendsIn } from '../../trends/port.ts'
 
 /** How many the overview lists, and of how many the cost is read. */
 const max = { listed: 5, costs: 20 }

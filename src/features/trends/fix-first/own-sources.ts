@@ -1,15 +1,13 @@
-// What is known here of what could be fixed: jobs that always fail, flaky tests, waits for runners, and superseded pipelines.
+// What is known here of what could be fixed: jobs that always fail, flaky tests, and superseded pipelines.
 import { addressWith } from '../../../console/layout/address.ts'
 import { costsIn } from '../cost/sql.ts'
-import { counted, duration, number } from '../../../console/layout/format.ts'
+import { counted, number } from '../../../console/layout/format.ts'
 import { day, type TrendTotal } from '../counting/figures.ts'
 import { jobAddress } from '../../../console/pipelines/run-rows.ts'
-import { longWait, type RunnersView } from '../../../console/runners/runner-figures.ts'
 import { trendsIn } from '../reading/sql.ts'
-import type { FixSource, FoundFix } from './source.ts'
+import type { FixSource, FoundFix } from '../../../console/overview/fix-source.ts'
 import type { TestFigures } from '../../../core/store/ports/test-memory.ts'
 
-const week = 7 * day
 /** A job with fewer failures may only be new; one with a smaller share passes sometimes. */
 const always = { failures: 5, share: 0.9 }
 /** How many jobs, tests and projects are read, the most expensive of each. */
@@ -34,7 +32,6 @@ export const ownSources: readonly FixSource[] = [
       return [...byJob.values()].flatMap(flakyTest)
     },
   },
-  { kind: 'wait', read: async parts => waits(await parts.runners()) },
   {
     kind: 'superseded',
     read: async (parts, since, until) => {
@@ -71,14 +68,4 @@ function flakyTest(tests: readonly TestFigures[]): FoundFix[] {
       path: jobAddress('', { projectId, pipelineId }, jobId),
     },
   ]
-}
-
-/** Waits are known of the last day; waiting has no price. */
-function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
-  return tagSets.map(({ tagSet, jobs, longWaits }) => ({
-    subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,
-    weekMs: (longWaits.ms * week) / Math.max(1, until - since),
-    why: `${number(longWaits.jobs)} of ${counted(jobs, 'job')} waited longer than ${duration(longWait)} in the last day; the time is what they waited beyond it.`,
-    path: '/runners',
-  }))
 }

@@ -2,7 +2,7 @@
 // second.
 import { costsIn } from '../cost/sql.ts'
 import { day } from '../counting/figures.ts'
-import { fixSources, type FoundFix } from './source.ts'
+import { fixSources, type FoundFix } from '../../../console/overview/fix-source.ts'
 import { ownSources } from './own-sources.ts'
 import type { CostLine } from '../cost/rows.ts'
 import type { Fix, FixFirst } from './shape.ts'

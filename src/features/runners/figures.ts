@@ -2,7 +2,7 @@
 // which jobs wait now. Runners are distinguished by their sets of tags, because these decide which jobs a runner takes. Pure.
 import { z } from 'zod'
 import { quantile } from '../../lib/quantile.ts'
-import { millis, ms, place, type Shaped } from '../layout/shape.ts'
+import { millis, ms, place, type Shaped } from '../../console/layout/shape.ts'
 import { tagSetOf } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
 

@@ -1,13 +1,13 @@
 // Reads what the page of runners shows: the jobs of the last day from the stored pipelines, and the runners of the inventory.
-import { activeStatuses } from '../overview/activity.ts'
+import { activeStatuses } from '../../console/overview/activity.ts'
 import { isPending } from '../../model/status.ts'
-import { projectName } from '../pipelines/run-card.ts'
-import { tagSetFigures, waitingJobs, type KnownRunner, type RunnerJob, type RunnersView } from './runner-figures.ts'
+import { projectName } from '../../console/pipelines/run-card.ts'
+import { tagSetFigures, waitingJobs, type KnownRunner, type RunnerJob, type RunnersView } from './figures.ts'
 import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { viewJob } from '../../model/job.ts'
 import type { GaugeReading } from '../../core/store/ports/gauge-documents.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesSources } from '../../console/ports.ts'
 import type { RunCursor } from '../../core/store/ports/views.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 

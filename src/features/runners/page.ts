@@ -1,12 +1,12 @@
 // The page of runners: which jobs wait for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
-import { badge } from '../layout/status.ts'
-import { fullWidth, stackedBars } from '../charts/stacked-bars.ts'
-import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, duration, number, time } from '../layout/format.ts'
-import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { jobAddress } from '../pipelines/run-rows.ts'
-import type { RunnersView, TagSetFigures, WaitingJob } from './runner-figures.ts'
+import { badge } from '../../console/layout/status.ts'
+import { fullWidth, stackedBars } from '../../console/charts/stacked-bars.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../../console/layout/frame.ts'
+import { counted, duration, number, time } from '../../console/layout/format.ts'
+import { figures, sortedTable, texts, type ShownColumn } from '../../console/layout/sorting.ts'
+import { html, pathText, type Content, type Html } from '../../console/layout/html.ts'
+import { jobAddress } from '../../console/pipelines/run-rows.ts'
+import type { RunnersView, TagSetFigures, WaitingJob } from './figures.ts'
 
 export function runnersPage(view: RunnersView, context: RequestContext): Page {
   const { tagSets, waiting } = view

@@ -1,7 +1,8 @@
 // Tests the figures about runners: what ran at the same time, who waited how long, and which jobs no runner can take.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tagSetFigures, waitingJobs, type RunnerJob } from '../../src/console/runners/runner-figures.ts'
+import { waits } from '../../../src/features/runners/console.ts'
+import { tagSetFigures, waitingJobs, type RunnerJob } from '../../../src/features/runners/figures.ts'
 
 const hour = 3_600_000
 const period = { since: 0, until: 24 * hour, step: hour }
@@ -24,7 +25,7 @@ function ran(
     ...more,
   }
 }
-function waits(jobId: number, waitMs: number, tags: readonly string[] | undefined): RunnerJob {
+function waiting(jobId: number, waitMs: number, tags: readonly string[] | undefined): RunnerJob {
   return { ...place, jobId, name: `job ${jobId}`, tags, waitMs, isPending: true }
 }
 
@@ -87,10 +88,10 @@ describe('the jobs that wait', () => {
   it('are listed with the longest first, and tell whether a known runner has their tags', () => {
     const jobs = [
       ran(1, 0, hour, { runnerTags: ['docker', 'linux'] }),
-      waits(2, 1_000, ['linux']),
-      waits(3, 3_000, ['windows']),
-      waits(4, 2_000, undefined),
-      waits(5, 500, []),
+      waiting(2, 1_000, ['linux']),
+      waiting(3, 3_000, ['windows']),
+      waiting(4, 2_000, undefined),
+      waiting(5, 500, []),
     ]
     expect(waitingJobs(jobs, []).map(({ jobId, runner }) => [jobId, runner])).toEqual([
       [3, 'none'],
@@ -99,5 +100,14 @@ describe('the jobs that wait', () => {
       [5, 'known'],
     ])
     expect(waitingJobs(jobs, [{ tags: ['windows'], state: 'available' }])[0]?.runner).toBe('known')
+  })
+})
+
+it('what waiting costs in a week is what jobs waited beyond a minute', () => {
+  const jobs = [0, 11, 22].map((minutes, at) => ran(at, 1, 2, { waitMs: minutes * 60_000 }))
+  const [found] = waits({ tagSets: tagSetFigures(jobs, [], period), since: 0, until: 24 * hour })
+  expect(found).toEqual({
+    ...{ subject: 'Runners with tags gpu', weekMs: 7 * 31 * 60_000, path: '/runners' },
+    why: '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is what they waited beyond it.',
   })
 })

@@ -1,0 +1,57 @@
+// The page, the route of the JSON API and the tool about runners, and what waiting for them costs.
+import { z } from 'zod'
+import { at, type ConsolePart } from '../../console/console-part.ts'
+import { createRunnersView } from './view.ts'
+import { fixSources, type FoundFix } from '../../console/overview/fix-source.ts'
+import { get } from '../../console/api/api-route.ts'
+import { longWait, runnersViewShape, type RunnersView } from './figures.ts'
+import { counted, duration, number } from '../../console/layout/format.ts'
+import { runnersPage } from './page.ts'
+import type { PagesParts } from '../../console/ports.ts'
+
+const week = 7 * 86_400_000
+
+export function runnersConsole(): ConsolePart {
+  const known = new WeakMap<PagesParts, () => Promise<RunnersView>>()
+  /** Kept for each view. */
+  const viewOf = async (parts: PagesParts): Promise<RunnersView> => {
+    const read = known.get(parts) ?? createRunnersView(parts)
+    known.set(parts, read)
+    return read()
+  }
+  return {
+    links: [{ group: 'Now', link: ['/runners', 'Runners'] }],
+    fills: [fixSources.with({ kind: 'wait', read: async parts => waits(await viewOf(parts)) })],
+    pages: parts => [at('/runners', async context => runnersPage(await viewOf(parts), context))],
+    routes: parts => [
+      get(
+        '/runners',
+        'Runners over the last day, by their tags: how many jobs ran at the same time, how long jobs waited, and which jobs wait now.',
+        { answer: runnersViewShape },
+        async () => viewOf(parts),
+      ),
+    ],
+    tools: [
+      {
+        name: 'runners',
+        title: 'Runners and waits',
+        description:
+          'Runners over the last day by their tags: how many jobs ran at the same time, how long jobs waited in milliseconds, and which jobs wait now.',
+        path: '/runners',
+        answer: runnersViewShape.extend({
+          tagSets: z.array(runnersViewShape.shape.tagSets.element.omit({ busy: true })),
+        }),
+      },
+    ],
+  }
+}
+
+/** Waits are known of the last day; waiting has no price. */
+export function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
+  return tagSets.map(({ tagSet, jobs, longWaits }) => ({
+    subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,
+    weekMs: (longWaits.ms * week) / Math.max(1, until - since),
+    why: `${number(longWaits.jobs)} of ${counted(jobs, 'job')} waited longer than ${duration(longWait)} in the last day; the time is what they waited beyond it.`,
+    path: '/runners',
+  }))
+}
