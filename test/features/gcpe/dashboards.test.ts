@@ -20,7 +20,7 @@ it.skipIf(!hasPrometheus)(
     await house.live(['retried', 'family', 'release', 'canceled', 'mergeRequest', 'nightly'])
     await withTests(house.daemon.store)
     const prometheus = await startPrometheus(house.url)
-    await prometheus.until('count(count_over_time(up[1m]) > 3)', 1)
+    await prometheus.until('count(sum_over_time(up[1m]) > 3)', 1)
     const counts = await Promise.all(
       [...gcpeQueries, ...gcpeOthers].map(async query => [query, await prometheus.count(query)] as const),
     )
