@@ -1,4 +1,4 @@
 // What other features may use of deployments.
-export { createCountBehind, type CountBehind } from './count-behind.ts'
+export { countBehindWith } from './count-behind.ts'
 export { shownDeployment } from './sql/deployment-reads.ts'
 export type { ShownDeployment } from './ports/deployments.ts'

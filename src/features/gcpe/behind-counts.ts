@@ -1,39 +1,16 @@
 // How many commits environments are behind, for scrapes: they do not wait, and get what was counted before.
-import { createCountBehind, type CountBehind as CountOnPlatform } from '../deployments/port.ts'
-import { isWithin } from '../../model/territory.ts'
+import { countBehindWith } from '../deployments/port.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
 /** How many commits `to` has that `from` has not; undefined if that is not known (yet). */
-export type CountBehind = (of: BehindOf) => number | undefined
+export type CountBehind = (of: Revisions) => number | undefined
 
-interface BehindOf extends Revisions {
+interface Revisions {
   readonly instance: string
   /** The full path of the project, if it is known. */
   readonly path?: string | undefined
-}
-
-/** With the token that is for the project. */
-export function behindCountsOf({ tokens, clock, log }: PartContext): CountBehind {
-  const counts = tokens().map(({ client, config, territory }) => {
-    // A share of the API budget, so that other requests do not wait for these.
-    const maxPerMinute = Math.max(1, Math.floor(config.platform.budget * 0.1))
-    const onError = (err: unknown): void =>
-      log.error({ err }, 'the commits that an environment is behind cannot be counted')
-    const count = createCountBehind({ client, maxPerMinute, clock })
-    return { territory, countOf: createBehindCounts({ count, clock, onError }) }
-  })
-  return ({ instance, path, ...of }) => counts.find(({ territory }) => isWithin(territory, instance, path))?.countOf(of)
-}
-
-export interface BehindCountsOptions {
-  readonly count: CountOnPlatform
-  readonly clock: Pick<Clock, 'now'>
-  readonly onError: (error: unknown) => void
-}
-
-export interface Revisions {
   readonly projectId: number
   readonly from: string
   readonly to: string
@@ -45,35 +22,39 @@ const maxWaiting = 1_000
 /** When a refused request is repeated, ms. */
 const retryAfter = 10 * 60_000
 
-/**
- * Remembers the counts, and asks for what is unknown, one after the other. Two revisions never change, so each pair is requested once. Answers
- * undefined while it is unknown.
- */
-export function createBehindCounts({
-  count,
-  clock,
-  onError,
-}: BehindCountsOptions): (of: Revisions) => number | undefined {
+/** Undefined without any token of a platform. */
+export function behindCountsOf(context: PartContext): CountBehind | undefined {
+  const { clock, log } = context
+  const count = countBehindWith(context)
+  return count && createBehindCounts(count, clock, err => log.error({ err }, 'commits cannot be counted'))
+}
+
+/** Remembers the counts, and asks for what is unknown, one after the other. Two revisions never change, so each pair is requested once. */
+export function createBehindCounts(
+  count: NonNullable<ReturnType<typeof countBehindWith>>,
+  clock: Pick<Clock, 'now'>,
+  onError: (error: unknown) => void,
+): CountBehind {
   const known = new Map<string, number>()
   const refused = new Map<string, number>()
   const waiting = new Map<string, Revisions>()
   let isAsking = false
 
   async function ask(): Promise<void> {
-    for (const [key, { projectId, from, to }] of waiting) {
-      const answer = await count({ projectId, revision: from, branch: to })
+    for (const [key, { from: revision, to: branch, ...of }] of waiting) {
+      const answer = await count({ ...of, revision, branch })
       waiting.delete(key)
       if (answer.as === 'counted') remember(known, key, answer.commits, maxRemembered)
       else {
         remember(refused, key, clock.now(), maxRemembered)
-        // The others would probably be refused too; the next scrape asks for them.
-        waiting.clear()
+        // The others of this platform would probably be refused too; the next scrape asks for them.
+        for (const [other, { instance }] of waiting) if (instance === of.instance) waiting.delete(other)
       }
     }
   }
 
   return of => {
-    const key = JSON.stringify([of.projectId, of.from, of.to])
+    const key = JSON.stringify([of.instance, of.projectId, of.from, of.to])
     const commits = known.get(key)
     const isDue = Math.abs(clock.now() - (refused.get(key) ?? -Infinity)) >= retryAfter
     if (commits !== undefined || !isDue) return commits

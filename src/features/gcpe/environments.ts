@@ -14,7 +14,7 @@ import type { ShownDeployment } from '../deployments/port.ts'
 /** Rows of one statement. */
 const rowsPerRead = 200
 
-/** Returns what adds the newest deployments to a scrape. `countBehind`: undefined: how many commits an environment is behind is known only where it is not. */
+/** Returns what adds the newest deployments to a scrape. Without `countBehind` it is only known of an environment that it is not behind. */
 export function createNewestDeployments(
   store: Pick<SharedStore, 'on' | 'repositories'>,
   { scope }: Pick<ScrapeView, 'scope'>,

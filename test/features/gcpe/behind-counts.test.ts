@@ -7,17 +7,14 @@ function counts(answer: (of: BehindOf) => CountedBehind | Error) {
   const asked: string[] = []
   const errors: unknown[] = []
   const clock = { at: 0, now: () => clock.at }
-  const of = createBehindCounts({
-    clock,
-    onError: error => errors.push(error),
-    count: async one => {
-      asked.push(`${one.revision}…${one.branch}`)
-      const found = await Promise.resolve(answer(one))
-      if (found instanceof Error) throw found
-      return found
-    },
-  })
-  const read = (from: string) => of({ projectId: 3, from, to: 'main' })
+  const count = async (one: BehindOf & { readonly instance: string }): Promise<CountedBehind> => {
+    asked.push(`${one.revision}…${one.branch}`)
+    const found = await Promise.resolve(answer(one))
+    if (found instanceof Error) throw found
+    return found
+  }
+  const of = createBehindCounts(count, clock, error => errors.push(error))
+  const read = (from: string, instance = 'https://git.example.com') => of({ instance, projectId: 3, from, to: 'main' })
   return { read, asked, errors, clock }
 }
 const refused: CountedBehind = { as: 'refused', what: 'HTTP 404', remedy: '' }
@@ -39,6 +36,16 @@ it('repeats a refused request after ten minutes', async () => {
   expect([read('a'), asked.length]).toEqual([undefined, 1])
   clock.at += 10 * 60_000
   await expect.poll(() => read('a')).toBe(4)
+})
+
+it('gives up the others of a platform that refuses, and not those of another platform', async () => {
+  const { read, asked } = counts(({ revision }) =>
+    revision === 'a' ? refused : { as: 'counted', commits: 1, isAll: true },
+  )
+  const other = 'https://git.example.org'
+  expect([read('a'), read('b'), read('c', other)]).toEqual([undefined, undefined, undefined])
+  await expect.poll(() => read('c', other)).toBe(1)
+  expect(asked).toEqual(['a…main', 'c…main'])
 })
 
 it('reports an error and goes on', async () => {
