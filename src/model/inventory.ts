@@ -5,11 +5,11 @@ import type { ProjectFacts } from './observation.ts'
 /** What a list in the configuration names. */
 export type OwnerKind = 'projects' | 'groups' | 'groups or projects'
 
-/** What was configured, as the platform knows it: a project, a group, or the whole instance. */
-export type Owner =
-  | { readonly project: ProjectFacts; readonly group?: undefined }
-  | { readonly group: { readonly path: string }; readonly project?: undefined }
-  | { readonly project?: undefined; readonly group?: undefined }
+/** What was configured, as the platform knows it: a project, a group, or without both the whole instance. */
+export interface Owner {
+  readonly project?: ProjectFacts | undefined
+  readonly group?: { readonly path: string } | undefined
+}
 
 export interface Collected {
   readonly points: readonly CollectedPoint[]

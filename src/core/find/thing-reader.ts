@@ -101,8 +101,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     let known: Known = {}
     try {
       known = await ownerOf(thing, before, now)
-      const owner = known.owner as Owner | undefined
-      const collected = await thing.collect({ ask, owner, now, memory: before?.memory })
+      const collected = await thing.collect({ ask, owner: known.owner, now, memory: before?.memory })
       await store(thing, before, known, await cleanCollected(collected, options.redactText))
       errors.answered(nameOf(thing))
       return 'go-on'
@@ -134,7 +133,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   async function store(
     thing: Thing,
     before: InventoryState | undefined,
-    known: Known,
+    { owner, ownerAt }: Known,
     { points: allPoints, events = [], memory, goesOnIn, problem, omitted: unread = 0 }: Collected,
   ): Promise<void> {
     const { kind, of, every } = thing
@@ -143,7 +142,6 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     if (omitted > 0 && (before?.omitted ?? 0) === 0)
       log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
     if (problem !== undefined && problem !== before?.refusal?.message) log.warn({ kind, of }, problem)
-    const owner = known.owner as Owner | undefined
     // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
     for (const event of events) await options.onEvent(event, owner, JSON.stringify([instance, kind, of, event.key]))
     const now = await states.now()
@@ -152,7 +150,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
       await readings.put({ instance, kind, of, profile, at: now, goodFor: goodFor(every), points, ...whose })
     }
     await states.put({
-      ...{ ...keyOf(thing), ...known, memory, failures: 0 },
+      ...{ ...keyOf(thing), owner, ownerAt, memory, failures: 0 },
       ...(problem !== undefined && { refusal: { message: problem, lasts: false } }),
       omitted: goesOnIn === undefined ? omitted : before?.omitted,
       answeredAt: goesOnIn === undefined ? now : before?.answeredAt,

@@ -1,6 +1,6 @@
-// The state of one inventory item: when it is requested next, what was refused, and what one round hands to
-// the next. A page shows it.
+// The state of one thing that is asked about: when it is due next, what was refused, and what one round hands to the next. A page shows it.
 import { z } from 'zod'
+import { shownProject } from './gauge-documents.ts'
 
 /** The store's times. */
 export const inventoryState = z.object({
@@ -10,7 +10,7 @@ export const inventoryState = z.object({
   /** The project, group or query, as configured. */
   of: z.string(),
   /** The project or group as the platform reports it, and when that was: it is looked up again once a day. */
-  owner: z.unknown().optional(),
+  owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
   ownerAt: z.number().optional(),
   /** When the platform answered last. */
   answeredAt: z.number().optional(),

@@ -102,17 +102,12 @@ function ofGroup(owner: string): Subject {
   return { paths: /^\d+$/.test(owner) ? [] : [owner] }
 }
 
-interface OwnerOfState {
-  readonly project?: { readonly id?: number; readonly path?: string } | undefined
-  readonly group?: { readonly path?: string } | undefined
-}
-
 function isOfProject({ owner }: InventoryState): boolean {
-  return (owner as OwnerOfState | undefined)?.project !== undefined
+  return owner?.project !== undefined
 }
 
 function subjectOfState({ of, owner }: InventoryState): Subject {
-  const { project, group } = (owner ?? {}) as OwnerOfState
+  const { project, group } = owner ?? {}
   if (project !== undefined) return { projectId: project.id, paths: [of, project.path] }
   return { paths: [of, group?.path] }
 }

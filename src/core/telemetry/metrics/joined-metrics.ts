@@ -21,33 +21,27 @@ export function joinedMetrics(all: readonly ResourceMetrics[]): ResourceMetrics[
 function joinedMetric(some: readonly Metric[]): Metric[] {
   const [first] = some
   if (first === undefined || some.length === 1) return [...some]
-  const { gauge, sum, histogram } = first
-  const points = <P extends AnyPoint>(of: (metric: Metric) => { readonly dataPoints: readonly P[] } | undefined): P[] =>
-    some.flatMap(metric => of(metric)?.dataPoints ?? [])
+  const join = <P extends AnyPoint, D extends { readonly dataPoints: readonly P[] }>(
+    of: (metric: Metric) => D | undefined,
+    both: (a: P, b: P) => P,
+  ): D | undefined => {
+    const dataPoints = joinedPoints(
+      some.flatMap((metric): readonly P[] => of(metric)?.dataPoints ?? []),
+      both,
+    )
+    const own = of(first)
+    return own && { ...own, dataPoints }
+  }
   return [
     {
       ...first,
       // The value that was exported last, as a backend would keep it.
-      gauge: gauge && {
-        dataPoints: joinedPoints(
-          points(one => one.gauge),
-          (_, later) => later,
-        ),
-      },
-      sum: sum && {
-        ...sum,
-        dataPoints: joinedPoints(
-          points(one => one.sum),
-          added,
-        ),
-      },
-      histogram: histogram && {
-        ...histogram,
-        dataPoints: joinedPoints(
-          points(one => one.histogram),
-          addedBuckets,
-        ),
-      },
+      gauge: join(
+        ({ gauge }) => gauge,
+        (_: NumberPoint, later) => later,
+      ),
+      sum: join(({ sum }) => sum, added),
+      histogram: join(({ histogram }) => histogram, addedBuckets),
     },
   ]
 }
