@@ -3,8 +3,16 @@ import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { actionOf, perform, tryNow } from './exports/exports.ts'
 import { addressed } from './site.ts'
-import { addressOf, formOf, show } from './layout/answers.ts'
-import { admissionOf, guard, registerEntrance, registerExit, type RouteReader } from './access/guard.ts'
+import {
+  addressOf,
+  admissionOf,
+  formOf,
+  guard,
+  registerEntrance,
+  registerExit,
+  show,
+  type RouteReader,
+} from './access/guard.ts'
 import { busy, busyPage, notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
 import { createAccess, holderOf, isOurs, mayChange, type Access } from './access/access.ts'
 import { createBusyLimit, pageLimits, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'

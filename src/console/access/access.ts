@@ -28,7 +28,7 @@ interface AccessOptions extends SessionParts, FormKeyParts {
   readonly identify?: Identify | undefined
 }
 
-export type Admission =
+type Admission =
   | { readonly as: 'admitted'; readonly by: 'loopback' | 'bearer'; readonly form: string }
   | { readonly as: 'admitted'; readonly by: 'session'; readonly form: string; readonly session: Session }
   | { readonly as: 'admitted'; readonly by: 'proxy'; readonly form: string; readonly person: Person }

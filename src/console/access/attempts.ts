@@ -24,7 +24,7 @@ const remembered = 10_000
 /** How many wrong tokens of an address are recognized when they are sent again. */
 const known = 8
 
-export interface Attempts {
+interface Attempts {
   /** How long to wait before this attempt of the address is checked, ms. Each call counts as an attempt. */
   pause(address: string): number
   /** Records a wrong token. */

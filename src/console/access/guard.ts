@@ -1,7 +1,6 @@
 // The guard of everything on the admin listener except health: admits a request, or answers why not. The routes that need no login (assets, login),
 // and the logout.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { addressOf, formOf, show } from '../layout/answers.ts'
 import { assets, bareDocument } from '../layout/frame.ts'
 import { isOurs, isSameSite, type Access, type Admitted } from './access.ts'
 import { refuse } from './gate.ts'
@@ -96,4 +95,18 @@ export function registerExit(app: FastifyInstance, access: Access, base: string)
 function cookie(request: FastifyRequest, base: string, value: string, seconds: number): string {
   const secure = request.protocol === 'https' ? '; Secure' : ''
   return `${sessionCookie}=${value}; Path=${base === '' ? '/' : base}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`
+}
+
+/** Path and query below the base. */
+export function addressOf(request: FastifyRequest, base: string): string {
+  const address = request.url.slice(base.length)
+  return address.startsWith('/') ? address : `/${address}`
+}
+
+export function formOf(request: FastifyRequest): URLSearchParams {
+  return request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+}
+
+export function show(reply: FastifyReply, text: string, status: number): FastifyReply {
+  return reply.code(status).type('text/html; charset=utf-8').send(text)
 }

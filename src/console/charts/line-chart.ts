@@ -11,7 +11,7 @@ interface Line<T> {
   readonly value: (point: T) => number | undefined
 }
 
-export interface LineChart<T> extends Pick<PlotOptions, 'marks' | 'moments'> {
+interface LineChart<T> extends Pick<PlotOptions, 'marks' | 'moments'> {
   readonly label: string
   readonly frame: Frame
   /** In order of time. `at`: the beginning of its step. */

@@ -3,13 +3,13 @@ import { html, type Content, type Html } from '../layout/html.ts'
 import { linked, niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
 
-export interface Area<T> {
+interface Area<T> {
   readonly name: string
   readonly css: string
   readonly value: (step: T) => number
 }
 
-export interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'> {
+interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'> {
   readonly label: string
   readonly frame: Frame
   /** Steps without anything may be left out. `at`: the beginning of the step. */

@@ -11,7 +11,7 @@ const minPoints = 0.005
 /** With fewer runs on either side a change may be chance: it has no colour, and the counts are shown. */
 const minRuns = 20
 
-export interface DeltaOptions {
+interface DeltaOptions {
   /** `points`: both are shares, and the difference is in percentage points. */
   readonly unit?: 'percent' | 'points'
   /** How many runs each side counted. */

@@ -43,7 +43,7 @@ const groups: readonly Group[] = [
   },
 ]
 
-export interface NavigationOptions {
+interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
   readonly base: string
   /** Path and query of the page that is shown, below the base. */

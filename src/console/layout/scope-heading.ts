@@ -6,21 +6,7 @@ import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
 
-// A drop-down list of a form, and the sources of pipelines to choose from.
-
-/** The platform's pipeline sources, common ones first. */
-export const sources = [
-  'push',
-  'merge_request_event',
-  'schedule',
-  'web',
-  'api',
-  'trigger',
-  'pipeline',
-  'parent_pipeline',
-] as const
-
-/** `wordOf`: the text of an option. */
+/** A drop-down list of a form. `wordOf`: the text of an option. */
 export function choice(
   name: string,
   options: readonly string[],

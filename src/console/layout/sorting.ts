@@ -10,14 +10,14 @@ export type Key<Row> = (row: Row) => string | number | undefined
 export type Keys<Row> = Readonly<Record<string, Key<Row> | undefined>>
 
 /** A column. `of`: the value to sort by, undefined ones last; without it the column is not sortable. */
-export interface Column<Row> {
+interface Column<Row> {
   readonly head: string
   readonly of?: Key<Row> | undefined
 }
 
 type Compare<Row> = (a: Row, b: Row) => number
 
-export interface Asked<Row> {
+interface Asked<Row> {
   /** `ran`, or `-ran` for descending order; anything else: the default order. */
   readonly sort: string | null
   /** The address of the same page in another order. */

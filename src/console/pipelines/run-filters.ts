@@ -1,12 +1,12 @@
 // The filters of the list of pipelines: in addresses, as parameters of the JSON API, as a query of the store, and as a form.
 import { z } from 'zod'
 import { atMost, nextPage, ownValue, scope, text } from '../api/api-queries.ts'
-import { choice, ownField, projectField, sources, unknownScope } from '../layout/scope-heading.ts'
+import { choice, ownField, projectField, unknownScope } from '../layout/scope-heading.ts'
 import { filterOf, runFilters, type RunFilter } from '../../core/store/ports/run-columns.ts'
 import { given } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
-import { isKnownStatus, knownStatuses } from '../../model/status.ts'
+import { isKnownStatus } from '../../model/status.ts'
 import { runList, type RunCard } from './run-card.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RequestContext } from '../layout/frame.ts'
@@ -127,17 +127,15 @@ export function misread(filters: Filters, projects: readonly string[]): Content 
   return [wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`), unknownScope(project, projects)]
 }
 
-/** What the form offers; the others are typed. */
-const choices: Readonly<Partial<Record<RunFilter, readonly string[]>>> = { status: knownStatuses, source: sources }
-
 export function filterForm(filters: Filters, projects: readonly string[], { base, own }: RequestContext): Html {
   const field = (name: RunFilter): Html => {
-    const [offered, value] = [choices[name], filters[name]]
+    const { label, options } = filterOf(name)
+    const value = filters[name]
     return html`<label
-      >${filterOf(name).label}${
-        offered === undefined
+      >${label}${
+        options === undefined
           ? html`<input name="${name}" value="${value}" autocomplete="off" />`
-          : choice(name, offered, value)
+          : choice(name, options, value)
       }</label
     >`
   }

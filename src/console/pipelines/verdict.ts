@@ -38,7 +38,7 @@ export const verdictShape = z
       .describe('ID of the pipeline with which it is compared: the usual one, whose duration is the median.'),
   })
   .describe('Why it took as long as it did, or where it failed. Absent while it has not ended.')
-export type ShownVerdict = Shaped<typeof verdictShape>
+type ShownVerdict = Shaped<typeof verdictShape>
 
 interface Known {
   readonly usual: Usual | undefined

@@ -49,7 +49,7 @@ export const timelineShape = z.object({
 })
 export type Timeline = Shaped<typeof timelineShape>
 
-export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'secretKinds'>
+type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'secretKinds'>
 
 export async function timelineOf(
   parts: PagesParts,

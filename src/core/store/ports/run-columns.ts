@@ -17,6 +17,8 @@ export interface RunColumn {
     readonly label: string
     /** Of its parameter. */
     readonly description: string
+    /** What there is to choose from; undefined: it is typed. */
+    readonly options?: readonly string[]
     readonly isIndexed?: true
   }
   /** What the search by words finds of it, in runs that are written after it was declared. */
@@ -31,11 +33,22 @@ export const runColumns = {
   },
   status: {
     of: ({ status }) => status,
-    filter: { label: 'Status', description: `One of ${knownStatuses.join(', ')}.`, isIndexed: true },
+    filter: {
+      label: 'Status',
+      description: `One of ${knownStatuses.join(', ')}.`,
+      options: knownStatuses,
+      isIndexed: true,
+    },
   },
   source: {
     of: ({ source }) => source,
-    filter: { label: 'Started by', description: 'What started it, such as `push`.', isIndexed: true },
+    filter: {
+      label: 'Started by',
+      description: 'What started it, such as `push`.',
+      // Common ones first.
+      options: ['push', 'merge_request_event', 'schedule', 'web', 'api', 'trigger', 'pipeline', 'parent_pipeline'],
+      isIndexed: true,
+    },
   },
   name: { of: ({ name }) => name, searched: ({ name }) => name },
   commit: { of: ({ commit }) => commit?.message, searched: ({ commit }) => commit?.message?.split('\n', 1)[0] },

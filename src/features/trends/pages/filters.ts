@@ -2,7 +2,8 @@
 import { branchClasses, branchNames } from '../../../model/pipeline.ts'
 import { html, type Html } from '../../../console/layout/html.ts'
 import { lineSortOf } from './lines.ts'
-import { ownField, asItIs, choice, sources } from '../../../console/layout/scope-heading.ts'
+import { runColumns } from '../../../core/store/ports/run-columns.ts'
+import { ownField, asItIs, choice } from '../../../console/layout/scope-heading.ts'
 import { spanOf } from '../../../console/layout/trend-spans.ts'
 import { addressWith, given, groupIn, wholeNumber } from '../../../console/layout/address.ts'
 import type { RequestContext } from '../../../console/layout/frame.ts'
@@ -59,7 +60,7 @@ export function trendsForm(trends: Trends, { base, own }: RequestContext): Html 
     ${Object.entries(kept).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${ownField(own)}
     <label>Branches${choice('branch', branchClasses, filter.branch, one => branchNames[one] ?? one)}</label>
-    <label>Started by${choice('source', sources, filter.source)}</label>
+    <label>Started by${choice('source', runColumns.source.filter.options, filter.source)}</label>
     <label>Pipeline name${choice('name', pipelineNames, filter.pipelineName, asItIs)}</label>
     <label>Exact branch or tag<input name="ref" value="${filter.ref}" autocomplete="off" /></label>
     <label>Runner<input name="runner" value="${filter.runner}" autocomplete="off" /></label>
