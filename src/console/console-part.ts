@@ -1,7 +1,7 @@
 // What a feature adds to the console: pages, routes of the JSON API, and links. Pages of the core have the same form.
 import type { ApiRoute } from './api/api-route.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Filling } from './slot.ts'
+import type { Filling } from '../lib/slot.ts'
 import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import { given, type Ids } from './layout/address.ts'

@@ -1,7 +1,7 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
 import type { ExportedSpan, LegacyName } from './layout/attributes.ts'
 import type { ExportQueueStatus, TriedNow } from './exports/columns.ts'
-import type { Filling } from './slot.ts'
+import type { Filling } from '../lib/slot.ts'
 import type { Flow } from './overview/flow.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { ConfigStatus, Setup } from './sources/setup-shape.ts'

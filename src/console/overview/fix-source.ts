@@ -1,5 +1,5 @@
 // What may be on the list of what to fix first: features find it, and one of them ranks all of it by what it costs.
-import { Slot } from '../slot.ts'
+import { Slot } from '../../lib/slot.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts } from '../ports.ts'
 

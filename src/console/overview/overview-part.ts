@@ -1,6 +1,6 @@
 // What features add to the overview: a card, and what it shows as fields of the answer of the JSON API.
 import type { z } from 'zod'
-import { Slot } from '../slot.ts'
+import { Slot } from '../../lib/slot.ts'
 import type { Content } from '../layout/html.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts } from '../ports.ts'

@@ -5,7 +5,7 @@ import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { number, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import { Slot } from '../slot.ts'
+import { Slot } from '../../lib/slot.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Reads } from '../../core/store/ports/reads.ts'
 

@@ -1,6 +1,6 @@
 // What features add to the page of sources: facts about what they ask of the platform, and the fields of the JSON API's answer that these come from.
 import type { z } from 'zod'
-import { Slot } from '../slot.ts'
+import { Slot } from '../../lib/slot.ts'
 import type { Content } from '../layout/html.ts'
 import type { PagesSources } from '../ports.ts'
 

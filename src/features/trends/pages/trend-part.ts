@@ -5,7 +5,7 @@ import type { Content } from '../../../console/layout/html.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesParts } from '../../../console/ports.ts'
 import type { RequestContext } from '../../../console/layout/frame.ts'
-import { Slot } from '../../../console/slot.ts'
+import { Slot } from '../../../lib/slot.ts'
 import type { z } from 'zod'
 
 /** What the trends are of. */
