@@ -44,8 +44,6 @@ export interface FeatureOf<Slice> {
   readonly needs?: readonly string[]
   /** Its options, by the headings of the reference; those of a group that the core has, too, are added to it. */
   readonly options?: Sections
-  /** Lists of projects and groups among its options that are of no use without a token of a platform, by their paths: a sentence that says so. */
-  readonly needToken?: Readonly<Record<string, string>>
   /** Its tables in the store. Whoever opens the store gives it those of all features. */
   readonly schema?: StorePart
   /** What is wrong with its options beyond a single value, and what is allowed but probably not intended. */

@@ -8,7 +8,8 @@ import { wrongPair } from './secret-kinds.ts'
 import { platformViews } from './platforms.ts'
 import { meetingPlatforms, unknownPlatforms, wrongPlatforms } from './platform-checks.ts'
 import type { Config, HasOptions } from './options.ts'
-import type { ProfileVariables } from './option.ts'
+import { LiveSecret } from './live-secret.ts'
+import { variablesOf, type ProfileVariables } from './option.ts'
 import type { Setting } from './reader.ts'
 
 export interface Checked {
@@ -42,7 +43,6 @@ function wrongIf(
 /** The same, for what only matters to a process that listens. */
 const wrongIfListening: typeof wrongIf = (...given) => ({ ...wrongIf(...given), ofListeners: true })
 
-const setToken = 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).'
 const hasToken = (config: Config): boolean =>
   platformViews(config).some(({ config: { platform } }) => platform.token.current() !== undefined)
 const isPolled = (config: Config): boolean =>
@@ -54,12 +54,6 @@ const checks: readonly Check[] = [
     of: ['tls.cert_file', 'tls.key_file'],
     find: ({ tls }) => wrongPair(['tls.cert_file', tls.certFile], ['tls.key_file', tls.keyFile]),
   },
-  wrongIf(
-    ['webhook.require_signature', 'webhook.signing_token'],
-    ({ webhook }) => webhook.requireSignature && webhook.signingToken.current() === undefined,
-    'Signatures are required, but no signing token is configured to verify them.',
-    'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN).',
-  ),
   wrongIfListening(
     ['listen', 'webhook.token', 'webhook.signing_token'],
     ({ listen, webhook, platforms }) =>
@@ -70,15 +64,6 @@ const checks: readonly Check[] = [
       `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
     'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
       'or listen on a loopback address such as 127.0.0.1:8080.',
-  ),
-  wrongIf(
-    ['admin.trusted_header', 'admin.trusted_proxies'],
-    ({ admin }) => (admin.trustedHeader === undefined) !== ((admin.trustedProxies ?? []).length === 0),
-    ({ admin }) =>
-      admin.trustedHeader === undefined
-        ? 'Proxies are trusted, but no header in which they say who has logged in.'
-        : 'A header says who has logged in, but no proxy is trusted to set it: anybody could.',
-    'Set both admin.trusted_header (PIPESPAN_ADMIN_TRUSTED_HEADER) and admin.trusted_proxies (PIPESPAN_ADMIN_TRUSTED_PROXIES).',
   ),
   wrongIf(
     ['admin.trusted_header', 'admin.people'],
@@ -103,18 +88,6 @@ const checks: readonly Check[] = [
     'Set platform.url (PIPESPAN_PLATFORM_URL).',
   ),
   wrongIf(
-    ['poll.projects', 'poll.groups', 'poll.mine', 'redelivery', 'watch_hooks', 'platform.token'],
-    config => (isPolled(config) || config.poll.mine || readsHooks(config)) && !hasToken(config),
-    'Polling and redelivery need a token with the scope read_api.',
-    setToken,
-  ),
-  wrongIf(
-    ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
-    config => readsHooks(config) && config.publicUrl === undefined,
-    "Redelivery needs the daemon's public URL to recognize its own webhooks.",
-    'Set public_url (PIPESPAN_PUBLIC_URL).',
-  ),
-  wrongIf(
     ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
     config => readsHooks(config) && config.publicUrl !== undefined && !isPolled(config),
     ({ redelivery }) =>
@@ -128,25 +101,6 @@ const checks: readonly Check[] = [
     ({ admin, pages }) =>
       `Anyone who can reach ${listenAddress.show(admin.listen)} could ${pages.enabled ? 'open the pages and retry or drop exports' : 'read /metrics'}: there is no admin token.`,
     'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
-  ),
-  wrongIf(
-    ['pages.logs', 'pages.enabled'],
-    ({ pages }) => pages.logs && !pages.enabled,
-    'Job logs are shown on the pages, which are off.',
-    'Turn on pages.enabled (PIPESPAN_PAGES), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
-  ),
-  wrongIf(
-    ['pages.logs', 'pages.enabled', 'admin.token'],
-    ({ pages, admin }) => pages.logs && pages.enabled && admin.token.current() === undefined,
-    'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
-    'Set admin.token (PIPESPAN_ADMIN_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
-  ),
-  wrongIf(
-    ['pages.logs', 'pages.enabled', 'admin.token', 'platform.token'],
-    config =>
-      config.pages.logs && config.pages.enabled && config.admin.token.current() !== undefined && !hasToken(config),
-    'Job logs are fetched from the platform, but no platform token is set.',
-    'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
   ),
   wrongIfListening(
     ['admin.listen', 'listen'],
@@ -172,14 +126,29 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** Settings of features that need a token: its path, and the sentence that says so. */
-function tokenChecks(features: readonly HasOptions[], settings: readonly Setting[]): Check[] {
-  const all = features.flatMap(({ needToken = {} }) => Object.entries(needToken))
-  return all.map(([path, what]) => {
-    const value = settings.find(one => one.path === path)?.value
-    const isSet = Array.isArray(value) && value.length > 0
-    return wrongIf([path, 'platform.token'], config => isSet && !hasToken(config), what, setToken)
+/** Settings that are of no use without another one. */
+function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): ConfigFault[] {
+  const byPath = new Map(settings.map(one => [one.path, one]))
+  const nameOf = ({ path, option }: Setting): string => {
+    const [variable] = variablesOf(option, profile).slice(-1)
+    return variable === undefined ? path : `${path} (${variable})`
+  }
+  return settings.filter(isOn).flatMap(one => {
+    const [item = ''] = /^.*\]\./.exec(one.path) ?? []
+    for (const [path, what] of Object.entries(one.option.spec.needs ?? {})) {
+      // The tokens of each of several platforms have checks of their own.
+      const other = byPath.get(item + path)
+      if (other === undefined || (path === 'platform.token' ? hasToken(config) : isOn(other))) continue
+      const remedy = `${other.value === false ? 'Turn on' : 'Set'} ${nameOf(other)}, or remove ${nameOf(one)}.`
+      return [faultOf(one.path, what, remedy)]
+    }
+    return []
   })
+}
+
+function isOn({ value }: Setting): boolean {
+  const current: unknown = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
+  return Array.isArray(current) ? current.length > 0 : current !== undefined && current !== false
 }
 
 export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings: string[] } {
@@ -187,7 +156,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const sources = new Map(settings.map(({ path, source }) => [path, source]))
   const sourceOf = (setting: string): Source => sources.get(setting) ?? { from: 'default' }
   const faultOf: FaultOf = (setting, what, remedy) => ({ setting, source: sourceOf(setting), what, remedy })
-  const faults = [...checks, ...tokenChecks(features, settings)].flatMap(({ of, find, ofListeners }) => {
+  const faults = checks.flatMap(({ of, find, ofListeners }) => {
     const wrong = listens || ofListeners !== true ? find(config) : undefined
     const setting = of.find(path => sourceOf(path).from !== 'default') ?? of[0] ?? ''
     return wrong === undefined ? [] : [faultOf(setting, wrong.what, wrong.remedy)]
@@ -195,6 +164,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const unreported = Object.assign({}, ...features.map(one => one.unreported?.(config as never))) as object
   return {
     faults: [
+      ...lacking(checked, faultOf),
       ...faults,
       ...unreachableRules(config, faultOf),
       ...wrongAttributeRules(config, faultOf, profile),

@@ -38,12 +38,20 @@ const hostNames = listOf(
 )
 
 export const peopleOptions = {
-  trustedHeader: setting(headerName, { protects: true, example: 'X-Auth-Request-Email' }).describe(
+  trustedHeader: setting(headerName, {
+    protects: true,
+    example: 'X-Auth-Request-Email',
+    needs: {
+      'admin.trusted_proxies': 'A header says who has logged in, but no proxy is trusted to set it: anybody could.',
+    },
+  }).describe(
     'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
   ),
-  trustedProxies: setting(networks, { protects: true, example: '10.0.0.0/8' }).describe(
-    'Addresses and networks of the proxies whose `trusted_header` is believed.',
-  ),
+  trustedProxies: setting(networks, {
+    protects: true,
+    example: '10.0.0.0/8',
+    needs: { 'admin.trusted_header': 'Proxies are trusted, but no header in which they say who has logged in.' },
+  }).describe('Addresses and networks of the proxies whose `trusted_header` is believed.'),
   hosts: setting(hostNames, {
     protects: true,
     unset: 'loopback names for a proxy on this machine, any name for others',
@@ -97,7 +105,14 @@ export const pageOptions = {
   enabled: setting(boolean, { variable: 'PIPESPAN_PAGES', default: 'true' }).describe(
     'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
   ),
-  logs: setting(boolean, { default: 'false' }).describe(
+  logs: setting(boolean, {
+    default: 'false',
+    needs: {
+      'pages.enabled': 'Job logs are shown on the pages, which are off.',
+      'admin.token': 'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
+      'platform.token': 'Job logs are fetched from the platform, but no platform token is set.',
+    },
+  }).describe(
     "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
   ),
   groupBy: setting(text, { example: 'team' }).describe(

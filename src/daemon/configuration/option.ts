@@ -37,6 +37,8 @@ interface OptionSpec {
    * it shorter, as each of its entries hides or excludes something.
    */
   readonly protects?: true | 'each'
+  /** What it is of no use without: the paths of other settings, each with a sentence that says so. Of an item: paths within the item. */
+  readonly needs?: Readonly<Record<string, string>>
   /** A list of projects and groups. Each platform of several has it, too, and each token the entries that it is for. */
   readonly ofPlatform?: true
   /** It has no key in YAML, because it is needed before the file is read. */

@@ -67,9 +67,13 @@ const webhookOptions = {
   signingToken: secretSetting(signingTokens, { protects: true }).describe(
     'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
   ),
-  requireSignature: setting(boolean, { protects: true, default: 'false' }).describe(
-    'Refuse deliveries without a signature.',
-  ),
+  requireSignature: setting(boolean, {
+    protects: true,
+    default: 'false',
+    needs: {
+      'webhook.signing_token': 'Signatures are required, but no signing token is configured to verify them.',
+    },
+  }).describe('Refuse deliveries without a signature.'),
 }
 
 /** The table of the core, by the headings of the reference. Vendor words come from the profiles. */
@@ -216,7 +220,6 @@ export interface HasOptions {
   readonly options?: Sections
   /** As of a feature. */
   readonly ownEvents?: string
-  readonly needToken?: Readonly<Record<string, string>>
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (config: never, unreported: object) => readonly string[]
   readonly unreported?: (config: never) => object

@@ -17,7 +17,6 @@ export function* wrongPlatforms(config: Config, settings: readonly Setting[], fa
   }
   for (const [index, one] of platforms.entries()) {
     yield* wrongTokens(one, `platforms[${index}]`, fault)
-    yield* wrongSignature(one, `platforms[${index}]`, fault)
   }
   if (platforms.length > 0) yield* sharedSecrets(config, fault)
 }
@@ -76,16 +75,6 @@ function* wrongTokens(platform: Config['platforms'][number], path: string, fault
   if (orphan === undefined) return
   const remedy = 'Set `token`, name it by its full path, or add a token for its group.'
   yield fault(`${path}.name`, `No token of this platform is for ${orphan}.`, remedy)
-}
-
-function* wrongSignature(
-  { webhook }: Config['platforms'][number],
-  path: string,
-  fault: FaultOf,
-): Generator<ConfigFault> {
-  if (!webhook.requireSignature || webhook.signingToken.current() !== undefined) return
-  const what = 'Signatures are required, but no signing token is configured to verify them.'
-  yield fault(`${path}.webhook.require_signature`, what, `Set ${path}.webhook.signing_token.`)
 }
 
 /** The secret says which platform has sent a delivery. */

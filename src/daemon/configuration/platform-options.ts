@@ -26,15 +26,18 @@ export const enrichDeadline = setting(duration, { default: '2m' }).describe(
   "Maximum delay of a finished pipeline's export while the platform does not answer.",
 )
 
+const needsToken = { 'platform.token': 'Polling and redelivery need a token with the scope read_api.' }
+const needsUrl = { public_url: "Redelivery needs the daemon's public URL to recognize its own webhooks." }
+
 export const pollingOptions = {
   poll: {
-    projects: setting(projectNames(), { example: 'team/shop,4711' }).describe(
+    projects: setting(projectNames(), { example: 'team/shop,4711', needs: needsToken }).describe(
       'Projects to poll for pipelines: IDs or full paths.',
     ),
-    groups: setting(projectNames(), { example: 'team' }).describe(
+    groups: setting(projectNames(), { example: 'team', needs: needsToken }).describe(
       'Groups to poll, including subgroups: IDs or full paths.',
     ),
-    mine: setting(boolean, { default: 'false' }).describe(
+    mine: setting(boolean, { default: 'false', needs: needsToken }).describe(
       "Poll for pipelines that the token's user started, in all projects.",
     ),
     crossProject: setting(boolean, { default: 'true' }).describe(
@@ -46,10 +49,10 @@ export const pollingOptions = {
       'Show pipelines that have not ended without webhooks: fetch each when it is found, and again while it runs (3 requests), and begin the first poll of a project with what is running or pending, even if it has not changed within the lookback (2 requests).',
     ),
   },
-  redelivery: setting(boolean, { default: 'false' }).describe(
+  redelivery: setting(boolean, { default: 'false', needs: { ...needsToken, ...needsUrl } }).describe(
     "Fetch failed deliveries from the platform's delivery log of the polled projects' and groups' webhooks.",
   ),
-  watchHooks: setting(boolean, { default: 'false' }).describe(
+  watchHooks: setting(boolean, { default: 'false', needs: { ...needsToken, ...needsUrl } }).describe(
     "Watch this daemon's webhooks in the polled projects and groups, and export their state and delivery durations: every 5 minutes 1 request for each project or group and 1 for each webhook, at the lowest priority. The token must be allowed to read webhooks. Included in PIPESPAN_REDELIVERY.",
   ),
   publicUrl: setting(httpUrl, { example: 'https://pipespan.example.com' }).describe(
@@ -67,13 +70,8 @@ function inFile<G extends Group>(group: G, path: string): G {
 }
 
 function inFileOnly<V>({ kind, spec }: Option<V>, path: string): Option<V> {
-  const { default: fallback, unset, protects } = spec
-  return new Option(kind, {
-    ...(fallback !== undefined && { default: fallback }),
-    ...(unset !== undefined && { unset }),
-    ...(protects !== undefined && { protects }),
-    description: `As \`${path}\`, of this platform.`,
-  })
+  const { variable, spellings, example, restart, ofPlatform, ...own } = spec
+  return new Option(kind, { ...own, description: `As \`${path}\`, of this platform.` })
 }
 
 /** What each item has, too, of the settings of features: those that belong to a platform. */

@@ -11,7 +11,6 @@ import { feature } from '../../daemon/feature.ts'
 export const audit = feature({
   name: 'audit',
   options: auditOptions,
-  needToken: { audit: 'Audit events need a token that can read them.' },
   perToken: {
     part: {
       why: 'remaining audit events are read after the next start',

@@ -31,7 +31,11 @@ function wrongTogether(items: readonly string[]): Wrong | undefined {
 
 export const auditOptions = {
   'What is exported': {
-    audit: setting(auditSources, { ofPlatform: true, example: 'team,project:other/shop' }).describe(
+    audit: setting(auditSources, {
+      ofPlatform: true,
+      needs: { 'platform.token': 'Audit events need a token that can read them.' },
+      example: 'team,project:other/shop',
+    }).describe(
       "Sources of audit events, which become log records: `instance` (needs an administrator's token), or groups (IDs or full paths; needs an owner's token) and projects (`project:` and the ID or full path; needs a maintainer's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
     ),
     auditAddress: setting(boolean, { default: 'false' }).describe(

@@ -11,15 +11,13 @@ export const mcp = feature({
   name: 'mcp',
   options: {
     Pages: {
-      mcp: setting(boolean, { default: 'false' }).describe(
+      mcp: setting(boolean, {
+        default: 'false',
+        needs: { 'pages.enabled': 'MCP is served beside the pages, which are off.' },
+      }).describe(
         'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
       ),
     },
-  },
-  faults: ({ mcp, pages }, faultOf) => {
-    if (!mcp || pages.enabled) return []
-    const remedy = 'Turn on pages.enabled (PIPESPAN_PAGES), or turn off mcp (PIPESPAN_MCP).'
-    return [faultOf('mcp', 'MCP is served beside the pages, which are off.', remedy)]
   },
   console: async (options, { log }) => {
     if (!options.mcp) return { programs: refuse }
