@@ -5,7 +5,7 @@ import { faults } from '../../config/given.ts'
 it('is refused without the pages, which it is served beside', () => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, 'mcp: true\npages: { enabled: false }')).toEqual([
     expect.stringContaining(
-      'MCP is served beside the pages, which are off. Turn on pages.enabled (PIPESPAN_PAGES), or turn off mcp',
+      'MCP is served beside the pages, which are off. Turn on pages.enabled (PIPESPAN_PAGES), or remove mcp',
     ),
   ])
 })
