@@ -71,6 +71,7 @@ const slowest = [
   'platform/reports/junit',
   'pages/people-doors',
   'store/scope',
+  'features/deployments/timeline',
   'features/trends/query-plan',
   'features/trends/scope',
   'config/reload',
