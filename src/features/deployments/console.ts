@@ -11,10 +11,11 @@ import { get } from '../../console/api/api-route.ts'
 import { scopedQuery, sortBy } from '../../console/api/api-queries.ts'
 import { sourcesOf as sourcesWith, type DeploymentSources, type Shared } from './pages/sources.ts'
 import { countBehindWith } from './count-behind.ts'
-import { deploymentsOnTimeline } from './timeline.ts'
-import { productionBy } from './model/production.ts'
+import { deploymentReads, type ShownDeployment } from './sql/deployment-reads.ts'
+import { productionBy, type IsProduction } from './model/deployment.ts'
 import { z } from 'zod'
 import type { DeploymentOptions } from './options.ts'
+import type { TimelineItem, TimelinePart } from '../../console/timeline/timeline-part.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
@@ -70,5 +71,27 @@ export function deploymentsConsole(
         async asked => answerOf(parts, asked.own, async own => changesOf(sourcesOf(own), asked, own.now())),
       ),
     ],
+  }
+}
+
+function deploymentsOnTimeline(isProduction: IsProduction): TimelinePart {
+  return {
+    kind: 'deployment',
+    items: async (reads, within) =>
+      (await reads.on(deploymentReads).list(within)).map(one => deploymentItem(one, isProduction(one.view))),
+  }
+}
+
+function deploymentItem({ deployment, view, at, figures }: ShownDeployment, isProduction: boolean): TimelineItem {
+  const { instance, project, jobId, job } = deployment
+  // An environment of that name needs no mark.
+  const mark = isProduction && view.environment !== 'production' ? ' (production)' : ''
+  const to = view.environment === undefined ? '' : ` to ${view.environment}${mark}`
+  return {
+    ...{ kind: 'deployment', at, instance, project: project.path, user: view.user },
+    title: `Deployment${to}: ${view.status}${figures?.isRollback === true ? ', a rollback' : ''}`,
+    isBad: view.outcome === 'failed',
+    isProduction,
+    ...{ projectId: project.id, pipelineId: job?.span.pipelineId, jobId },
   }
 }

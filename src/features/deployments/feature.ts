@@ -9,7 +9,7 @@ import { deploymentTables } from './store-part.ts'
 import { eventWait } from '../../core/take-in/event-reports.ts'
 import { feature } from '../../daemon/feature.ts'
 import { figureTables } from './metrics.ts'
-import { productionBy } from './model/production.ts'
+import { productionBy } from './model/deployment.ts'
 import { projectChanges } from './project-changes.ts'
 
 export const deployments = feature({

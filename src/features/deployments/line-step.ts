@@ -9,7 +9,7 @@ import { jobSpanOf } from './sql/stored-deployment.ts'
 import { incidentReporter } from './sql/incidents.ts'
 import { reportsBy, type LineStep } from '../../core/store/ports/reporter.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
-import type { Reported } from './ports/counted.ts'
+import type { Reported } from './countable.ts'
 import type { Run } from '../../model/run.ts'
 
 /** How long after its report something is counted, ms. */

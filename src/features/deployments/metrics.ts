@@ -10,7 +10,7 @@ import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conven
 import { longBounds } from '../../model/totals.ts'
 import { projectUrl } from '../../core/telemetry/mapping/job.ts'
 import { textRow, type AttributeRow } from '../../core/telemetry/mapping/row.ts'
-import type { ChangeFigures, ChangeMeasure } from './model/change-figures.ts'
+import type { ChangeFigures, ChangeMeasure } from './model/change.ts'
 import type { DeploymentFigures } from './model/deployment-figures.ts'
 import type { DeploymentOptions } from './options.ts'
 import type { FiguresRow, FiguresSubject, FiguresTable } from '../../core/telemetry/mapping/metrics.ts'

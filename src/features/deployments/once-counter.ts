@@ -1,10 +1,16 @@
 // Counts the times of changes, and incidents. It makes no requests to the platform.
-import { changeMeasures, uncounted, type ChangeMeasure, type CountedTimes } from './model/change-figures.ts'
+import {
+  changeMeasures,
+  uncounted,
+  viewChange,
+  type ChangeMeasure,
+  type CountedTimes,
+  type Change,
+} from './model/change.ts'
 import { countedFigures, createCounter, type Counter, type Counting } from './counter.ts'
 import { incidentFigures, viewIncident, type CountedIncident, type Incident } from './model/incident.ts'
 import { knownOf } from '../../model/versioned.ts'
-import { viewChange, type Change } from './model/change.ts'
-import type { Countable, Due } from './ports/counted.ts'
+import type { Countable, Due } from './countable.ts'
 import type { EventChunk } from '../../model/event.ts'
 
 /** One metric point, and what it counts for. */

@@ -9,11 +9,12 @@ import { createDeploymentCounter } from './deployment-counter.ts'
 import { createIncidentPoller, incidentCursors, type IncidentPoller } from './incident-poller.ts'
 import { deployments } from './sql/deployments.ts'
 import { incidentReporter, incidents } from './sql/incidents.ts'
-import { ofDeployment } from './condition.ts'
-import { productionBy } from './model/production.ts'
+import { productionBy, type Deployment, type IsProduction } from './model/deployment.ts'
 import { reportedIncident } from './model/incident.ts'
 import { reportsBy } from '../../core/store/ports/reporter.ts'
 import type { Counting } from './counter.ts'
+import { addressBelow, nameOf, type Condition } from '../../model/condition.ts'
+import type { DeploymentFigures } from './model/deployment-figures.ts'
 import type { DeploymentOptions } from './options.ts'
 import type { CountOf, Part, PartContext, TokenContext } from '../../daemon/feature.ts'
 
@@ -47,6 +48,36 @@ function deploymentCounter(options: DeploymentOptions, context: PartContext) {
 function countingOf({ measure, queues, profile, events, clock, log }: PartContext): Counting {
   const to = queues.flatMap(({ signal, ...rest }) => (signal === 'metrics' ? [{ ...rest, signal }] : []))
   return { measure, to, profile, onCounted: () => events.pending.emit(), clock, log }
+}
+
+/** Environments where a failure concerns nobody but the author of a change. */
+const personal: ReadonlySet<string | undefined> = new Set(['development', 'testing'])
+
+/** `id`: of the stored deployment. Undefined for an environment of tier development or testing that is not production. */
+function ofDeployment(
+  id: number,
+  { instance, project, job, event }: Deployment,
+  figures: DeploymentFigures,
+  isProduction: IsProduction,
+): Condition | undefined {
+  const { environment, tier, outcome, finishedAt } = figures
+  if (personal.has(tier) && !isProduction({ environment, tier })) return undefined
+  const isBroken = outcome === 'failed'
+  const revision = job?.revision ?? event?.facts.revision
+  const user = event?.facts.user ?? job?.user
+  const of = revision === undefined ? '' : ` of ${revision.slice(0, 8)}`
+  return {
+    ...{ kind: 'deployments', instance, project, subject: environment, at: finishedAt },
+    state: isBroken ? 'broken' : 'fixed',
+    version: [Math.round(finishedAt), id],
+    title: `${nameOf(project)}: ${isBroken ? `a deployment to ${environment} failed` : `${environment} is deployed again`}`,
+    text: `The deployment${of}${user === undefined ? '' : ` by ${user}`} ${isBroken ? 'failed' : 'succeeded'}.`,
+    url: job === undefined ? undefined : addressBelow(instance, project, `jobs/${job.span.jobId}`),
+    details: {
+      ...{ 'deployment.environment.name': environment, 'vcs.ref.head.revision': revision, 'user.name': user },
+      'cicd.pipeline.task.run.id': job && String(job.span.jobId),
+    },
+  }
 }
 
 /** Undefined if issues are not among the events. */

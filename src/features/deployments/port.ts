@@ -1,4 +1,3 @@
 // What other features may use of deployments.
 export { countBehindWith } from './count-behind.ts'
-export { shownDeployment } from './sql/deployment-reads.ts'
-export type { ShownDeployment } from './ports/deployments.ts'
+export { shownDeployment, type ShownDeployment } from './sql/deployment-reads.ts'

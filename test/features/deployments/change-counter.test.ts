@@ -6,7 +6,12 @@ import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { changeOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
-import { changeStates, type Change, type ChangeState } from '../../../src/features/deployments/model/change.ts'
+import {
+  changeStates,
+  type Change,
+  type ChangeState,
+  type ChangeMeasure,
+} from '../../../src/features/deployments/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/changes.ts'
 import type { Counter } from '../../../src/features/deployments/counter.ts'
 import { countedChanges, createOnceCounter } from '../../../src/features/deployments/once-counter.ts'
@@ -26,10 +31,9 @@ import { projects, users } from '../../../src/simulator/platform/world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
-import type { ChangeMeasure } from '../../../src/features/deployments/model/change-figures.ts'
 
 import type { Observation } from '../../../src/model/observation.ts'
-import type { Reported } from '../../../src/features/deployments/ports/counted.ts'
+import type { Reported } from '../../../src/features/deployments/countable.ts'
 import type { ProjectMetrics } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 

@@ -7,12 +7,12 @@ import {
   mergeChange,
   observedChange,
   viewChange,
+  uncounted,
   type Change,
 } from '../../../src/features/deployments/model/change.ts'
 import { observedRun } from '../../../src/model/run.ts'
 import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'
-import { uncounted } from '../../../src/features/deployments/model/change-figures.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 
 const base = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' }, iid: 12 }

@@ -11,7 +11,12 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createCapabilities } from '../../../src/core/complete/capability.ts'
 import { createCommitsReading } from '../../../src/features/deployments/deployed-commits.ts'
-import { isProduction, type IsProduction } from '../../../src/features/deployments/model/deployment.ts'
+import {
+  isProduction,
+  observedEvent,
+  type IsProduction,
+  type Deployment,
+} from '../../../src/features/deployments/model/deployment.ts'
 import {
   createDeploymentCounter,
   type DeploymentCounter,
@@ -22,7 +27,6 @@ import { isFull } from '../../full.ts'
 import { longBounds } from '../../../src/model/totals.ts'
 import { figureTables } from '../../../src/features/deployments/metrics.ts'
 import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
-import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { PlatformError, type Commit, type PlatformClient } from '../../../src/platform/port.ts'
 import { bothDatabases, type BareBench } from '../../store/benches.ts'
 import { profiles } from '../../../src/daemon/profile.ts'

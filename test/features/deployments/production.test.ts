@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 import { countedStep } from '../../../src/features/deployments/line-step.ts'
-import { productionBy } from '../../../src/features/deployments/model/production.ts'
+import { productionBy } from '../../../src/features/deployments/model/deployment.ts'
 
 const environments = [
   { environment: 'production' },

@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { bothDatabases, type BareBench } from '../../store/benches.ts'
 import { newDatabase } from '../../store/new-database.ts'
 import { openPostgres } from '../../support/stores.ts'
-import { observedEvent } from '../../../src/features/deployments/model/deployment.ts'
+import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { counted, deploymentEvent } from './reported.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import {
@@ -31,8 +31,7 @@ import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
 import { jobSpanOf } from '../../../src/features/deployments/sql/stored-deployment.ts'
-import type { Decide } from '../../../src/features/deployments/ports/counted.ts'
-import type { Deployment } from '../../../src/features/deployments/model/deployment.ts'
+import type { Decide } from '../../../src/features/deployments/countable.ts'
 import type { DeploymentFigures, Neighbours } from '../../../src/features/deployments/model/deployment-figures.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 

@@ -47,31 +47,17 @@ export interface ChangePipeline {
   readonly createdAt: Millis
 }
 
-/** The change as all other code reads it. */
-export interface ChangeView extends ChangeFacts {
-  readonly createdAt?: Millis | undefined
-  /** Since when it has its state; a draft: since it was opened. */
-  readonly stateAt?: Millis | undefined
-  readonly approvedAt?: Millis | undefined
-  readonly mergedAt?: Millis | undefined
-  readonly pipeline?: ChangePipeline | undefined
-  /** When its first pipeline in a merge train was created. */
-  readonly trainAt?: Millis | undefined
-}
+/** The change as all other code reads it. `stateAt`: of a draft, since it was opened. */
+export type ChangeView = ChangeFacts & Pick<Change, (typeof viewed)[number]>
+
+const viewed = ['createdAt', 'stateAt', 'approvedAt', 'mergedAt', 'pipeline', 'trainAt'] as const
 
 /** Undefined while only pipelines of it are known. A merged change stays merged. */
-export function viewChange({
-  event,
-  createdAt,
-  stateAt,
-  approvedAt,
-  mergedAt,
-  pipeline,
-  trainAt,
-}: Change): ChangeView | undefined {
+export function viewChange(change: Change): ChangeView | undefined {
+  const { event, mergedAt } = change
   if (event === undefined) return undefined
-  const state = mergedAt === undefined ? event.facts.state : 'merged'
-  return { ...event.facts, ...knownOf({ state, createdAt, stateAt, approvedAt, mergedAt, pipeline, trainAt }) }
+  const known = Object.fromEntries(viewed.map(name => [name, change[name]])) as Pick<Change, (typeof viewed)[number]>
+  return { ...event.facts, ...knownOf({ state: mergedAt === undefined ? event.facts.state : 'merged', ...known }) }
 }
 
 /** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
@@ -121,3 +107,47 @@ function first(a: ChangePipeline, b: ChangePipeline): ChangePipeline {
 }
 
 const ranks: Readonly<Record<ChangeState, number>> = { wip: 0, open: 1, closed: 2, merged: 3 }
+
+export const changeMeasures = ['pipeline', 'approval', 'merge', 'train'] as const
+export type ChangeMeasure = (typeof changeMeasures)[number]
+
+/** The times that were counted already; each counts once. */
+export type CountedTimes = Readonly<Partial<Record<ChangeMeasure, ChangeTime>>>
+
+export interface ChangeTime {
+  /** When it was approved, was merged, or had its first pipeline. In a merge train: when it was merged. */
+  readonly at: Millis
+  /** How long that took since the creation of the change, ms; in a merge train: since that of its first pipeline there. */
+  readonly took: Millis
+}
+
+/** One of the times of a change, with the attributes of its metric point. */
+export interface ChangeFigures extends ChangeTime {
+  readonly measure: ChangeMeasure
+  /** The branches, as the platform names them. */
+  readonly head?: string | undefined
+  readonly base?: string | undefined
+}
+
+/**
+ * The times that are known and not yet counted, the earliest first. Approval, pipeline and merge train count only for a change whose opening was
+ * reported: for any other, an earlier one may have been missed.
+ */
+export function uncounted(change: Change, counted: CountedTimes): readonly (ChangeTime & { measure: ChangeMeasure })[] {
+  const { createdAt, isWhole, approvedAt, mergedAt, pipeline, trainAt } = change
+  if (createdAt === undefined) return []
+  const spans: Record<ChangeMeasure, readonly [from: Millis | undefined, to: Millis | undefined]> = {
+    pipeline: [createdAt, isWhole && pipeline?.createdAt],
+    approval: [createdAt, isWhole && approvedAt],
+    merge: [createdAt, mergedAt],
+    train: [isWhole && trainAt, mergedAt],
+  }
+  return changeMeasures
+    .flatMap(measure => {
+      const [from, at] = spans[measure]
+      return from === undefined || at === undefined || counted[measure] !== undefined
+        ? []
+        : [{ measure, at, took: Math.max(0, at - from) }]
+    })
+    .sort((a, b) => a.at - b.at)
+}

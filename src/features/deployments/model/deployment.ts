@@ -1,6 +1,7 @@
 // A deployment, as webhook events and the job that deploys report it. Its key is the job's id, whoever reports it; a deployment without a
 // job has its own id. Merging is pure and commutative.
 import { deploys } from '../../../model/job.ts'
+import { globs } from '../../../lib/chooser.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import { isFinished, hasSucceeded } from '../../../model/status.ts'
 import {
@@ -136,6 +137,21 @@ export type IsProduction = (view: Pick<DeploymentView, 'environment' | 'tier'>) 
 /** By the tier; by the environment's name if the tier is unknown. */
 export function isProduction({ environment = '', tier }: Parameters<IsProduction>[0]): boolean {
   return tier === undefined ? /^prod(?:uction)?$/i.test(environment) : tier === 'production'
+}
+
+const tierPrefix = 'tier:'
+
+/** `patterns`: globs of environment names, or `tier:` and a glob of tiers. Undefined: the platform's tier decides, or else the name. */
+export function productionBy(patterns: readonly string[] | undefined): IsProduction {
+  if (patterns === undefined) return isProduction
+  const [tiers, names] = [true, false].map(ofTier => {
+    const own = patterns.filter(pattern => pattern.toLowerCase().startsWith(tierPrefix) === ofTier)
+    const texts = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
+    // `tier:` alone is no glob, and picomatch throws on an empty one: it matches no tier.
+    return globs(texts.filter(text => text !== ''))
+  })
+  return ({ environment, tier }) =>
+    (tier !== undefined && tiers?.(tier) === true) || (environment !== undefined && names?.(environment) === true)
 }
 
 /** Some times come as whole seconds. Of two events in the same second the later stage is the newer one. */

@@ -10,8 +10,8 @@ import type { DeploymentView, IsProduction } from '../model/deployment.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
-import type { ShownDeployment } from '../ports/deployments.ts'
-import type { ShownIncident } from '../ports/incidents.ts'
+import type { ShownDeployment } from '../sql/deployment-reads.ts'
+import type { ShownIncident } from '../sql/incidents.ts'
 import type { DeploymentSources } from './sources.ts'
 
 // Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.

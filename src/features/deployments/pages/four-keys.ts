@@ -5,7 +5,7 @@ import { figures, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { median } from '../../../lib/quantile.ts'
 import { ms, type Shaped } from '../../../console/layout/shape.ts'
 import type { DeploymentFigures } from '../model/deployment-figures.ts'
-import type { ShownDeployment } from '../ports/deployments.ts'
+import type { ShownDeployment } from '../sql/deployment-reads.ts'
 
 export const keysShape = z.object({
   deployments: z.number().describe('Deployments that ended in this period.'),

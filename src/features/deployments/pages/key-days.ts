@@ -5,8 +5,8 @@ import { millis, ms, type Shaped } from '../../../console/layout/shape.ts'
 import { spans, type Span } from '../../../console/layout/trend-spans.ts'
 import type { IsProduction } from '../model/deployment.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { ShownDeployment } from '../ports/deployments.ts'
-import type { ShownIncident } from '../ports/incidents.ts'
+import type { ShownDeployment } from '../sql/deployment-reads.ts'
+import type { ShownIncident } from '../sql/incidents.ts'
 
 export const keysOverTimeShape = z.object({
   of: z.enum(['production', 'all']).describe('`all` if no deployment of this period was to production.'),

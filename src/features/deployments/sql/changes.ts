@@ -1,15 +1,24 @@
 // Changes (merge requests), for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
-import { changeStates, mergeChange, viewChange, type Change } from '../model/change.ts'
+import {
+  changeStates,
+  mergeChange,
+  viewChange,
+  uncounted,
+  type Change,
+  type ChangeState,
+  type ChangeView,
+  type CountedTimes,
+} from '../model/change.ts'
 import { json, number, optional, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
-import { latest } from '../../../model/instant.ts'
+import { latest, type Millis } from '../../../model/instant.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import { plainText } from '../../../core/store/sql/plain-text.ts'
-import { uncounted, type CountedTimes } from '../model/change-figures.ts'
-import type { Changes, ProjectChanges } from '../ports/changes.ts'
+import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
-import type { Reported } from '../ports/counted.ts'
+import type { Reported } from '../countable.ts'
 import type { Reporter } from '../../../core/store/ports/runs.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
@@ -48,23 +57,49 @@ export const changeReporter: Reporter<Reported<Change>> = {
   owner: ({ report }) => ownerOfReport(report, report.event),
 }
 
-export function changes(sql: Statements): Changes {
+/** A change as pages show it. */
+export interface ShownChange {
+  readonly id: number
+  readonly change: Change
+  readonly view: ChangeView
+  /** The time of its last event. */
+  readonly at: Millis
+  readonly counted: CountedTimes
+}
+
+/** How many changes of a project are in each state. */
+export interface ProjectChanges {
+  readonly instance: string
+  readonly project: ProjectFacts
+  /** Since when they are counted. */
+  readonly since: Millis
+  readonly states: Readonly<Partial<Record<ChangeState, number>>>
+}
+
+/** `prune` deletes changes without an event since then. */
+export function changes(sql: Statements) {
   return { ...countable(sql, changeTable), ...changeReads(unbounded(sql)) }
 }
 
-export function changeReads(reading: Reading): Pick<Changes, 'list' | 'states' | 'open'> {
+export function changeReads(reading: Reading) {
   const { ask, damaged } = reading
   const changeOf = (row: Row | undefined): Change | undefined => damaged.row('changes', row, content)
   return {
-    list: async ({ since, until, ...filter }) => {
+    /** Changes with an event within a period, the latest first. */
+    list: async ({ since, until, ...filter }: PeriodFilter) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND state IS NOT NULL'
-      return listed(reading, changeTable, { ...filter, where, values: [since, until], by: 'happened_at' }, row => {
-        const change = content(row)
-        const view = viewChange(change)
-        return view && { id: number('id')(row), change, view, at: happenedAt(row), counted: countedOf(row, damaged) }
-      })
+      return listed(
+        reading,
+        changeTable,
+        { ...filter, where, values: [since, until], by: 'happened_at' },
+        (row): ShownChange | undefined => {
+          const change = content(row)
+          const view = viewChange(change)
+          return view && { id: number('id')(row), change, view, at: happenedAt(row), counted: countedOf(row, damaged) }
+        },
+      )
     },
-    states: async () => {
+    states: async (): Promise<readonly ProjectChanges[]> => {
       const counts = (await ask(selectStates)).map(stateCount)
       const byProject = Map.groupBy(counts, ({ instance, projectId }) => JSON.stringify([instance, projectId]))
       const found: ProjectChanges[] = []
@@ -82,7 +117,8 @@ export function changeReads(reading: Reading): Pick<Changes, 'list' | 'states' |
       }
       return found
     },
-    open: async ({ instance, projectId }, limit) =>
+    /** The open ones of a project, including drafts, the oldest first. */
+    open: async ({ instance, projectId }: { readonly instance: string; readonly projectId: number }, limit: number) =>
       (await ask(selectOpen, [instance, projectId, limit])).flatMap(row => {
         const change = changeOf(row)
         return (change && viewChange(change)) ?? []

@@ -14,7 +14,7 @@ import { number, optional, type Column, type Row } from '../../../core/store/sql
 import { inScope } from '../../../core/store/sql/project-scope.ts'
 import { writeReports } from '../../../core/store/sql/beside-runs.ts'
 import { writeEvent } from '../../../core/store/sql/events.ts'
-import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
+import type { Countable, Decide, Decided, Reported } from '../countable.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectScope } from '../../../core/store/ports/project-scope.ts'

@@ -3,14 +3,41 @@ import type { Reading } from '../../../core/store/sql/reading.ts'
 import { json, number, optional, type Row } from '../../../core/store/sql/columns.ts'
 import { listed } from './counted.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
-import { viewDeployment, type Deployment } from '../model/deployment.ts'
+import { viewDeployment, type Deployment, type DeploymentView } from '../model/deployment.ts'
 import { storedDeployment } from './stored-deployment.ts'
 import type { DeploymentFigures } from '../model/deployment-figures.ts'
-import type { Deployments, ShownDeployment } from '../ports/deployments.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 
-export function pruneEarly(sql: Statements): Pick<Deployments, 'pruneEarly'> {
+/** A deployment as pages show it. */
+export interface ShownDeployment {
+  readonly id: number
+  readonly deployment: Deployment
+  readonly view: DeploymentView
+  /** Its end, or when it was last reported. */
+  readonly at: Millis
+  readonly figures?: DeploymentFigures | undefined
+}
+
+interface KeptEarly {
+  /** Deployments before this are deleted even if they are the last of their environment. */
+  readonly lastSince: Millis
+  /** Deployments since then that only events have reported stay: the pipeline of their job would report them again. */
+  readonly withoutJobSince: Millis
+}
+
+export function pruneEarly(sql: Statements) {
   return {
-    pruneEarly: async (before, limit, from, { lastSince, withoutJobSince }) => {
+    /**
+     * Deletes the next `limit`, at most, of those first reported before `before` that may be deleted early: they need not be counted (any more), and
+     * their environment has a later success that was counted. `from`: the last one that the previous call has checked; `next`: undefined at the end.
+     */
+    pruneEarly: async (
+      before: Millis,
+      limit: number,
+      from: number | undefined,
+      { lastSince, withoutJobSince }: KeptEarly,
+    ): Promise<{ readonly pruned: number; readonly next?: number | undefined }> => {
       const seen = await sql.all(selectEarly, [from ?? -1, before, lastSince, withoutJobSince, limit * lookedAt])
       const isNew = seen.findIndex(row => (knownAt(row) ?? 0) >= before)
       const old = isNew === -1 ? seen : seen.slice(0, isNew)
@@ -23,16 +50,17 @@ export function pruneEarly(sql: Statements): Pick<Deployments, 'pruneEarly'> {
   }
 }
 
-export function deploymentReads(reading: Reading): Pick<Deployments, 'list' | 'current'> {
+export function deploymentReads(reading: Reading) {
   const kind = { table: 'deployments', name: 'deployment' } as const
   return {
-    list: async ({ since, until, ...filter }) => {
+    /** Those within a period, the latest first. */
+    list: async ({ since, until, ...filter }: PeriodFilter) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL'
       return listed(reading, kind, { ...filter, where, values: [since, until], by: 'happened_at' }, shownDeployment)
     },
-    current: async ({ project, limit }) => {
-      return listed(reading, kind, { where: isCurrent, values: [], by: 'finished_at', project, limit }, shownDeployment)
-    },
+    /** The last success of each environment, the latest first. */
+    current: async ({ project, limit }: Pick<PeriodFilter, 'project' | 'limit'>) =>
+      listed(reading, kind, { where: isCurrent, values: [], by: 'finished_at', project, limit }, shownDeployment),
   }
 }
 

@@ -13,8 +13,7 @@ import { plainText } from '../../../core/store/sql/plain-text.ts'
 import { unbounded } from '../../../core/store/sql/reading.ts'
 import { storedDeployment } from './stored-deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../model/deployment-figures.ts'
-import type { Deployments, DueDeployment } from '../ports/deployments.ts'
-import type { Reported } from '../ports/counted.ts'
+import type { Reported } from '../countable.ts'
 import type { Reporter, RunChange } from '../../../core/store/ports/runs.ts'
 import type { Run } from '../../../model/run.ts'
 
@@ -157,14 +156,26 @@ export const deploymentReporter: Reporter<Reported<Deployment>> = {
   complete: withDeploymentIds,
 }
 
-export function deployments(sql: Statements): Deployments {
+/** A deployment whose commits are requested before it is counted. */
+export interface DueDeployment {
+  readonly id: number
+  readonly deployment: Deployment
+  /** How often the request for its commits failed. */
+  readonly tries: number
+}
+
+export type Deployments = ReturnType<typeof deployments>
+
+/** `prune` deletes those that happened before and are not to be counted (any more), except the last success of each environment. */
+export function deployments(sql: Statements) {
   const queue = leasedQueue(sql, 'deployments', '*')
   const { damaged } = sql
   return {
     ...countable(sql, deploymentTable),
     ...pruneEarly(sql),
     ...deploymentReads(unbounded(sql)),
-    take: async (limit, leaseMs) => {
+    /** Leases due deployments that wait for commits, the longest due first. Damaged ones are skipped for good. */
+    take: async (limit: number, leaseMs: number) => {
       const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
       const due: DueDeployment[] = []
       for (const row of rows) {
@@ -174,10 +185,12 @@ export function deployments(sql: Statements): Deployments {
       }
       return due.sort((a, b) => a.id - b.id)
     },
-    extend: async (ids, leaseMs) => {
+    /** Extends the leases, from now on; 0: they are due at once. */
+    extend: async (ids: readonly number[], leaseMs: number) => {
       if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
     },
-    around: async id =>
+    /** The other deployments of its environment. Undefined if it is not to be counted (any more). */
+    around: async (id: number): Promise<Neighbours | undefined> =>
       sql.transaction(function* () {
         const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]
         return own && (yield* neighbours(own, damaged))

@@ -1,12 +1,18 @@
 // Incidents, for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
 import { json, optional, number, type Row } from '../../../core/store/sql/columns.ts'
-import { mergeIncident, viewIncident, type CountedIncident, type Incident } from '../model/incident.ts'
+import {
+  mergeIncident,
+  viewIncident,
+  type CountedIncident,
+  type Incident,
+  type IncidentView,
+} from '../model/incident.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import { plainText } from '../../../core/store/sql/plain-text.ts'
-import type { Incidents, ShownIncident } from '../ports/incidents.ts'
+import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
-import type { Reported } from '../ports/counted.ts'
+import type { Reported } from '../countable.ts'
 import type { Reporter } from '../../../core/store/ports/runs.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
@@ -53,12 +59,21 @@ export const incidentReporter: Reporter<Reported<Incident>> = {
   owner: ({ report }) => ownerOfReport(report, report.facts),
 }
 
-export function incidents(sql: Statements): Incidents {
+/** `prune` deletes those that have not changed since. */
+export function incidents(sql: Statements) {
   return { ...countable(sql, incidentTable), ...incidentReads(unbounded(sql)) }
 }
 
-export function incidentReads(reading: Reading): Pick<Incidents, 'opened' | 'open'> {
-  const list = async (where: string, values: readonly number[], { project, limit }: Parameters<Incidents['open']>[0]) =>
+/** An incident as pages show it. */
+export interface ShownIncident {
+  readonly incident: Incident
+  readonly view: IncidentView
+}
+
+type Chosen = Pick<PeriodFilter, 'project' | 'limit'>
+
+export function incidentReads(reading: Reading) {
+  const list = async (where: string, values: readonly number[], { project, limit }: Chosen) =>
     listed(
       reading,
       incidentTable,
@@ -69,8 +84,11 @@ export function incidentReads(reading: Reading): Pick<Incidents, 'opened' | 'ope
       },
     )
   return {
-    opened: async ({ since, until, ...filter }) => list('opened_at >= ?1 AND opened_at < ?2', [since, until], filter),
-    open: async filter => list(`state = 'opened' AND opened_at IS NOT NULL`, [], filter),
+    /** Those opened within a period, the latest first. */
+    opened: async ({ since, until, ...filter }: PeriodFilter) =>
+      list('opened_at >= ?1 AND opened_at < ?2', [since, until], filter),
+    /** The open ones, the latest first. */
+    open: async (filter: Chosen) => list(`state = 'opened' AND opened_at IS NOT NULL`, [], filter),
   }
 }
 
