@@ -5,10 +5,8 @@
 import { addRegressionsCommand } from './list-command.ts'
 import { announcing } from './announce.ts'
 import { createJudge } from './judge-loop.ts'
-import { createSingleton } from '../../core/find/singleton.ts'
 import { feature, type PartContext } from '../../daemon/feature.ts'
-import { regressionOptions, ruleOf, type RegressionOptions } from './options.ts'
-import { sectionsRead } from './judge-project.ts'
+import { regressionOptions, type RegressionOptions } from './options.ts'
 
 /** Selects their events. */
 const word = 'regression'
@@ -25,12 +23,8 @@ export const regressions = feature({
       why: 'what is new is judged after the next start',
       create: (options, context) => {
         if (!isJudged(options, context)) return undefined
-        const { config, store, taking, notifier, clock, log } = context
-        return createJudge(store, {
-          ...{ rule: ruleOf(options.regressions), readsSections: sectionsRead(options), clock, log },
-          lease: createSingleton('regressions', store.leases, clock),
-          take: announcing(taking, notifier, config.events.includes(word)),
-        })
+        const { config, taking, notifier } = context
+        return createJudge(options, context, announcing(taking, notifier, config.events.includes(word)))
       },
     },
   ],

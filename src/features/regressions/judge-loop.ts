@@ -3,32 +3,26 @@
 //
 //   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { day, type Rule } from './rule.ts'
+import { day } from './rule.ts'
 import { documentOf, isOf, pastOf, withResolution } from './regression-document.ts'
-import { elapsed, type Clock } from '../../lib/clock.ts'
+import { elapsed } from '../../lib/clock.ts'
 import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
-import { judgeProject, type Found, type SectionsRead } from './judge-project.ts'
+import { createSingleton } from '../../core/find/singleton.ts'
+import { judgeProject, sectionsRead, type Found, type SectionOptions } from './judge-project.ts'
+import { ruleOf, type RegressionOptions } from './options.ts'
 import { likelyCause, type SectionTimes } from './likely-cause.ts'
 import { sectionTimes, type SectionTime } from '../../model/section-times.ts'
 import { regressionEvent } from './regression-event.ts'
 import { judgingOn, type JudgedProject } from './judging.ts'
-import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import { foundRegressions, type Regression } from './documents.ts'
 import type { EndedRun } from './ended-run.ts'
 import { everything } from '../../core/store/ports/scope.ts'
 import type { Announcement } from './announce.ts'
-import type { SharedStore } from '../../core/store/ports/store.ts'
+import type { PartContext } from '../../daemon/feature.ts'
 
-export interface JudgeOptions {
-  readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
-  readonly rule: Rule
-  readonly readsSections: SectionsRead
-  /** Exports events, and notifies people, each once; undefined if neither is wanted. */
-  readonly take?: ((found: readonly Announcement[]) => Promise<void>) | undefined
-  readonly clock: Clock
-  readonly log: Log
-}
+/** Exports events, and notifies people, each once. */
+export type Announce = (found: readonly Announcement[]) => Promise<void>
 
 /** ms: between two looks for new runs; and after a project `factor` times as long as judging it took, at most `max`. */
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
@@ -43,10 +37,13 @@ export interface Judge extends Loop {
 }
 
 export function createJudge(
-  store: Pick<SharedStore, 'reads' | 'repositories' | 'views'>,
-  options: JudgeOptions,
+  options: RegressionOptions & SectionOptions,
+  { store, clock, log }: Pick<PartContext, 'store' | 'clock' | 'log'>,
+  announceAll: Announce,
 ): Judge {
-  const { lease, rule, clock, log } = options
+  const lease = createSingleton('regressions', store.leases, clock)
+  const rule = ruleOf(options.regressions)
+  const read = sectionsRead(options)
   const regressions = store.repositories.of(foundRegressions)
   const judging = store.reads(everything).on(judgingOn)
   /** How many pipelines of each project had ended when it was last judged. */
@@ -59,7 +56,7 @@ export function createJudge(
     const known = (await regressions.all()).filter(
       one => one.instance === project.instance && one.projectId === project.projectId,
     )
-    const settings = { rule, pastOf: pastOf(known), sections: options.readsSections === 'all' }
+    const settings = { rule, pastOf: pastOf(known), sections: read === 'all' }
     const { found } = await judgeProject(judging, project, now, settings)
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
@@ -83,7 +80,7 @@ export function createJudge(
 
   async function flag(group: Group, now: Millis): Promise<void> {
     const { job: its, section } = group.main
-    const mayExplain = options.readsSections !== 'none' && its !== '' && section === ''
+    const mayExplain = read !== 'none' && its !== '' && section === ''
     const sections = mayExplain ? await timesOfSections(group.main) : undefined
     const document = documentOf(group, likelyCause(group.main, sections), now)
     if (document === undefined) return
@@ -107,7 +104,7 @@ export function createJudge(
       const event = due[which] ? regressionEvent(document, which) : undefined
       return event === undefined ? [] : [{ which, regression: document, event }]
     })
-    await options.take?.(found)
+    await announceAll(found)
     const done = { detected: true, resolved: announced.resolved || due.resolved }
     await regressions.put({ ...document, announced: done })
   }

@@ -19,10 +19,10 @@ export interface Found extends Subject {
 }
 
 /** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
-export type SectionsRead = 'none' | 'some' | 'all'
+type SectionsRead = 'none' | 'some' | 'all'
 
 /** Of another feature: without it they are not there. */
-interface SectionOptions {
+export interface SectionOptions {
   readonly job?: { readonly sections: readonly string[] }
 }
 

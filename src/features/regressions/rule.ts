@@ -10,8 +10,6 @@ export interface Rule {
   readonly failing: number
 }
 
-export const defaultRule: Rule = { slower: 0.25, slowerBy: 30_000, failing: 0.2 }
-
 export const day = 86_400_000
 
 /** What the days before must have at least: so many runs, the oldest of them a week ago, so that each day of the week is included. */

@@ -18,7 +18,7 @@ import { pruneFigures } from '../../support/counted-figures.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { startPostgres, type PostgresServer } from '../../store/postgres-server.ts'
 import type { Condition } from '../../../src/model/condition.ts'
-import type { Judge, JudgeOptions } from '../../../src/features/regressions/judge-loop.ts'
+import type { Announce } from '../../../src/features/regressions/judge-loop.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const days = 16
@@ -52,9 +52,9 @@ describe.each([
     await play(store, 3, of, () => ({ build: { sections: { compile: 59 } }, e2e }))
   }
 
-  const judge = (options: Partial<JudgeOptions> = {}, of = store): Judge => judgeOf(of, { take: takes(of), ...options })
+  const judge = async (of = store, announce = announces(of)): Promise<unknown> => judgeOf(of, [], announce).judgeAll()
 
-  function takes(of: Store): (found: readonly Announcement[]) => Promise<void> {
+  function announces(of: Store): Announce {
     const to = [{ destination: 'default', signal: 'logs' as const }]
     const rules = { to, profile: 'generic', wait: 0, onTaken: () => undefined }
     const taking = { runs: of.runs, selection: everything, now: () => here.now(), rules }
@@ -69,9 +69,9 @@ describe.each([
   }
 
   /** What it announced. */
-  async function judged(readsSections: JudgeOptions['readsSections'], of = store): Promise<PlatformEvent[]> {
+  async function judged(sections: readonly string[], of = store): Promise<PlatformEvent[]> {
     const before = sent.length
-    await judge({ readsSections }, of).judgeAll()
+    await judgeOf(of, sections, announces(of)).judgeAll()
     return sent.slice(before)
   }
 
@@ -87,8 +87,8 @@ describe.each([
     await playE2e([-16, -3], 300)
     await playE2e([-3, 0], 700)
     const other = await here.open()
-    await Promise.all([judge().judgeAll(), judge({}, other).judgeAll()])
-    await judge().judgeAll()
+    await Promise.all([judge(), judge(other)])
+    await judge()
     const [found, ...more] = await flagged()
     expect(more).toEqual([])
     expect(found).toMatchObject({
@@ -100,8 +100,8 @@ describe.each([
     expect(found!.before / 300_000).toBeCloseTo(1, 1)
     here.move(3 * day)
     await playE2e([0, 3], 300)
-    await Promise.all([judge().judgeAll(), judge({}, other).judgeAll()])
-    await judge().judgeAll()
+    await Promise.all([judge(), judge(other)])
+    await judge()
     await other.close()
     expect((await flagged()).map(({ resolved }) => resolved?.how)).toEqual(['recovered'])
     const sent = await events()
@@ -125,16 +125,16 @@ describe.each([
     await playE2e([-16, -2], 300)
     await playE2e([-2, 0], 300, { failsIn: 'cases', reason: 'runner_system_failure' })
     const dies = async (): Promise<never> => Promise.reject(new Error('killed'))
-    await expect(judge({ take: dies }).judgeAll()).rejects.toThrow('killed')
-    await judge().judgeAll()
+    await expect(judge(store, dies)).rejects.toThrow('killed')
+    await judge()
     const late = async (some: readonly Announcement[]): Promise<never> => {
-      await takes(store)(some)
+      await announces(store)(some)
       throw new Error('killed later')
     }
     const [found] = await flagged()
     await stored().put({ ...found!, announced: { detected: false, resolved: false } })
-    await expect(judge({ take: late }).judgeAll()).rejects.toThrow('killed later')
-    await judge().judgeAll()
+    await expect(judge(store, late)).rejects.toThrow('killed later')
+    await judge()
     expect((await events()).map(one => one.event.name)).toEqual(['platform.cicd.regression.detected'])
     expect([...told.values()].map(({ state }) => state)).toEqual(['broken'])
     expect(found).toMatchObject({ kind: 'failing', job: 'e2e', after: 1 })
@@ -152,7 +152,7 @@ describe.each([
 
   it('are not found in constant figures, without reading runs', async () => {
     await playE2e([-16, 0], 300)
-    await judge({}, without('newest', store)).judgeAll()
+    await judge(without('newest', store))
     expect(await flagged()).toEqual([])
   })
 
@@ -167,7 +167,7 @@ describe.each([
       },
     })
     await play(store, 100, [-days, 0], run => worse(run, 60))
-    const events = await judged('all')
+    const events = await judged(['all'])
     const found = (await flagged(100)).sort((a, b) => a.first.at - b.first.at)
     expect(found.map(({ kind, job, section, ofSection, also }) => [kind, job, section, ofSection, also])).toEqual([
       ['slower', 'build', 'archive', true, []],
@@ -198,25 +198,25 @@ describe.each([
 
     here.move(4 * day)
     await play(store, 100, [0, 4], run => worse(run, 0))
-    const later = await judged('all')
+    const later = await judged(['all'])
     expect(later.map(one => one.name)).toEqual(Array(3).fill('platform.cicd.regression.resolved'))
     expect((await flagged(100)).map(({ resolved }) => resolved?.how)).toEqual(Array(3).fill('recovered'))
-    expect(await judged('all')).toEqual([])
+    expect(await judged(['all'])).toEqual([])
   })
 
   it('explain a regression of their job if its sections are read, and are not computed otherwise', async () => {
     await play(store, 101, [-days, 0], run => ({
       e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 240 : 60, cases: 240 } },
     }))
-    await judged('some')
+    await judged(['e2e'])
     const [found, ...more] = await flagged(101)
     expect(more).toEqual([])
     expect(found).toMatchObject({ job: 'e2e', section: 'install', first: { pipelineId: idOf(101, -3 * perDay) } })
     expect(found?.ofSection).toBeUndefined()
     expect(found?.cause).toMatch(/^Section install went from 1 m 00 s to 4 m 00 s\. It began with commit /)
     // The same once those of all are read: it is flagged already.
-    expect(await judged('all')).toEqual([])
-    await judged('none', without('sections', store))
+    expect(await judged(['all'])).toEqual([])
+    await judged([], without('sections', store))
   })
 
   it('are found exactly where they were planted', async () => {
