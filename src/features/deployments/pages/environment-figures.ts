@@ -1,12 +1,13 @@
 // Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
 import { z } from 'zod'
+import { deploymentList, incidentList, type IncidentSummary, type ListedDeployment } from './environment-columns.ts'
 import { keysOverTime, keysOverTimeShape } from './key-days.ts'
 import { fourKeys, keysShape } from './four-keys.ts'
 import { groupsOf, groupsShape, type Grouped } from '../../../console/layout/groups.ts'
-import { millis, ms, own as ownShape, place, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
+import { millis, own as ownShape, place, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
 import { spans } from '../../../console/layout/trend-spans.ts'
 import { median } from '../../../lib/quantile.ts'
-import type { DeploymentView, IsProduction } from '../model/deployment.ts'
+import type { IsProduction } from '../model/deployment.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
@@ -14,16 +15,7 @@ import type { ShownDeployment } from '../sql/deployment-reads.ts'
 import type { ShownIncident } from '../sql/incidents.ts'
 import type { DeploymentSources } from './sources.ts'
 
-// Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
-const incidentShape = z.object({
-  ...place,
-  opened: z.number().describe('Opened in this period.'),
-  open: z.number().describe('Open now, whenever they were opened.'),
-  restored: ms.optional().describe('Median from opening to closing, of those opened in this period, in ms.'),
-  perDeployment: z.number().optional().describe('Incidents opened per successful deployment to production.'),
-})
-export type IncidentSummary = Shaped<typeof incidentShape>
-
+// Incidents by project, with their ratio to deployments to production.
 interface Known {
   /** Opened in this period. */
   readonly opened: readonly ShownIncident[]
@@ -66,35 +58,12 @@ interface AskedEnvironments extends Scope {
   readonly limit: number
 }
 
-const deploymentShape = z.object({
-  ...place,
-  tier: z.string().optional(),
-  environment: z.string().optional(),
-  isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
-  status: z.string().describe('As the platform reports it.'),
-  outcome: z.enum(['succeeded', 'failed']).optional(),
-  at: millis,
-  startedAt: millis.optional(),
-  finishedAt: millis.optional(),
-  revision: z.string().optional(),
-  committedAt: millis.optional(),
-  ref: z.string().optional(),
-  user: z.string().optional(),
-  deploymentId: z.number().optional(),
-  jobId: z.number().optional(),
-  pipelineId: z.number().optional(),
-  isRollback: z.literal(true).optional(),
-  recovery: ms.optional(),
-}) satisfies z.ZodType<DeploymentView>
-/** A deployment in the list. */
-export type ListedDeployment = Shaped<typeof deploymentShape>
-
 const environmentShape = z.object({
   ...place,
   tier: z.string().optional(),
   environment: z.string(),
   isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
-  current: deploymentShape.optional().describe('The last successful deployment.'),
+  current: deploymentList.shape.optional().describe('The last successful deployment.'),
   keys: keysShape,
 })
 export type EnvironmentFigures = Shaped<typeof environmentShape>
@@ -107,10 +76,10 @@ export const environmentsShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   environments: z.array(environmentShape),
-  incidents: z.array(incidentShape).describe('By project.'),
+  incidents: z.array(incidentList.shape).describe('By project.'),
   overTime: keysOverTimeShape,
   ...groupsShape(keyLineShape),
-  deployments: z.array(deploymentShape).describe('Newest first.'),
+  deployments: z.array(deploymentList.shape).describe('Newest first.'),
 })
 export type Environments = Shaped<typeof environmentsShape>
 

@@ -1,22 +1,16 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../../../console/layout/address.ts'
-import {
-  environmentsOf,
-  type EnvironmentFigures,
-  type Environments,
-  type ListedDeployment,
-  type IncidentSummary,
-} from './environment-figures.ts'
+import { environmentsOf, type EnvironmentFigures, type Environments } from './environment-figures.ts'
+import { deploymentList, environmentName, incidentList } from './environment-columns.ts'
 import { keyColumns } from './four-keys.ts'
 import { groupCards } from '../../../console/layout/groups.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../../../console/layout/frame.ts'
-import { duration, figure, number, shortSha, since } from '../../../console/layout/format.ts'
-import { html, pathText, type Html } from '../../../console/layout/html.ts'
-import { badge } from '../../../console/layout/status.ts'
+import { shortSha, since } from '../../../console/layout/format.ts'
+import { html, type Html } from '../../../console/layout/html.ts'
 import { keyCharts } from './key-charts.ts'
 import { jobLink } from '../../../console/pipelines/run-rows.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
-import { ages, figures, sortedTable, texts, type ShownColumn } from '../../../console/layout/sorting.ts'
+import { sortedTable, texts, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { DeploymentSources } from './sources.ts'
@@ -35,6 +29,7 @@ export async function environmentsPage(
   const found = await environmentsOf(parts, settings, asked, context.now)
   const { environments, incidents, deployments } = found
   const here = `${context.base}/environments`
+  const reader = { ...context, span: found.span, project: found.project }
   return {
     title: 'Environments',
     content: html`${await scopeHeading({ title: 'Environments', path: '/environments' }, asked, parts, context)}
@@ -61,12 +56,13 @@ export async function environmentsPage(
       },
       context,
     )}
-    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, context)} ${aboutIncidents}`)}
+    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentList.draw('Incidents', incidents, context)} ${aboutIncidents}`)}
     ${card(
       'Latest deployments',
       deployments.length === 0
         ? empty(`Nothing was deployed in the last ${spans[asked.span].name}.`)
-        : deploymentsTable(deployments, found, context),
+        : html`${deploymentList.draw('Latest deployments', deployments.slice(0, maxDeployments), reader)}
+          ${deployments.length > maxDeployments && html`<p class="dim">The newest ${maxDeployments}.</p>`}`,
     )}`,
   }
 }
@@ -85,25 +81,6 @@ const aboutIncidents = howCounted(
     of an environment. Time to restore is the median from opening to end, of those opened within the time that have
     ended. DORA also counts incidents per successful production deployment; both are shown.`,
 )
-
-function incidentsTable(incidents: readonly IncidentSummary[], context: RequestContext): Html {
-  const columns: Record<string, ShownColumn<IncidentSummary>> = {
-    project: texts('Project', ({ project }) => project, pathText),
-    opened: figures('Opened', ({ opened }) => opened, number),
-    open: {
-      head: 'Open now',
-      of: ({ open }) => open,
-      cell: ({ open }) => (open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0')),
-    },
-    restore: figures('Time to restore', ({ restored }) => restored, duration),
-    each: figures(
-      'Per deployment',
-      ({ perDeployment }) => perDeployment,
-      ratio => ratio?.toFixed(2) ?? '–',
-    ),
-  }
-  return sortedTable('Incidents', columns, incidents, context)
-}
 
 function deployedTable(
   environments: readonly EnvironmentFigures[],
@@ -154,62 +131,10 @@ function keysTable(environments: readonly EnvironmentFigures[], found: Environme
   return sortedTable('Deployment metrics', columns, environments, context)
 }
 
-function deploymentsTable(
-  deployments: readonly ListedDeployment[],
-  found: Environments,
-  context: RequestContext,
-): Html {
-  const tookOf = ({ startedAt, finishedAt }: ListedDeployment): number | undefined =>
-    startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
-  const columns: Record<string, ShownColumn<ListedDeployment>> = {
-    at: ages('When', ({ at }) => at, context),
-    environment: {
-      head: 'Environment',
-      of: ({ environment }) => environment,
-      cell: one => place({ ...one, environment: one.environment ?? '' }, found, context),
-    },
-    status: {
-      head: 'Status',
-      of: ({ status }) => status,
-      cell: ({ status, isRollback }) =>
-        html`${badge(status)}${isRollback === true && html`<br /><span class="dim">a rollback</span>`}`,
-    },
-    revision: {
-      head: 'Revision',
-      cell: ({ revision }) => html`<code title="${revision}">${shortSha(revision)}</code>`,
-    },
-    user: texts('By', ({ user }) => user),
-    took: figures('Took', tookOf, duration),
-    job: { head: 'Job', cell: one => jobLink(context.base, one) ?? '–' },
-  }
-  const shown = deployments.slice(0, maxDeployments)
-  return html`${sortedTable('Latest deployments', columns, shown, context)}
-  ${deployments.length > shown.length && html`<p class="dim">The newest ${shown.length}.</p>`}`
-}
-
 function environmentColumn(found: Environments, context: RequestContext): ShownColumn<EnvironmentFigures> {
-  return { head: 'Environment', of: ({ environment }) => environment, cell: one => place(one, found, context) }
-}
-
-/** The environment, with its project if all projects are shown. */
-function place(
-  {
-    environment,
-    tier,
-    isProduction,
-    project,
-  }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'isProduction' | 'project'>,
-  { span, project: chosen }: Environments,
-  { base }: RequestContext,
-): Html {
-  const kinds = new Set([...(tier === undefined ? [] : [tier]), ...(isProduction ? ['production'] : [])])
-  const notes = [...kinds].filter(kind => kind !== environment)
-  return html`<span class="name"
-    >${environment}${notes.length > 0 && html` <span class="dim">(${notes.join(', ')})</span>`}${
-      chosen === undefined &&
-      html`<br /><span class="dim"
-          ><a href="${scopeAddress(`${base}/environments`, { span, project })}">${pathText(project)}</a></span
-        >`
-    }</span
-  >`
+  return {
+    head: 'Environment',
+    of: ({ environment }) => environment,
+    cell: one => environmentName(one, { ...context, span: found.span, project: found.project }),
+  }
 }
