@@ -2,8 +2,7 @@
 // webhooks and of the API is parsed at once, whatever its size, which is not measured here (docs/internals/performance.md).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { createLogReading } from '../src/features/job-insides/read-log.ts'
-import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
+import { createReadLog } from '../src/platform/job-log/read-log.ts'
 import { createApi } from '../src/platform/rest/api.ts'
 import { createSpanCollector } from '../src/platform/reports/own-spans.ts'
 import { createTextRedaction } from '../src/lib/text-redaction.ts'
@@ -14,8 +13,8 @@ import { readMetrics } from '../src/platform/reports/open-metrics.ts'
 import { readTestReport, testReport } from '../src/platform/reports/test-report-json.ts'
 import { restJob } from '../src/platform/rest/jobs.ts'
 import { silentLog } from '../src/lib/log.ts'
-import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
-import type { JobRead } from '../src/core/store/ports/job-reads.ts'
+import type { JobSnapshot } from '../src/model/chunk.ts'
+import type { PlatformClient } from '../src/platform/port.ts'
 import type { Question } from './question.ts'
 import type { Requester } from '../src/platform/rest/request.ts'
 
@@ -132,7 +131,7 @@ const job: JobSnapshot = {
 }
 
 async function readLog(log: Buffer): Promise<unknown> {
-  const client: ReadLogOptions['client'] = {
+  const client: Pick<PlatformClient, 'jobLog'> = {
     jobLog: async (_project, _job, { onWindow }) => {
       for (let at = 0; at < log.length; at += 64 * 1024) {
         onWindow(log.subarray(at, at + 64 * 1024))
@@ -141,10 +140,6 @@ async function readLog(log: Buffer): Promise<unknown> {
       return { bytes: log.length, isWhole: true }
     },
   }
-  const reading = createLogReading({
-    readLog: createReadLog({ client, redactText, readMax: 2 ** 40, linesMax: MiB }),
-    ...{ sections: ['all'], lines: ['all'], isSlow: async () => false },
-  })
-  const chunk = { project: { id: 3 }, pipeline: { facts: { status: 'success' } } } as Chunk
-  return reading.read({ chunk, jobId: job.id, what: 'log', tries: 1 } as JobRead, job, { priority: 'inside' })
+  const read = createReadLog(client, { redactText, readMax: 2 ** 40, linesMax: MiB })
+  return (await read(3, job, { sections: true, lines: true }, { priority: 'inside' })).lines()
 }

@@ -3,12 +3,11 @@
 //
 //   node [--expose-gc] bench/log-reading.ts sections|lines 100 FILE
 import { fstatSync, openSync, readSync } from 'node:fs'
-import { createLogReading } from '../src/features/job-insides/read-log.ts'
-import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
+import { createReadLog } from '../src/platform/job-log/read-log.ts'
 import { createTextRedaction } from '../src/lib/text-redaction.ts'
 import { keepHeapsSmall } from '../src/lib/small-heap.ts'
-import type { JobRead } from '../src/core/store/ports/job-reads.ts'
-import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
+import type { PlatformClient } from '../src/platform/port.ts'
+import type { JobSnapshot } from '../src/model/chunk.ts'
 
 export interface LogReadingFigures {
   /** Of the log. */
@@ -36,7 +35,7 @@ const fileBytes = fstatSync(log).size
 keepHeapsSmall(undefined)
 let highest = 0
 const live = { before: 0, most: 0, windows: 0 }
-const client: ReadLogOptions['client'] = {
+const client: Pick<PlatformClient, 'jobLog'> = {
   jobLog: async (_project, jobId, { onWindow }) => {
     let bytes = 0
     const whole = jobId === large.id ? Number(megabytes) * megabyte : smallBytes
@@ -51,12 +50,8 @@ const client: ReadLogOptions['client'] = {
     return { bytes, isWhole: true }
   },
 }
-const reading = createLogReading({
-  readLog: createReadLog({ client, redactText: createTextRedaction([]), readMax: 2 ** 40, linesMax: megabyte }),
-  sections: ['all'],
-  lines: what === 'sections' ? [] : ['all'],
-  isSlow: async () => false,
-})
+const rules = { redactText: createTextRedaction([]), readMax: 2 ** 40, linesMax: megabyte }
+const readLog = createReadLog(client, rules)
 
 /** What is live now, in the heap and beside it, bytes: all that is not is collected first, where it may be. */
 function liveNow(): number {
@@ -70,11 +65,11 @@ const job = (id: number): JobSnapshot => ({
   ...{ start, end: start + 3_600_000 },
 })
 const large = job(2)
-const chunk = { project: { id: 3 }, pipeline: { facts: { status: 'success' } } } as Chunk
-const read = (one: JobSnapshot): Promise<unknown> =>
-  reading.read({ chunk, jobId: one.id, what: 'log', tries: 1 } as JobRead, one, {
-    priority: 'inside',
-  })
+/** Its sections, and its groups of lines. */
+async function read(one: JobSnapshot) {
+  const found = await readLog(3, one, { sections: true, lines: what === 'lines' }, { priority: 'inside' })
+  return { found, lines: what === 'lines' ? await found.lines() : [] }
+}
 
 /** The file again and again, without holding more of it than a window. */
 function* windows(bytes: number): Generator<Uint8Array> {
@@ -93,24 +88,21 @@ live.before = liveNow()
 for (let count = 0; count < 200; count += 1) await read(job(1))
 const idle = process.memoryUsage.rss()
 highest = 0
-const before = { ...reading.counters }
 const cpu = process.cpuUsage()
 const began = performance.now()
-const result = await read(large)
+const { found, lines } = await read(large)
 const seconds = (performance.now() - began) / 1_000
 const { user, system } = process.cpuUsage(cpu)
 highest = Math.max(highest, process.memoryUsage.rss())
 live.most = Math.max(live.most, liveNow())
-// Until here: it is what is live.
-if (result === undefined) throw new Error('nothing was read')
-const { sections, sectionsOmitted, lines } = reading.counters
 const figures: LogReadingFigures = {
   megabytes: Number(megabytes),
   perSecond: Number(megabytes) / seconds,
   cpuMs: (user + system) / 1_000 / Number(megabytes),
   memory: Math.max(0, highest - idle),
   held: globalThis.gc === undefined ? undefined : live.most - live.before,
-  sections: sections + sectionsOmitted - before.sections - before.sectionsOmitted,
-  lines: lines - before.lines,
+  // Until here: it is what is live.
+  sections: found.sections.length + found.sectionsOmitted,
+  lines: lines.flat().length,
 }
 console.log(JSON.stringify(figures))

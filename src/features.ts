@@ -4,6 +4,7 @@ import { backfill } from './features/backfill/feature.ts'
 import { deployments } from './features/deployments/feature.ts'
 import { gcpe } from './features/gcpe/feature.ts'
 import { inventory } from './features/inventory/feature.ts'
+import { jobInsides } from './features/job-insides/feature.ts'
 import { mcp } from './features/mcp/feature.ts'
 import { notifications } from './features/notifications/feature.ts'
 import { regressions } from './features/regressions/feature.ts'
@@ -18,6 +19,7 @@ export const features: readonly Feature[] = [
   deployments,
   gcpe,
   inventory,
+  jobInsides,
   mcp,
   notifications,
   regressions,

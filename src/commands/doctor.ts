@@ -7,7 +7,7 @@ import { configuredClient } from './platform.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations, checkRoutes, messageRoutes } from './doctor/destinations.ts'
 import { checkHooks } from './doctor/hooks.ts'
-import { checkInsideJobs } from './doctor/inside-jobs.ts'
+import { refusedOf } from '../core/complete/capability.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
@@ -103,6 +103,12 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
   }
 }
 
+const details = new Map([
+  ['jobs', 'Jobs of pipelines'],
+  ['bridges', 'Bridges of pipelines'],
+  ['commits', 'Commits of deployments'],
+])
+
 /** What concerns one token of one platform. */
 async function examinePlatform(
   { groups, config }: PlatformView<ProfileName>,
@@ -116,7 +122,8 @@ async function examinePlatform(
     await run('hooks', async () => checkHooks(config, client))
     if (groups.length === 0) await run('clock', async () => checkClock(config))
     await run('budget', async () => checkBudget(config, store))
-    await run('jobs', async () => checkInsideJobs(config, client, store))
+    if (client !== undefined && store !== undefined)
+      await run('jobs', async () => refusedOf(store, client.instance, reportOf('jobs'), what => details.get(what)))
     for (const { name, run: check } of features.flatMap(one => one.perToken?.checks ?? []))
       await run(name, async () => check(config as never, { config, client, store }))
   } finally {

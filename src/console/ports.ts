@@ -15,7 +15,6 @@ import type { Scope } from '../core/store/ports/scope.ts'
 import type { RunKey } from '../model/observation.ts'
 import type { ShownKind } from '../model/shown-event.ts'
 import type { Signal } from '../core/store/ports/signal.ts'
-import type { Section } from '../model/inside.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { PlatformNow } from './pipelines/platform-clock.ts'
 import type { PeopleOptions } from './access/person.ts'
@@ -45,8 +44,6 @@ export interface PagesSources extends Reads {
   readonly hasSpan: (chunk: Chunk, spanId: string) => boolean
   /** Who can fix a failure of this reason: `user`, the authors of the pipeline; `platform`, who operates the platform and its runners. */
   readonly failureDomain: (reason: string | undefined) => FailureDomain
-  /** Reads a job's log from the platform, redacted; undefined if logs are not shown. */
-  readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
   readonly setup: () => Setup
   /** Undefined: nothing reloads the configuration. */
   readonly configStatus?: (() => ConfigStatus) | undefined
@@ -73,44 +70,6 @@ export interface OperatorAction {
   /** Exports that it changed. */
   readonly count: number
 }
-
-/** The job whose log is read. */
-interface LogOwner {
-  readonly instance: string
-  /** The full path of its project, if it is known. */
-  readonly path?: string | undefined
-  readonly projectId: number
-  readonly id: number
-  readonly start: Millis
-  readonly end: Millis
-  readonly isScriptFailure: boolean
-}
-
-export interface LogLine {
-  readonly number: number
-  /** `colour`: 0 to 15, as in terminals. */
-  readonly runs: readonly {
-    readonly text: string
-    readonly bold?: true | undefined
-    readonly colour?: number | undefined
-  }[]
-  /** The ordinal of the innermost section. */
-  readonly section?: number | undefined
-}
-
-export type ReadLog =
-  | {
-      readonly as: 'log'
-      readonly lines: readonly LogLine[]
-      readonly sections: readonly Section[]
-      /** Lines that are left out in the middle; `number`: the first of them. */
-      readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
-      /** False if the log is longer than what is read. */
-      readonly isWhole: boolean
-    }
-  /** The log has the job's variables (CI_DEBUG_TRACE), so none of it is shown. */
-  | { readonly as: 'traced' }
-  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 /** The sources with what is cached or sampled from them. */
 export interface PagesParts extends PagesSources {
@@ -153,10 +112,6 @@ export interface PagesSettings {
     { readonly name: string; readonly valueOf: (project: string, branch: string) => string | undefined } | undefined
   /** Whether there is a price table. */
   readonly hasPrices?: boolean | undefined
-  /** PIPESPAN_JOB_SECTIONS; empty: none. */
-  readonly jobSections?: readonly string[] | undefined
-  /** Whether test reports are read. */
-  readonly readsTests?: boolean | undefined
   /** Kinds of the timeline that features add, where an admin token is set. */
   readonly secretKinds?: (() => readonly ShownKind[]) | undefined
   /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */

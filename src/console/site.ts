@@ -3,12 +3,9 @@ import { maxProjects } from './layout/scope-heading.ts'
 import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports/exports.ts'
-import { costlyTestsPage, flakyTestsPage } from './tests/tests.ts'
 import { deadLetterPage } from './exports/dead-letter.ts'
 import { jobDetail } from './jobs/job-detail.ts'
-import { jobLogPage } from './jobs/job-log.ts'
 import { jobPage } from './jobs/job.ts'
-import { logTail } from './jobs/log-tail.ts'
 import { overviewOf, overviewPage } from './overview/overview.ts'
 import { notAllowedPage } from './access/entrance.ts'
 import { pipelineDetail } from './pipelines/pipeline-detail.ts'
@@ -53,18 +50,13 @@ export function siteOf(
     }),
     at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (context, asked) => {
       const detail = await jobDetail(parts, settings, asked)
-      const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
       if (detail === undefined) return undefined
-      const tail = await logTail(parts, settings, asked, detail, context)
-      return jobPage(detail, { ...settings, showsLog, tail, legacyName: parts.legacyName }, context)
+      const own = features.flatMap(({ job }) => job ?? [])
+      const tail = await Promise.all(own.map(async one => one.failure(parts, settings, asked, detail, context)))
+      const links = own.map(one => one.links(detail, settings, context))
+      const noSections = own.length === 0 ? 'No sections are known.' : own.map(one => one.withoutSections(detail))
+      return jobPage(detail, { links, tail, noSections, legacyName: parts.legacyName }, context)
     }),
-    at(
-      '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
-      async (context, asked) => jobLogPage(parts, settings, asked, context),
-      true,
-    ),
-    filtered('/tests', async (context, parts) => flakyTestsPage(parts, settings, context)),
-    filtered('/tests/costly', async (context, parts) => costlyTestsPage(parts, settings, context)),
     filtered('/timeline', async (context, parts) => {
       const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
       return timelinePage(timeline, offered(parts.timeline, settings), await parts.views.projects(maxProjects), context)

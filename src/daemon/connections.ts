@@ -1,7 +1,7 @@
 // Connects to the platforms: one connection for each token, with a client and a budget of its own.
 import { createHash } from 'node:crypto'
 import { connectPlatform, type Platform } from './platform.ts'
-import { isWithin, territoriesOf, type Territory } from '../model/territory.ts'
+import { territoriesOf, type Territory } from '../model/territory.ts'
 import { normalizeInstance, type ByInstance } from '../model/instance.ts'
 import { defaultPlatform, platformViews, viewedPlatform, type PlatformView } from './configuration/platforms.ts'
 import type { ProfileName } from './profile.ts'
@@ -45,20 +45,6 @@ function scopeOf(instance: string, groups: readonly string[]): string {
   if (groups.length === 0) return instance
   const digest = createHash('sha256').update(groups.toSorted().join()).digest('hex').slice(0, 8)
   return `${instance} (groups ${digest})`
-}
-
-/** The connection whose token is for this project. */
-export function connectionFor<C extends Pick<Connection, 'territory'>>(
-  connections: readonly C[],
-  instance: string,
-  path: string | undefined,
-): C | undefined {
-  return connections.find(({ territory }) => isWithin(territory, instance, path))
-}
-
-/** A share of the API budget, so that people who look at pages do not make other requests wait. */
-export function perMinuteForPeople({ config }: Pick<Connection, 'config'>): number {
-  return Math.max(1, Math.floor(config.platform.budget * 0.1))
 }
 
 /** The profile of an instance; that of the first platform for one that is not configured. */

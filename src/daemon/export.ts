@@ -17,14 +17,12 @@ import type { Config } from './configuration/options.ts'
 import type { Bearer, Destination, Endpoint } from '../core/send/destination.ts'
 import { messagesBy, type Encode } from '../core/send/messages.ts'
 import type { EncodeMessages } from '../core/store/ports/outbox.ts'
-import type { AnyChunk } from '../model/event.ts'
 import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
 import type { LiveSecret } from './configuration/live-secret.ts'
 import type { MetricSources } from '../core/send/active-runs.ts'
-import type { ProjectIncrements } from '../model/totals.ts'
 import type { ExportMeters } from '../core/send/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { Feature, Surroundings } from './feature.ts'
+import type { Feature, Outlets, Surroundings } from './feature.ts'
 import type { Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
 import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
@@ -33,17 +31,13 @@ type Gauging = readonly Pick<Feature, 'gauges' | 'figures'>[]
 
 const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges.flatMap(one => one.metrics)
 
-export interface ExportParts {
+export interface ExportParts extends Outlets {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
   readonly destinations: readonly Destination[]
   /** Those that take metrics. */
   readonly metricDestinations: MetricFlushOptions['destinations']
-  /** Where chunks are put for sending. */
-  readonly queues: readonly Route<Signal>[]
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
-  /** What a chunk adds to the totals; undefined when metrics are off. */
-  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   readonly settings: TelemetrySettings
 }
 

@@ -16,6 +16,7 @@ import type { EventTaking } from '../core/take-in/take-events.ts'
 import type { ByInstance } from '../model/instance.ts'
 import type { Finding } from '../lib/finding.ts'
 import type { FiguresTable, GaugeHead, MetricHead } from '../core/telemetry/mapping/metrics.ts'
+import type { InsideClient } from '../platform/port/inside.ts'
 import type { LineStep, Notifier } from '../core/store/ports/reporter.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
@@ -44,6 +45,8 @@ export interface FeatureOf<Slice> {
   readonly needs?: readonly string[]
   /** Its options, by the headings of the reference; those of a group that the core has, too, are added to it. */
   readonly options?: Sections
+  /** Paths of its options that are patterns of projects: a pattern may name a platform. */
+  readonly patterns?: readonly string[]
   /** Its tables in the store. Whoever opens the store gives it those of all features. */
   readonly schema?: StorePart
   /** What is wrong with its options beyond a single value, and what is allowed but probably not intended. */
@@ -127,6 +130,8 @@ export interface Part<Slice> {
 /** What a part runs, with what it has counted. */
 export interface Running extends Loop {
   readonly counters?: object
+  /** What it counts as a client of the platform's API, for the pages. */
+  readonly client?: { readonly name: string; readonly counters: object }
 }
 
 /** The options and the configuration of each function are those of one token, as if it were the only one. */
@@ -153,17 +158,29 @@ export interface Surroundings {
   readonly profile: ByInstance<string>
 }
 
+/** How chunks are exported. */
+export interface Outlets {
+  /** Where they are put for sending. */
+  readonly queues: readonly Route<Signal>[]
+  /** What one adds to the totals; undefined when metrics are off. */
+  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
+}
+
 export interface RuleContext extends Context, Omit<Surroundings, 'config'> {}
 
-export interface PartContext extends RuleContext {
+/** What is known of the line once all features have added to it. */
+export interface Line {
+  readonly lineSteps: readonly LineStep[]
+  readonly pastDurations: PastDurations
+}
+
+export interface PartContext extends RuleContext, Outlets {
   /** Whom to report conditions to. */
   readonly notifier: Notifier
-  /** What a chunk adds to the totals of metrics; undefined: there are none. */
-  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
-  /** Where chunks are put for sending. */
-  readonly queues: readonly Route<Signal>[]
   /** Every token of every platform, once the parts start that are not around sending. */
   readonly tokens: () => readonly TokenContext[]
+  /** As long as `tokens`. */
+  readonly line: () => Line
   /** Those of all features. */
   readonly standing: () => readonly Standing[]
   /** With `takeEvents`: events that no delivery reported. */
@@ -177,19 +194,19 @@ export interface ScrapeView {
 }
 
 export interface TokenContext extends PartContext {
-  readonly client: PlatformClient
-  readonly errors: ErrorThrottle
-  /** The runs that the token is for. */
+  readonly client: PlatformClient & InsideClient
+  /** The runs that it is for. */
   readonly territory: Territory
-  /** The key of what is stored about the token. */
+  /** The key of what is stored about it. */
   readonly scope: string
+  readonly errors: ErrorThrottle
   /** The name of the lease of this token's work. */
   readonly leaseOf: (work: string) => string
 }
 
 /** A feature's options for each token. `options`: those of the whole configuration. */
 export function perToken<Slice extends object>(
-  { config }: Pick<Context, 'config'>,
+  { config }: { readonly config: Config },
   options: Slice,
 ): readonly (Slice & Config)[] {
   return platformViews(config).map(view => ({ ...options, ...view.config }))
@@ -212,6 +229,13 @@ export interface CountOf {
   readonly description: string
   /** The counter of the feature's parts; or several, by the values of an attribute. */
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
+  /** Where the counter consists of several by a key, or by two keys: the attributes that have the keys. */
+  readonly attributes?: readonly string[]
+}
+
+/** A share of the API budget of a token, so that people who look at pages do not make other requests wait. */
+export function perMinuteForPeople({ platform }: Pick<Config, 'platform'>): number {
+  return Math.max(1, Math.floor(platform.budget * 0.1))
 }
 
 /** The names of the platforms; `default` for that of the settings outside of `platforms`. */

@@ -20,11 +20,10 @@ import { flowOf } from '../console/overview/flow.ts'
 import { configWithin, flowWithin, queuesWithin, setupWithin } from '../console/access/within-scope.ts'
 import { platformViews } from './configuration/platforms.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
-import { jobLogOf } from './job-log.ts'
-import { summedIfAny } from './summed.ts'
+import { summedIfAny } from '../lib/summed.ts'
 import type { Connection } from './connections.ts'
 import type { Context } from './context.ts'
-import type { JobReaderParts } from './job-reader.ts'
+import type { PartContext, Running } from './feature.ts'
 import type { PlatformParts } from './platform-parts.ts'
 import type { Config } from './configuration/options.ts'
 import { contentsOf } from '../core/send/shown-message.ts'
@@ -57,8 +56,8 @@ export interface Shown {
   readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
   /** Undefined where nothing uses the platform's API. */
   readonly platform: PlatformParts | undefined
-  /** The reader of job logs and reports. */
-  readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
+  /** What features count as clients of the platform's API. */
+  readonly clients: readonly NonNullable<Running['client']>[]
   /** What asks the platforms, one for each token. */
   readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
@@ -71,7 +70,7 @@ export interface Shown {
 
 /** `guarded`: more routes to protect as the pages are. */
 export function pagesOf(
-  context: Context,
+  context: PartContext,
   shown: Shown,
   {
     features,
@@ -93,8 +92,6 @@ export function pagesOf(
       costUnit: config.costs.unit,
       groupBy: groupingOf(config),
       hasPrices: config.costs.rules.length > 0,
-      jobSections: config.job.sections,
-      readsTests: config.tests,
       people: peopleOf(config),
     },
     sessions: store.repositories.sessions,
@@ -115,7 +112,6 @@ export function pagesOf(
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
       hasSpan,
-      jobLog: jobLogOf(config, shown.connections, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       configStatus: configStatus && (() => configWithin(configStatus(), scope)),
       setup: () => setupWithin(setupOf(config, shown, { shownName, scope }), scope),
@@ -140,7 +136,7 @@ export function pagesOf(
         details: platform?.enricher,
         poller: summedIfAny(platform?.pollers.map(({ poller }) => poller) ?? []),
         redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
-        jobs: shown.inside?.jobReader,
+        ...Object.fromEntries(shown.clients.map(({ name, counters }) => [name, { counters }])),
       },
       platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({
         name: shownName(name),

@@ -1,7 +1,7 @@
 // Starts the parts of the daemon beside the store and the listener for webhooks, one by one, and stops them in the reverse order.
 import { connectPlatforms, platformNames } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
-import { summedIfAny } from './summed.ts'
+import { summedIfAny } from '../lib/summed.ts'
 import { exportDestinations, messageDestinations, startExporter, startMetricFlush, surroundingsOf } from './export.ts'
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
 import { countedBy } from './own-telemetry/counts.ts'
@@ -10,7 +10,6 @@ import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf } f
 import { startAdmin } from './admin.ts'
 import { startClockWatch, startMaintenance, startTotals } from './maintenance.ts'
 import { startThings } from './things.ts'
-import { startJobReader } from './job-reader.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
 import type { Context } from './context.ts'
 import type { Exporter } from '../core/send/exporter.ts'
@@ -20,7 +19,7 @@ import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop } from './steps.ts'
 import { noDurations } from '../core/store/ports/past-durations.ts'
 import { joinedNotifiers } from '../core/store/ports/reporter.ts'
-import type { Feature, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
+import type { Feature, Line, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
 import type { Wiring } from './wiring.ts'
@@ -60,10 +59,12 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const notifier = joinedNotifiers(await Promise.all(notifiers))
     const selection = createSelection(config, platformNames(config))
     let tokens: readonly TokenContext[] = []
+    let line: Line = { lineSteps: [], pastDurations: noDurations }
     const ofFeatures: PartContext = {
       ...{ ...beforeRules, notifier, measure: outlets.measure, queues: outlets.queues },
       taking: takingOf({ ...context, queues: outlets.queues, selection }),
       tokens: () => tokens,
+      line: () => line,
       standing: () => features.flatMap(one => one.standing?.(config as never, ofFeatures) ?? []),
     }
     /** What was started of each feature. */
@@ -89,15 +90,15 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
     const enriches = connections.length > 0
-    const wiring: Wiring = {
-      ...context,
-      ...outlets,
-      connections,
-      selection,
-      notifier,
+    const given = {
+      ...{ ...context, ...outlets, connections, notifier, selection },
+    }
+    tokens = connections.map(one => tokenContextOf(given, ofFeatures, one))
+    line = {
       pastDurations: features.find(one => one.pastDurations)?.pastDurations?.(ofFeatures) ?? noDurations,
       lineSteps: features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
     }
+    const wiring: Wiring = { ...given, ...line }
     const rules = mergeRulesOf(config, enriches, wiring.lineSteps)
     const snapshotter = snapshotterOf(wiring)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
@@ -105,14 +106,12 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     // The rest may take its time: webhooks are taken in from now on.
     await receiving.open()
     const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
-    tokens = connections.map(connection => tokenContextOf(wiring, ofFeatures, connection))
     for (const token of tokens) {
       for (const one of features) {
         const { part } = one.perToken ?? {}
         if (part !== undefined) start(one, part.create(token.config as never, token), part.why)
       }
     }
-    const inside = enriches ? steps.add(startJobReader(wiring)) : undefined
     const things = features.flatMap(one => one.things?.(config as never, ofFeatures) ?? [])
     for (const [index, connection] of (enriches ? connections : [undefined]).entries()) {
       const own = connection?.config
@@ -141,13 +140,14 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     }
     own.observe(async () =>
       observeParts({
-        ...{ ...counted, ...inside, reloads: configStatus?.().reloads },
+        ...{ ...counted, reloads: configStatus?.().reloads },
         counted: new Map([...running].flatMap(([one, parts]) => countedBy(one, summedIfAny(parts.filter(counts))))),
       }),
     )
     const shown = {
       ...{ ...counted, ...outlets },
-      ...{ platform: parts, connections, inside, configStatus },
+      ...{ platform: parts, connections, configStatus },
+      clients: [...running.values()].flatMap(all => all.flatMap(({ client }) => client ?? [])),
     }
     const adminUrl = steps.add(await startAdmin(ofFeatures, features, shown, own, { isStopping, port: adminPort }))
     return { adminUrl, store, exporter, stop: async flushMs => steps.stop(flushMs) }

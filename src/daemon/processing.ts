@@ -2,8 +2,6 @@
 import { createTextRedaction } from '../lib/text-redaction.ts'
 import { createTakeIn, type Delivery, type TakeIn } from '../core/take-in/take-in.ts'
 import { createPriceTable } from '../core/take-in/price-table.ts'
-import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../core/take-in/job-reads.ts'
-import { projectChooser } from '../lib/chooser.ts'
 import { createSettleLoop, type SettleLoop } from '../core/settle/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../core/settle/take-snapshots.ts'
 import { normalizeInstance, ofInstance } from '../model/instance.ts'
@@ -36,22 +34,7 @@ const chunkSize = 500
 export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, steps: readonly LineStep[]): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
   const times = { settle, blockedAfter, silentAfter, staleAfter, steps }
-  if (!enriches) return times
-  return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
-}
-
-/** Which logs and reports of which jobs are read. */
-export function jobReadRulesOf(config: Config<ProfileName>): JobReadRules {
-  const { job, tests, reports } = config
-  const spans = (job.spans ?? []).length > 0
-  return {
-    sections: job.sections,
-    lines: job.logs,
-    tests,
-    reports,
-    spans,
-    project: projectChooser({ include: job.projects }, platformNames(config)),
-  }
+  return enriches ? { ...times, enrichDeadline } : times
 }
 
 /** How events that are about no pipeline are exported. */
@@ -114,7 +97,6 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
     onUnrouted: unroutedIn(log),
     steps: wiring.lineSteps,
     measure,
-    reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
   })
 }

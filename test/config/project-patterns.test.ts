@@ -6,7 +6,6 @@ import { createPriceTable } from '../../src/core/take-in/price-table.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
 import { exportDestinations, messageDestinations } from '../../src/daemon/export.ts'
 import { identifier } from '../../src/console/access/person.ts'
-import { jobReadRulesOf } from '../../src/daemon/processing.ts'
 import { literalOf } from '../../src/core/telemetry/custom-attributes.ts'
 import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { platformNames } from '../../src/daemon/connections.ts'
@@ -31,7 +30,7 @@ function configOf(yaml: string): Config<ProfileName> {
 }
 
 const places = [
-  ...(['projects.exclude', 'job.projects', 'pages.hide', 'admin.people'] as const),
+  ...(['projects.exclude', 'pages.hide', 'admin.people'] as const),
   ...(['costs.rules', 'attributes.rules', 'destinations', 'notifications'] as const),
 ]
 type Place = (typeof places)[number]
@@ -46,7 +45,6 @@ function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, 
   const own = { include: config.admin.people[0]?.projects.include ?? [], exclude: [] }
   return {
     'projects.exclude': (path, instance) => !createSelection(config, platformOf).project(path, instance),
-    'job.projects': (path, instance) => jobReadRulesOf(config).project(path, instance),
     'pages.hide': (path, instance) => !scopeOf(undefined).sees({ path, instance }),
     // What is hidden is hidden from everybody, so that a person sees it only without `pages.hide`.
     'admin.people': (path, instance) =>
@@ -61,7 +59,6 @@ function decisionsOf(config: Config<ProfileName>): Record<Place, (path: string, 
 
 const everywhere = (pattern: string): string => `
 projects: {exclude: ['${pattern}']}
-job: {projects: ['${pattern}']}
 pages: {hide: ['${pattern}']}
 costs: {rules: [{name: all, per_minute: 1, match: {project: ['${pattern}']}}]}
 attributes: {rules: [{projects: {include: ['${pattern}']}, set: {team: x}}]}
@@ -108,7 +105,7 @@ describe('a pattern of projects', () => {
   it('for a platform that is not configured is refused, wherever it stands', () => {
     const loaded = load(two + everywhere('internl:org/**'))
     const faults = loaded.ok ? [] : loaded.faults.map(({ setting, what, remedy }) => `${setting} ${what} ${remedy}`)
-    expect(faults).toHaveLength(8)
+    expect(faults).toHaveLength(7)
     for (const fault of faults)
       expect(fault).toMatch(
         /“internl:org\/\*\*” is for the platform internl, which is not configured\. Begin it with one of: cloud:, internal:/,

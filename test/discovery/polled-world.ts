@@ -4,7 +4,7 @@ import { createEnricher, type Enricher } from '../../src/core/complete/enricher.
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/core/find/poller.ts'
 import { everything, snapshotterWith, settlerOf, takeInOf } from '../flow/world.ts'
-import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../../src/core/take-in/job-reads.ts'
+import type { LineStep } from '../../src/core/store/ports/reporter.ts'
 import { createStoredBudget } from '../../src/daemon/stored-budget.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/simulator/platform/delivery.ts'
@@ -52,7 +52,7 @@ export interface WorldOptions {
   readonly skew?: number
   readonly enrich?: boolean
   /** What is to be read about the inside of jobs; by default nothing. */
-  readonly reads?: JobReadRules
+  readonly steps?: readonly LineStep[]
   readonly traceparent?: boolean
   /** What rules for attributes want. */
   readonly wanted?: WantedFacts | undefined
@@ -130,12 +130,12 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     silentAfter: 2 * minute,
     staleAfter: 7 * day,
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
-    lateReads: options.reads && lateJobReadsBy(options.reads),
+    steps: options.steps,
   }
   const snapshotter = snapshotterWith({
     rules: { ...rules, deadline: 2 * minute, chunkSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
-    reads: options.reads && jobReadsBy(options.reads),
+    ...(options.steps && { steps: options.steps }),
   })
   const settler = settlerOf(store, { snapshotter, clock, log })
   const takeIn = takeInOf(store, {

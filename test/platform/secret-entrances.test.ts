@@ -96,13 +96,13 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
       `section_end:1:part_${at}\r${esc}[0K`,
     ])
     const client = await platformWith([...all, ...sections.slice(0, 160), 'Job succeeded'].join('\n'))
-    const log = createReadLog({ client, redactText, readMax: 1e6, linesMax: 1e6 })
+    const log = createReadLog(client, { redactText, readMax: 1e6, linesMax: 1e6 })
     const found = await log(1, job, { lines: true, sections: true }, call)
     return [await found.lines(), found.sections]
   },
   'a log on a page': async all => {
     const client = await platformWith(all.join('\n'))
-    const show = createShowLog({ client, redactText, readMax: 1e6, maxPerMinute: 5, clock: systemClock })
+    const show = createShowLog(client, { redactText, readMax: 1e6, maxPerMinute: 5, clock: systemClock })
     return show({ projectId: 1, id: 2, start: 0, end: 60_000, isScriptFailure: false })
   },
   'a JUnit report': async all => {
@@ -111,7 +111,7 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
         `<testcase name="${inXml(text)}" classname="c"><failure message="${inXml(text)}" type="${inXml(text)}">${inXml(text)}\n${inXml(text)}</failure></testcase>`,
     )
     const client = await platformWith(`<testsuites><testsuite name="s">${cases.join('')}</testsuite></testsuites>`)
-    const reports = createTestReports({ client, redactText, maxText: 4_096, keptCases: 100 })
+    const reports = createTestReports(client, { redactText, maxText: 4_096, keptCases: 100 })
     return reports.ofJob(1, job, call)
   },
   "a job's own spans": async all => {
@@ -132,16 +132,16 @@ const entrances: Readonly<Record<string, (all: readonly string[]) => unknown>> =
       status: { code: 2, message: text },
     }))
     const client = await platformWith(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }))
-    return createReadSpans({ client, paths: ['a.otlp.json'], redactText, maxText: 4_096 })(1, job, async () => [], call)
+    return createReadSpans(client, { paths: ['a.otlp.json'], redactText, maxText: 4_096 })(1, job, async () => [], call)
   },
   'a dotenv report': async all => {
     const client = await platformWith(gzipSync(all.map((text, at) => `KEY_${at}=${text}`).join('\n')))
-    return createReadReport({ client, isAllowed: () => true, redactText })(1, job, 'dotenv', call)
+    return createReadReport(client, { isAllowed: () => true, redactText })(1, job, 'dotenv', call)
   },
   'a metrics report': async all => {
     const label = (text: string): string => text.replace(/[\\"]/g, '\\$&')
     const client = await platformWith(gzipSync(all.map((text, at) => `m${at % 40}{a="${label(text)}"} 1`).join('\n')))
-    return createReadReport({ client, isAllowed: () => true, redactText })(1, job, 'metrics', call)
+    return createReadReport(client, { isAllowed: () => true, redactText })(1, job, 'metrics', call)
   },
   'titles and messages of a pipeline': oneByOne(text => {
     const json = JSON.parse(pipeline) as Record<string, Record<string, unknown>>

@@ -143,26 +143,9 @@ describe('the table of own metrics', () => {
       damagedRows: 1,
       budgets: [{ platform: 'default', perMinute: 1, available: 1, pausedFor: 1_000 }],
       enricher: counting({ completed: 1, missed: 1, gone: 1, failed: 1 }),
-      jobReader: counting({ read: 1, empty: 1, needless: 1, early: 1, refused: 1, withheld: 1, failed: 1, expired: 1 }),
-      jobLogs: counting({
-        ...{ bytes: 1, sections: 1, sectionsOmitted: 1, lines: 1, linesOmitted: 1 },
-        ...{ cut: 1, debugTraces: 1 },
-      }),
-      jobTests: counting({
-        ...{ reports: 1, faults: new Map([['truncated' as const, 1]]), cases: 1, casesDropped: 1 },
-        ...{ failures: 1, failuresDropped: 1, timesDropped: 1, flaky: 1 },
-      }),
-      jobReports: counting({
-        reports: new Map([['sarif' as const, new Map([['none' as const, 1]])]]),
-        ...{ series: 1, seriesDropped: 1, values: 1, valuesDropped: 1, findings: 1 },
-      }),
-      jobSpans: counting({
-        ...{ kept: 1, invalid: 1, misplaced: 1, repeated: 1, beyond: 1 },
-        files: new Map([['foreign' as const, 1]]),
-      }),
       poller: counting({ rounds: 1, requests: 1, discovered: 1 }),
       redelivery: counting({ found: 1, accepted: 1, oversize: 1 }),
-      counted: new Map<string, []>(),
+      counted: new Map<string, never[]>(),
       scrapes: { leftOut: 4 },
     }
     for (const { name, attributes, points: pointsOf } of observedMetrics) {

@@ -7,7 +7,6 @@ import { damageExercise } from './damage-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../support/stores.ts'
-import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { storedRunsExercise } from './stored-runs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
@@ -34,7 +33,6 @@ eventsExercise('PostgreSQL', bench)
 storedRunsExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 enrichmentQueueExercise('PostgreSQL', bench)
-jobReadsExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
 viewsExercise('PostgreSQL', bench)

@@ -10,7 +10,6 @@ import { damageExercise } from './damage-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'
 import { exercise } from './exercise.ts'
 import { keep, undecodable } from './taking-in-exercise.ts'
-import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { storedRunsExercise } from './stored-runs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
@@ -28,7 +27,6 @@ enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
-jobReadsExercise('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {
   let folder: string

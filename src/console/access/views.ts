@@ -4,7 +4,6 @@ import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
-import { elsewhere } from '../../lib/busy-limit.ts'
 import { inTurns, type Turns } from '../../lib/turns.ts'
 import { siteOf } from '../site.ts'
 import type { Address, ConsolePart } from '../console-part.ts'
@@ -66,10 +65,8 @@ export function createViews(
 /** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
 export function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
   const { views, runs, outbox, quarantine, tests, repositories, counters } = all
-  const { jobLog } = all
   return {
     ...all,
-    jobLog: jobLog && (async job => elsewhere(async () => jobLog(job))),
     ...inTurns(turns, {
       views,
       runs,

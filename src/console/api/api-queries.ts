@@ -1,9 +1,7 @@
 // The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
 import { z } from 'zod'
 import { comparedNames } from '../pipelines/compared-with.ts'
-import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { spanNames } from '../layout/trend-spans.ts'
-import { testSpanNames } from '../tests/test-figures.ts'
 import { timelineItems } from '../timeline/timeline-part.ts'
 
 /** The same names as in the addresses of the page. */
@@ -51,9 +49,6 @@ export const compareQuery = instanceQuery.extend({
       'The previous one of the same branch or tag, the last one before it that passed, the usual durations, or the ID of a pipeline of the project.',
     ),
 })
-export const logQuery = instanceQuery.extend({
-  find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
-})
 const ownScope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
@@ -61,7 +56,6 @@ export const scopedQuery = z.object({
   own: ownValue,
   limit: atMost(200).default(50),
 })
-export const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
 /** `kinds`: those of events, and those of features. */
 export const timelineQuery = (kinds: readonly string[]) =>
   z.object({

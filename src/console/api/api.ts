@@ -8,7 +8,6 @@ import { triedNowShape } from '../exports/columns.ts'
 import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
 import { pipelinesQuery } from '../pipelines/run-filters.ts'
 import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
-import { jobLogView, jobLogShape } from '../jobs/job-log-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
 import { overviewShapeOf } from '../overview/overview-shape.ts'
 import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
@@ -16,17 +15,7 @@ import { configStatusShape } from '../sources/setup-shape.ts'
 import { sourcesView, sourcesShapeOf } from '../sources/sources.ts'
 import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
 import { timelineKinds, timelineOf, timelineShape } from '../timeline/timeline-figures.ts'
-import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
-import {
-  chosen,
-  compareQuery,
-  instanceQuery,
-  logQuery,
-  overviewQuery,
-  testQuery,
-  timelineQuery,
-  tried,
-} from './api-queries.ts'
+import { chosen, compareQuery, instanceQuery, overviewQuery, timelineQuery, tried } from './api-queries.ts'
 import type { ApiSettings, ConsolePart } from '../console-part.ts'
 import type { PagesParts } from '../ports.ts'
 
@@ -70,24 +59,6 @@ export function apiRoutes(
       'One job with its sections, tests, usual duration, recent runs and every span sent for it.',
       { query: instanceQuery, answer: jobDetailShape },
       async asked => jobDetail(parts, settings, asked),
-    ),
-    get(
-      '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
-      'The log of a job, fetched from the platform and redacted; only where `PIPESPAN_PAGES_LOGS` is on and an admin token is set.',
-      { query: logQuery, answer: jobLogShape },
-      async ({ find, ...asked }) => jobLogView(parts, settings, asked, find),
-    ),
-    get(
-      '/tests',
-      'Flaky tests, most expensive first, for all projects or one.',
-      { query: testQuery, answer: flakyTestsShape },
-      async asked => answerOf(parts, asked.own, async own => flakyTests(own, settings, asked, own.now())),
-    ),
-    get(
-      '/tests/costly',
-      'The most failing and the slowest tests, most expensive first, for all projects or one.',
-      { query: testQuery, answer: costlyTestsShape },
-      async asked => answerOf(parts, asked.own, async own => costlyTests(own, asked, own.now())),
     ),
     get(
       '/timeline',

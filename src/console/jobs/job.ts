@@ -6,28 +6,27 @@ import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelin
 import { card, crumbs, empty, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, percent, time, number, roughly } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
-import { hasLog } from './job-log-detail.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { isFinished, hasFailed } from '../../model/status.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
-import { logAddress, pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
+import { pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
 import { statusOf } from '../pipelines/run-card.ts'
 import { testsCard } from './job-tests.ts'
 import { aboutSections, sectionRows } from './job-sections.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import { verdictLine } from '../pipelines/verdict.ts'
-import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
+import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
-  /** Whether its log can be shown. */
-  readonly showsLog: boolean
-  /** The end of its log, if it failed. */
+/** `links`, `tail`, `noSections`: what features add; `noSections`: why there are none. */
+interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
+  readonly links: Content
   readonly tail: Content
+  readonly noSections: Content
 }
 
-export function jobPage(detail: JobDetail, settings: JobPageSettings, context: RequestContext): Page {
+export function jobPage(detail: JobDetail, parts: JobPageParts, context: RequestContext): Page {
   const { pipeline, job, usual, history, sections, spans, tests } = detail
   const { base } = context
   const isOver = isFinished(job.status)
@@ -36,17 +35,17 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
   const its = html`<section id="facts" data-region>${aboutJob(detail, tookMs, context)}</section>`
   const why = html`<section id="failure" data-region>${whyItFailed(detail)}</section>
     <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
-    ${settings.tail}`
+    ${parts.tail}`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
     hasWaterfall: sections !== undefined,
     content: html`
       ${crumbs(...projectCrumbs(pipeline, context), pipelineLink(pipeline, context))}
-      <section id="head" data-region>${heading(detail, settings.showsLog, context)}</section>
+      <section id="head" data-region>${heading(detail, parts.links)}</section>
       ${hasFailed(job.status) ? [why, its] : [its, why]}
       <section id="sections" data-region>
-        ${card('Where the time went', sectionsContent(detail, settings), {
+        ${card('Where the time went', sectionsContent(detail, parts.noSections), {
           aside: sections === undefined ? undefined : counted(sections.sections.length, 'section'),
         })}
       </section>
@@ -66,7 +65,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
         title: 'Exported attributes',
         spans,
         none: 'Nothing of this job has been exported yet.',
-        legacyName: settings.legacyName,
+        legacyName: parts.legacyName,
       })}
     `,
   }
@@ -78,7 +77,7 @@ const causes: Readonly<Record<FailureDomain, string>> = {
   unknown: 'not known',
 }
 
-function heading({ job, pipeline, verdict }: JobDetail, showsLog: boolean, context: RequestContext): Html {
+function heading({ job, verdict }: JobDetail, links: Content): Html {
   const url = safeUrl(job.url)
   return html`<div class="page-head">
       <h1>${job.name}</h1>
@@ -86,8 +85,7 @@ function heading({ job, pipeline, verdict }: JobDetail, showsLog: boolean, conte
       ${job.retried && html`<span class="tag">retried</span>`}
       ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
       <span class="buttons head-links">
-        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(context.base, pipeline, job.id, context)}">Show its log</a>`}
-        ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
+        ${links} ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
       </span>
     </div>
     ${verdictLine(verdict)}`
@@ -154,11 +152,8 @@ function whyItFailed({ job, about, sections }: JobDetail): Content {
 }
 
 /** The waterfall of its sections, or why there is none. */
-function sectionsContent(
-  { pipeline, job, sections }: JobDetail,
-  { jobSections = [] }: Pick<PagesSettings, 'jobSections'>,
-): Content {
-  if (sections === undefined || sections.sections.length === 0) return empty(whyNone(job.status, jobSections))
+function sectionsContent({ pipeline, job, sections }: JobDetail, none: Content): Content {
+  if (sections === undefined || sections.sections.length === 0) return empty(none)
   const { projectId, pipelineId } = pipeline
   const place = { projectId, pipelineId, depth: 0 }
   const own: WaterfallRow = {
@@ -169,17 +164,6 @@ function sectionsContent(
   const to = Math.max(sections.end, sections.start + 1)
   return html`${waterfallDrawing({ rows, from: sections.start, to }, { description: 'The job and its sections over time' })}
   ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
-}
-
-function whyNone(status: string, jobSections: readonly string[]): Content {
-  if (jobSections.length === 0) {
-    return html`Sections come from the job’s log, which is not read. Set <code>PIPESPAN_JOB_SECTIONS</code> to
-      <code>failed</code>, <code>slow</code> or <code>all</code>, with a <code>PIPESPAN_PLATFORM_TOKEN</code>, to see
-      the sections of future jobs.`
-  }
-  if (!isFinished(status)) return 'Sections are read from the log after the pipeline has ended.'
-  return html`No sections: <code>PIPESPAN_JOB_SECTIONS</code> (${jobSections.join(', ')}) does not include this job, its
-    log has not been read yet or cannot be read, or the log has no sections.`
 }
 
 /** One or two sentences. `tookMs`: of this run, so far; undefined if it never started. */

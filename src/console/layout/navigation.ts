@@ -29,10 +29,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'Over time',
-    pages: [
-      ['/tests', 'Tests', 'scoped'],
-      ['/timeline', 'Timeline', 'scoped'],
-    ],
+    pages: [['/timeline', 'Timeline', 'scoped']],
   },
   {
     name: 'Daemon',

@@ -55,7 +55,7 @@ export function applyAnswer(
         enrichment: searching
           ? { asked: true, again: { detail, at: now + soon } }
           : enrichmentAfter(whole, priority, missing, now, rules),
-        lateReads: change?.lateReads,
+        reports: change?.reports,
       }
     },
   }

@@ -7,15 +7,15 @@
 //   403 or 404 about a pipeline's jobs   the project alone, when three pipelines in a row are refused; its bridges likewise
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
-import type { JobReadable } from '../store/ports/job-reads.ts'
 import type { PlatformError } from '../../platform/port.ts'
 import { isInForce, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
+import type { Finding, Report } from '../../lib/finding.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-
-type PipelineDetail = 'jobs' | 'bridges'
+import type { SharedStore } from '../store/ports/store.ts'
 
 export interface Asked {
-  readonly what: JobReadable | 'junit' | 'commits' | PipelineDetail
+  /** `jobs` or `bridges` of a pipeline, or what a feature asks for. */
+  readonly what: string
   readonly project: number
   readonly path: string | undefined
 }
@@ -90,4 +90,22 @@ function documentOf(
     ...(error.status !== undefined && { status: error.status }),
     message: error.message,
   }
+}
+
+/** What is not requested because it was refused, for the doctor. `nameOf`: of what it is; undefined: it is another check's. */
+export async function refusedOf(
+  store: Pick<SharedStore, 'now' | 'repositories'>,
+  instance: string,
+  report: Report,
+  nameOf: (what: string) => string | undefined,
+): Promise<Finding[]> {
+  const now = await store.now()
+  return (await store.repositories.refusedEndpoints.all())
+    .filter(one => one.instance === instance && isInForce(one, now))
+    .flatMap(({ what, project, path, message }) => {
+      const name = nameOf(what)
+      if (name === undefined) return []
+      const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
+      return report('warning', `${name} ${where} are not requested for a day: ${message}`)
+    })
 }

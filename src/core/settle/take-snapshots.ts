@@ -5,7 +5,6 @@ import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../
 import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../../model/settle.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun, Reports } from '../store/ports/runs.ts'
 import type { Signal } from '../store/ports/signal.ts'
@@ -30,8 +29,6 @@ export interface SnapshotterOptions {
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   /** What features take from it. */
   readonly steps?: readonly LineStep[] | undefined
-  /** Which logs and reports to read of a chunk's jobs; undefined: none. */
-  readonly reads?: ((chunk: Chunk) => readonly JobReadWish[]) | undefined
   /** Called after a snapshot was committed: the exporter has something to send. */
   readonly onSnapshot: () => void
 }
@@ -125,7 +122,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
 
 /** Takes snapshots until no more are due; returns what to write, always with the time at which the run is due next. */
 function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
-  const { rules, selection, to, measure, reads, steps = [] } = options
+  const { rules, selection, to, measure, steps = [] } = options
   let { run } = known
   let timing = boundedTiming(known.timing, now, rules)
   const pending: PendingChunk[] = []
@@ -154,7 +151,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     const subject = subjectOf({ key: run.key, project: run.project.facts })
     const queues = routed(to, subject)
     if (queues.length > 0) {
-      pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues, reads: reads?.(chunk) })))
+      pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues })))
     } else if (next.why !== 'supplement') run = unexported(run)
     if (queues.length === 0 && to.length > 0 && options.takesTotals?.(subject) !== true) {
       did.push('unrouted')

@@ -6,9 +6,7 @@ import { isBlocked, isUnderWay } from '../../model/status.ts'
 import { minSilence } from '../settle/silence.ts'
 import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
 import { originOf, type Job } from '../../model/job.ts'
-import type { LateJobRead } from '../store/ports/job-reads.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { LateJobReads } from './job-reads.ts'
 import type { LineStep } from '../store/ports/reporter.ts'
 import type { Observation, RunKey } from '../../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
@@ -22,8 +20,6 @@ export interface MergeRules {
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
-  /** Further reads about jobs that change after their snapshots; undefined: none. */
-  readonly lateReads?: LateJobReads | undefined
   /** What features take from it. */
   readonly steps?: readonly LineStep[] | undefined
 }
@@ -75,21 +71,7 @@ export function mergeIntoRun(
     timing: timingAfter(run, before, now, rules),
     reports: rules.steps?.flatMap(({ onObserved }) => onObserved?.(run, known?.run) ?? []),
     enrichment: enrichmentAfter(run, jobs, known, now, rules),
-    ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run, rules) }),
   }
-}
-
-function lateReadsOf(
-  jobs: readonly Job[],
-  known: Run,
-  { key: { instance }, project: { facts } }: Run,
-  { lateReads }: MergeRules,
-): LateJobRead[] {
-  if (lateReads === undefined) return []
-  return jobs.flatMap(job => {
-    const before = job.snapshot && known.jobs.get(job.id)
-    return before === undefined ? [] : lateReads(before, job, facts.path, instance)
-  })
 }
 
 /**
@@ -118,10 +100,10 @@ function enrichmentAfter(
   jobs: readonly Job[],
   known: StoredRun | undefined,
   now: Millis,
-  { enrichDeadline, silentAfter = minSilence, lateReads }: MergeRules,
+  { enrichDeadline, silentAfter = minSilence, steps = [] }: MergeRules,
 ): EnrichmentChange | undefined {
   if (enrichDeadline === undefined) return undefined
-  if (lateReads !== undefined && leavesUnknown(run, jobs)) return enrichAt('details', now)
+  if (steps.some(({ needsArtifacts }) => needsArtifacts) && leavesUnknown(run, jobs)) return enrichAt('details', now)
   if (isAtEnd(run))
     return known?.run.pipeline === undefined || known.timing.endedAt === undefined
       ? enrichAt('details', now)

@@ -75,12 +75,6 @@ const checks: readonly Check[] = [
     'Set both, or neither.',
   ),
   wrongIf(
-    ['reports', 'dotenv_keys'],
-    ({ reports, dotenvKeys = [] }) => reports.includes('dotenv') && dotenvKeys.length === 0,
-    'Dotenv reports are enabled, but no key is allowed to be exported.',
-    'List the keys in dotenv_keys (PIPESPAN_DOTENV_KEYS), or remove dotenv from reports (PIPESPAN_REPORTS).',
-  ),
-  wrongIf(
     ['platform.token', 'platform.url'],
     ({ platform, platforms }) =>
       platforms.length === 0 && platform.token.current() !== undefined && platform.url === undefined,
@@ -170,7 +164,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
       ...wrongAttributeRules(config, faultOf, profile),
       ...wrongDestinations(config, faultOf),
       ...wrongPlatforms(config, settings, faultOf),
-      ...unknownPlatforms(config, settings, faultOf),
+      ...unknownPlatforms(config, settings, features, faultOf),
       ...features.flatMap(one => one.faults?.(config as never, faultOf) ?? []),
     ],
     warnings: [

@@ -105,16 +105,6 @@ export const pageOptions = {
   enabled: setting(boolean, { variable: 'PIPESPAN_PAGES', default: 'true' }).describe(
     'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
   ),
-  logs: setting(boolean, {
-    default: 'false',
-    needs: {
-      'pages.enabled': 'Job logs are shown on the pages, which are off.',
-      'admin.token': 'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
-      'platform.token': 'Job logs are fetched from the platform, but no platform token is set.',
-    },
-  }).describe(
-    "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
-  ),
   groupBy: setting(text, { example: 'team' }).describe(
     'Name of one of your attributes (`attributes.rules`), by which the pages add up figures, and filter projects (`own=VALUE`): by the literal values of rules that need no more than a project and a class of branches.',
   ),

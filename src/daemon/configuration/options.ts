@@ -18,7 +18,7 @@ import {
   ofEachPlatform,
   severalPlatforms,
 } from './platform-options.ts'
-import { jobOptions, redact, reportOptions } from './job-options.ts'
+import { redact } from './redact-option.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions, pageOptions, traceLink } from './listening-options.ts'
 import { projectPatterns } from './project-kinds.ts'
@@ -143,8 +143,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: 
         'A pipeline without events for this long is exported in its current state.',
       ),
     },
-    'What is exported': { ...selectionOptions, ...events },
-    'Job logs and reports': { job: jobOptions, ...reportOptions, redact },
+    'What is exported': { ...selectionOptions, ...events, redact },
     'Appearance of telemetry': {
       traceIds: setting(oneOf(['instance', 'platform']), { default: 'instance' }).describe(
         "How trace and span IDs are generated: `instance` (unique across platform instances), or `platform` (compatible with the platform's own).",
@@ -220,6 +219,7 @@ export interface HasOptions {
   readonly options?: Sections
   /** As of a feature. */
   readonly ownEvents?: string
+  readonly patterns?: readonly string[]
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]
   readonly warnings?: (config: never, unreported: object) => readonly string[]
   readonly unreported?: (config: never) => object

@@ -3,7 +3,7 @@ import { defaultPlatform, hasDefaultPlatform, pathsIn, platformViews } from './p
 import { namesIn } from '../../lib/template.ts'
 import { namesPlatform, type Choice } from '../../lib/chooser.ts'
 import type { ConfigFault, FaultOf } from './config-fault.ts'
-import type { Config } from './options.ts'
+import type { Config, HasOptions } from './options.ts'
 import type { Setting } from './reader.ts'
 
 /** Settings outside of `platforms` that belong to the platform `default`. */
@@ -105,13 +105,15 @@ interface Patterns extends Choice {
   readonly isTenant?: true
 }
 
-function allPatterns(config: Config, settings: readonly Setting[]): Patterns[] {
-  const { projects, pages, job, costs } = config
+/** `ofFeatures`: paths of settings. */
+function allPatterns(config: Config, settings: readonly Setting[], ofFeatures: readonly string[] = []): Patterns[] {
+  const { projects, pages, costs } = config
+  const added = settings.filter(({ path }) => ofFeatures.includes(path))
   return [
     { at: 'projects', ...projects },
     { at: 'pages.hide', exclude: pages.hide },
-    { at: 'job.projects', include: job.projects },
     ...costs.rules.map(({ match }, index) => ({ at: `costs.rules[${index}].match.project`, include: match.project })),
+    ...added.map(({ path, value }) => ({ at: path, include: value as Choice['include'] })),
     ...settings.flatMap(tenant),
   ]
 }
@@ -127,10 +129,16 @@ function platformsOf(config: Config): string[] {
 }
 
 /** A pattern for a platform that is not configured would never match. */
-export function unknownPlatforms(config: Config, settings: readonly Setting[], faultOf: FaultOf): ConfigFault[] {
+export function unknownPlatforms(
+  config: Config,
+  settings: readonly Setting[],
+  features: readonly HasOptions[],
+  faultOf: FaultOf,
+): ConfigFault[] {
+  const ofFeatures = features.flatMap(({ patterns = [] }) => patterns)
   const names = platformsOf(config)
   const known = new Set(names.map(name => name.toLowerCase()))
-  return allPatterns(config, settings).flatMap(({ at, include = [], exclude = [] }) =>
+  return allPatterns(config, settings, ofFeatures).flatMap(({ at, include = [], exclude = [] }) =>
     [...include, ...exclude].filter(namesPlatform).flatMap(pattern => {
       const name = pattern.slice(0, pattern.indexOf(':'))
       if (known.has(name.toLowerCase())) return []

@@ -1,11 +1,6 @@
 // Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
 import type { Budget, BudgetSnapshot } from '../../platform/port/budget.ts'
 import type { EnricherCounters } from '../../core/complete/enricher.ts'
-import type { JobReaderCounters } from '../../features/job-insides/job-reader.ts'
-import type { LogCounters } from '../../features/job-insides/read-log.ts'
-import type { ReportCounters } from '../../features/job-insides/read-report.ts'
-import type { SpanCounters } from '../../features/job-insides/read-spans.ts'
-import type { TestCounters } from '../../features/job-insides/read-tests.ts'
 import type { TakeInCounters } from '../../core/take-in/take-in.ts'
 import type { ExportQueueStatus } from '../../core/send/exporter.ts'
 import type { PollerCounters } from '../../core/find/poller.ts'
@@ -36,11 +31,6 @@ export interface ObservedParts {
   readonly redelivery: Counting<RedeliveryCounters> | undefined
   /** The points of features' counters, by the names of their metrics. */
   readonly counted: ReadonlyMap<string, readonly Point[]>
-  readonly jobReader?: Counting<JobReaderCounters> | undefined
-  readonly jobLogs?: Counting<LogCounters> | undefined
-  readonly jobTests?: Counting<TestCounters> | undefined
-  readonly jobReports?: Counting<ReportCounters> | undefined
-  readonly jobSpans?: Counting<SpanCounters> | undefined
   /** Series that were left out of scrapes. */
   readonly scrapes: { readonly leftOut: number }
   /** Reloads of the configuration; undefined: nothing reloads it. */

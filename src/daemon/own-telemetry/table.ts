@@ -115,50 +115,6 @@ export const observedMetrics = [
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
     description: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',
     points: ({ enricher }) => entries({ ...enricher?.counters }, outcome => ({ outcome })) },
-  { name: 'pipespan.job.reads', type: 'counter', unit: '{job}', attributes: ['outcome'],
-    description: 'Reads of job logs and reports: read, empty or not needed, repeated because incomplete, refused by the platform, withheld because it refuses such requests, failed (mostly retried), or expired.',
-    points: ({ jobReader }) => entries({ ...jobReader?.counters }, outcome => ({ outcome })) },
-  { name: 'pipespan.job.log.bytes', type: 'counter', unit: 'By', attributes: [],
-    description: 'Bytes of job logs that were read.', points: ({ jobLogs }) => one(jobLogs?.counters.bytes) },
-  { name: 'pipespan.job.log.sections', type: 'counter', unit: '{section}', attributes: ['kept'],
-    description: 'Sections of job logs: exported, or over the limit per job.', points: ({ jobLogs }) => kept(jobLogs?.counters.sections, jobLogs?.counters.sectionsOmitted) },
-  { name: 'pipespan.job.log.lines', type: 'counter', unit: '{line}', attributes: ['kept'],
-    description: 'Lines of job logs: exported, or left out in the middle.', points: ({ jobLogs }) => kept(jobLogs?.counters.lines, jobLogs?.counters.linesOmitted) },
-  { name: 'pipespan.job.log.cut', type: 'counter', unit: '{log}', attributes: ['reason'],
-    description: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).',
-    points: ({ jobLogs }) => (jobLogs === undefined ? [] : entries({ size: jobLogs.counters.cut, debug_trace: jobLogs.counters.debugTraces }, reason => ({ reason }))) },
-  { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
-    description: 'Test reports read: complete (`none`), or the reason why they are not.',
-    points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.counters.reports, attributes: { fault: 'none' } },
-      ...[...jobTests.counters.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
-  { name: 'pipespan.test.cases', type: 'counter', unit: '{case}', attributes: ['kept'],
-    description: 'Test cases of these reports: counted, or over the limit per report.', points: ({ jobTests }) => kept(jobTests?.counters.cases, jobTests?.counters.casesDropped) },
-  { name: 'pipespan.test.failures', type: 'counter', unit: '{case}', attributes: ['kept'],
-    description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', points: ({ jobTests }) => kept(jobTests?.counters.failures, jobTests?.counters.failuresDropped) },
-  { name: 'pipespan.test.dropped_times', type: 'counter', unit: '{time}', attributes: [],
-    description: 'Times of suites and cases that cannot be, as they are more than ten times as long as the job.', points: ({ jobTests }) => one(jobTests?.counters.timesDropped) },
-  { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
-    description: 'Tests that failed and passed on the same code.', points: ({ jobTests }) => one(jobTests?.counters.flaky) },
-  { name: 'pipespan.job.reports', type: 'counter', unit: '{report}', attributes: ['type', 'fault'],
-    description: 'Other job reports read, by artifact type: complete (`none`), or the reason why reading stopped.',
-    points: ({ jobReports }) => [...(jobReports?.counters.reports ?? [])].flatMap(([type, faults]) =>
-      [...faults].map(([fault, value]) => ({ value, attributes: { type, fault } }))) },
-  { name: 'pipespan.job.report.series', type: 'counter', unit: '{series}', attributes: ['kept'],
-    description: 'Series of metrics reports: exported, not a number, or over the limit per report or project.', points: ({ jobReports }) => kept(jobReports?.counters.series, jobReports?.counters.seriesDropped) },
-  { name: 'pipespan.job.report.values', type: 'counter', unit: '{value}', attributes: ['kept'],
-    description: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.', points: ({ jobReports }) => kept(jobReports?.counters.values, jobReports?.counters.valuesDropped) },
-  { name: 'pipespan.job.report.findings', type: 'counter', unit: '{finding}', attributes: [],
-    description: 'Findings in code quality and security reports.', points: ({ jobReports }) => one(jobReports?.counters.findings) },
-  { name: 'pipespan.job.spans', type: 'counter', unit: '{span}', attributes: ['outcome'],
-    description: 'Spans made by jobs: kept, not valid OTLP (`invalid`), more than an hour outside their job or ending before they start (`misplaced`), with a duplicate ID (`repeated`), or over the limit per job.',
-    points: ({ jobSpans }) => {
-      if (jobSpans === undefined) return []
-      const { files: _, ...counts } = jobSpans.counters
-      return entries(counts, outcome => ({ outcome }))
-    } },
-  { name: 'pipespan.job.spans.files', type: 'counter', unit: '{file}', attributes: ['fault'],
-    description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.',
-    points: ({ jobSpans }) => [...(jobSpans?.counters.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
     description: 'Rounds of polling.', points: ({ poller }) => one(poller?.counters.rounds) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
@@ -214,14 +170,6 @@ function queueOf({ destination, signal }: ExportQueueStatus): { destination: str
 /** No point of a part that does not run. */
 function one(value: number | undefined): Point[] {
   return value === undefined ? [] : [{ value }]
-}
-
-function kept(yes: number | undefined, no: number | undefined): Point[] {
-  if (yes === undefined || no === undefined) return []
-  return [
-    { value: yes, attributes: { kept: 'true' } },
-    { value: no, attributes: { kept: 'false' } },
-  ]
 }
 
 function entries(

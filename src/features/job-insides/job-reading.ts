@@ -5,7 +5,7 @@ import type { JobInside } from '../../model/inside.ts'
 import type { CallOptions } from '../../platform/port.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { JobTests } from '../../model/job-tests.ts'
-import type { JobRead } from '../../core/store/ports/job-reads.ts'
+import { claimOf, type JobRead } from './queue.ts'
 import type { Reports, RunWork } from '../../core/store/ports/runs.ts'
 import type { Signal } from '../../core/store/ports/signal.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -38,7 +38,7 @@ export function applyReading(
 ): RunWork {
   const { chunk } = read
   return {
-    ...{ key: chunk.key, jobs: [], read },
+    ...{ key: chunk.key, jobs: [], claim: claimOf(read) },
     decide: known => {
       const made = known && insideChunks(known.run, chunk, insides)
       if (known === undefined || made === undefined || insides.length === 0) return undefined

@@ -1,6 +1,6 @@
 // Reads a job's log for its sections and lines, if they are wanted of this job.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
-import { isChosen, type JobReadRules } from '../../core/take-in/job-reads.ts'
+import { isChosen, type JobReadRules } from './job-reads.ts'
 import type { IsSlow } from '../../core/complete/usual-duration.ts'
 import { type JobInside } from '../../model/inside.ts'
 import { insideJobOf } from '../../model/inside-chunks.ts'

@@ -1,5 +1,5 @@
 // Reads the sections and lines of a job's log in one pass over a stream. Only what will be exported is kept in memory.
-import { createKeyWatch, redacted, type RedactText } from '../../lib/text-redaction.ts'
+import { createKeyWatch, redacted } from '../../lib/text-redaction.ts'
 import { withControlsMarked } from '../../lib/plain-text.ts'
 import { KeptLines } from './kept-lines.ts'
 import { logLines } from './log-lines.ts'
@@ -7,8 +7,8 @@ import { LogReader } from './log-reader.ts'
 import { RanOnReader } from './ran-on.ts'
 import { Sections } from './sections.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
-import type { ReadLog } from '../port/inside.ts'
-import type { RestClient } from '../rest/client.ts'
+import type { InsideRules, ReadLog } from '../port/inside.ts'
+import type { PlatformClient } from '../port.ts'
 
 // Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log. A debug trace shows the job's variables, and the platform masks only exact values of
 // masked variables, so such a log must not be exported.
@@ -37,17 +37,12 @@ export function createDebugWatch(): (text: string) => boolean {
   }
 }
 
-export interface ReadLogOptions {
-  readonly client: Pick<RestClient, 'jobLog'>
-  readonly redactText: RedactText
-  /** Maximum number of bytes that are read of one log, and that are exported as lines. */
-  readonly readMax: number
-  readonly linesMax: number
-}
-
 const lastLine = /^(?:Job succeeded|ERROR: Job failed)/
 
-export function createReadLog({ client, redactText, readMax, linesMax }: ReadLogOptions): ReadLog {
+export function createReadLog(
+  client: Pick<PlatformClient, 'jobLog'>,
+  { redactText, readMax, linesMax }: Pick<InsideRules, 'redactText' | 'readMax' | 'linesMax'>,
+): ReadLog {
   return async (projectId, job, wants, call) => {
     const log = new OpenLog(job, wants.lines ? linesMax : 0)
     const { bytes, isWhole } = await client.jobLog(projectId, job.id, {

@@ -1,32 +1,23 @@
 // Fetches a job's log for a page and redacts it like exported lines. The log is not stored.
-import { createKeyWatch, inTurns, redacted, type RedactText } from '../../lib/text-redaction.ts'
+import { createKeyWatch, inTurns, redacted } from '../../lib/text-redaction.ts'
 import { createDebugWatch } from './read-log.ts'
-import { KeptLines, type Missing } from './kept-lines.ts'
+import { KeptLines } from './kept-lines.ts'
 import { LogReader } from './log-reader.ts'
 import { PlatformError, type PlatformClient } from '../port.ts'
-import { Sections, type JobTimes } from './sections.ts'
+import { Sections } from './sections.ts'
 import { withoutControls } from '../../lib/plain-text.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { KeptLine } from './line-ring.ts'
-import type { Section } from '../../model/inside.ts'
+import type { ShowLog, ShownJob, ShownLine, ShownLog, ShowRules, StyledText } from '../port/inside.ts'
 
 // Splits a line of a job's log into texts of one style each, by its control sequences (ECMA-48, SGR).
-
-/** A text in one style. */
-interface Run {
-  readonly text: string
-  readonly bold?: true | undefined
-  /** The terminal's number: 0 to 7 for the colours, 8 to 15 for their bright variants. Undefined: the default colour. */
-  readonly colour?: number | undefined
-}
 
 const styleSequence = /\u001b\[([\d;]*)m/
 
 /** `raw`: a line with its control sequences. The texts of all runs, joined, equal `withoutControls(raw)`. Backgrounds and colours above 15 are ignored. */
-export function runsOf(raw: string): readonly Run[] {
+export function runsOf(raw: string): readonly StyledText[] {
   const whole = withoutControls(raw)
   if (!raw.includes('\u001b')) return [{ text: whole }]
-  const runs: Run[] = []
+  const runs: StyledText[] = []
   let style: Style = {}
   raw.split(styleSequence).forEach((part, index) => {
     if (index % 2 === 1) style = changed(style, part)
@@ -35,7 +26,7 @@ export function runsOf(raw: string): readonly Run[] {
   return runs.map(({ text }) => text).join('') === whole ? runs : [{ text: whole }]
 }
 
-type Style = Pick<Run, 'bold' | 'colour'>
+type Style = Pick<StyledText, 'bold' | 'colour'>
 
 /** The style after the codes of one sequence. */
 function changed(before: Style, sequence: string): Style {
@@ -58,53 +49,14 @@ function changed(before: Style, sequence: string): Style {
   return { ...(bold && { bold }), ...(colour !== undefined && { colour }) }
 }
 
-export interface ShowLogOptions {
-  readonly client: Pick<PlatformClient, 'jobLog'>
-  readonly redactText: RedactText
-  /** Maximum number of bytes that are read of one log. */
-  readonly readMax: number
-  /** Maximum number of logs within any minute, because the rest of the API budget is for other requests. */
-  readonly maxPerMinute: number
-  /** Timeout for one log, ms. */
-  readonly timeoutMs?: number | undefined
-  readonly clock: Pick<Clock, 'now'>
-}
-
-export interface ShownJob extends JobTimes {
-  readonly projectId: number
-  readonly id: number
-}
-
-export interface ShownLine {
-  readonly number: number
-  readonly runs: readonly Run[]
-  /** The ordinal of the innermost kept section. */
-  readonly section?: number | undefined
-}
-
-export type ShownLog =
-  | {
-      readonly as: 'log'
-      readonly lines: readonly ShownLine[]
-      readonly sections: readonly Section[]
-      readonly missing?: Missing | undefined
-      /** False if the log is longer than the part that is read. */
-      readonly isWhole: boolean
-    }
-  /** A debug trace shows the job's variables, so the log is not shown. */
-  | { readonly as: 'traced' }
-  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
-
-export type ShowLog = (job: ShownJob) => Promise<ShownLog>
-
 /** Maximum number of logs that are fetched at the same time, because each is held in memory. */
 const maxConcurrent = 2
 /** Maximum number of bytes that are shown of one log, colour codes included. */
 const maxShown = 1024 * 1024
 const minute = 60_000
 
-export function createShowLog(options: ShowLogOptions): ShowLog {
-  const { client, redactText, readMax, maxPerMinute, timeoutMs = 30_000, clock } = options
+export function createShowLog(client: Pick<PlatformClient, 'jobLog'>, rules: ShowRules): ShowLog {
+  const { redactText, readMax, maxPerMinute, timeoutMs = 30_000, clock } = rules
   let busy = 0
   let begun: readonly number[] = []
   return async job => {

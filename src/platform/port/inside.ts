@@ -1,10 +1,91 @@
-// Declares the calls that read the inside of a job: its log, its reports and its own spans. A part of the port, for enrichment.
+// Declares the calls that read the inside of a job: its log, its reports and its own spans. A part of the port.
 import type { CallOptions } from '../port.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { RedactText } from '../../lib/text-redaction.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { JobReport, ReportType } from '../../model/job-reports.ts'
 import type { LogLine, RanOn, Section } from '../../model/inside.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 import type { ReportFaultReason, TestOutcomes, TestReport } from '../../model/test-report.ts'
+
+/** The further calls of a client. Each rejects as those of the client do. */
+export interface InsideClient {
+  inside(rules: InsideRules): InsideReading
+  showLogs(rules: ShowRules): ShowLog
+}
+
+/** How much is read of the inside of jobs, and what of it may pass. */
+export interface InsideRules {
+  readonly redactText: RedactText
+  /** Maximum number of bytes that are read of one log, and that are exported of it as lines. */
+  readonly readMax: number
+  readonly linesMax: number
+  /** Whether the value of this key of a dotenv report may be exported. */
+  readonly isAllowed: (key: string) => boolean
+  /** Artifacts in which a job may have written spans. */
+  readonly paths: readonly string[]
+  /** Maximum length of an exported text of a span or a test, UTF-16 units. */
+  readonly maxText: number
+  /** Maximum number of test cases of a job that are kept with their times. */
+  readonly keptCases: number
+}
+
+export interface InsideReading {
+  readonly log: ReadLog
+  readonly report: ReadReport
+  readonly spans: ReadSpans
+  readonly tests: TestReports
+}
+
+export interface ShowRules extends Pick<InsideRules, 'redactText' | 'readMax'> {
+  /** Maximum number of logs within any minute, because the rest of the API budget is for other requests. */
+  readonly maxPerMinute: number
+  /** Timeout for one log, ms. */
+  readonly timeoutMs?: number | undefined
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** Fetches a job's log for a page and redacts it like exported lines. The log is not stored. */
+export type ShowLog = (job: ShownJob) => Promise<ShownLog>
+
+export interface ShownJob {
+  readonly projectId: number
+  readonly id: number
+  readonly start: Millis
+  readonly end: Millis
+  /** True if the job's script failed. The section in which it failed is then marked. */
+  readonly isScriptFailure: boolean
+}
+
+export type ShownLog =
+  | {
+      readonly as: 'log'
+      readonly lines: readonly ShownLine[]
+      readonly sections: readonly Section[]
+      /** Lines that are left out in the middle; `number`: the first of them. */
+      readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
+      /** False if the log is longer than the part that is read. */
+      readonly isWhole: boolean
+    }
+  /** A debug trace shows the job's variables, so the log is not shown. */
+  | { readonly as: 'traced' }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+
+export interface ShownLine {
+  readonly number: number
+  readonly runs: readonly StyledText[]
+  /** The ordinal of the innermost kept section. */
+  readonly section?: number | undefined
+}
+
+/** A text in one style. */
+export interface StyledText {
+  readonly text: string
+  readonly bold?: true | undefined
+  /** The terminal's number: 0 to 7 for the colours, 8 to 15 for their bright variants. Undefined: the default colour. */
+  readonly colour?: number | undefined
+}
 
 /** Reads a job's log once, as a stream. */
 export type ReadLog = (

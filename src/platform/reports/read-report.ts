@@ -9,8 +9,8 @@ import { redactedValue, type RedactText } from '../../lib/text-redaction.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 import { createJsonValues, each, type JsonPath } from './json-values.ts'
 import { createSarifLevels } from './sarif.ts'
-import type { ReadReport, ReportRead } from '../port/inside.ts'
-import type { RestClient } from '../rest/client.ts'
+import type { InsideRules, ReadReport, ReportRead } from '../port/inside.ts'
+import type { JobCalls } from '../rest/jobs.ts'
 
 // Counts the findings of a code quality or security report by severity. It reads the report as a stream and keeps no finding.
 
@@ -104,16 +104,12 @@ export async function readDotenv(
   return { report: clean.length === 0 ? undefined : { dotenv: Object.fromEntries(clean) }, dropped, fault }
 }
 
-export interface ReadReportOptions {
-  readonly client: Pick<RestClient, 'jobArtifact'>
-  /** Whether the value of this key of a dotenv report may be exported. */
-  readonly isAllowed: (key: string) => boolean
-  readonly redactText: RedactText
-}
-
 type Read = (body: AsyncIterable<Uint8Array>, type: ReportType) => Promise<ReportRead>
 
-export function createReadReport({ client, isAllowed, redactText }: ReadReportOptions): ReadReport {
+export function createReadReport(
+  client: Pick<JobCalls, 'jobArtifact'>,
+  { isAllowed, redactText }: Pick<InsideRules, 'isAllowed' | 'redactText'>,
+): ReadReport {
   const readers: Readonly<Record<ReportSwitch, Read>> = {
     metrics: async body => readMetrics(body, redactText),
     dotenv: async body => readDotenv(body, isAllowed, redactText),

@@ -1,23 +1,18 @@
 // Reads the spans that a job has written into artifacts, with one request for each configured path.
 import { createSpanCollector } from './own-spans.ts'
 import { PlatformError } from '../port.ts'
-import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../../lib/text-redaction.ts'
+import { redactedTo, redactedValue, redactionTurns } from '../../lib/text-redaction.ts'
 import type { OwnAttributes, OwnLink, OwnSpan, OwnValue } from '../../model/own-span.ts'
-import type { ReadSpans, SpansRead } from '../port/inside.ts'
-import type { RestClient } from '../rest/client.ts'
+import type { InsideRules, ReadSpans, SpansRead } from '../port/inside.ts'
+import type { JobCalls } from '../rest/jobs.ts'
 
 /** Maximum length of a text, whatever the configuration says, UTF-16 units. */
 const maxSpanText = 64 * 1024
 
-export interface ReadSpansOptions {
-  readonly client: Pick<RestClient, 'jobArtifact'>
-  readonly paths: readonly string[]
-  readonly redactText: RedactText
-  /** Maximum length of a text that is exported, UTF-16 units. */
-  readonly maxText: number
-}
-
-export function createReadSpans({ client, paths, redactText, maxText }: ReadSpansOptions): ReadSpans {
+export function createReadSpans(
+  client: Pick<JobCalls, 'jobArtifact'>,
+  { paths, redactText, maxText }: Pick<InsideRules, 'paths' | 'redactText' | 'maxText'>,
+): ReadSpans {
   const limit = Math.min(maxText, maxSpanText)
   const clean: Clean = (text, key) =>
     redactedTo(limit, text, key === undefined ? redactText : one => redactedValue(key, one, redactText))

@@ -12,20 +12,14 @@ import { createJunitCases, maxWords } from './junit-cases.ts'
 import { readElements } from './xml-elements.ts'
 import { maxTestName } from './suite-cases.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
-import type { RestClient } from '../rest/client.ts'
-import type { TestReports, TestsRead } from '../port/inside.ts'
+import type { JobCalls } from '../rest/jobs.ts'
+import type { InsideRules, TestReports, TestsRead } from '../port/inside.ts'
 import type { TestName, TestSuite } from '../../model/test-report.ts'
 
-export interface TestReportsOptions {
-  readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
-  readonly redactText: RedactText
-  /** Maximum length of a message or stack trace that is exported, UTF-16 units. */
-  readonly maxText: number
-  /** Maximum number of cases that are kept with their times. */
-  readonly keptCases: number
-}
-
-export function createTestReports({ client, redactText, maxText, keptCases }: TestReportsOptions): TestReports {
+export function createTestReports(
+  client: Pick<JobCalls, 'jobArtifact' | 'testReport'>,
+  { redactText, maxText, keptCases }: Pick<InsideRules, 'redactText' | 'maxText' | 'keptCases'>,
+): TestReports {
   const kept = { maxText: maxText + maxSecret, keptCases }
   const clean = async (tests: TestsRead): Promise<TestsRead> => cleanTests(tests, redactText, maxText)
   return {

@@ -4,6 +4,11 @@ import { auditCalls } from './audit.ts'
 import { apiPath, connectRules, directDispatcher, type DispatcherFactory } from './http.ts'
 import type { EventWords } from '../webhook/read-event.ts'
 import { ConfigError } from '../../lib/fault.ts'
+import { createReadLog } from '../job-log/read-log.ts'
+import { createReadReport } from '../reports/read-report.ts'
+import { createReadSpans } from '../reports/read-spans.ts'
+import { createShowLog } from '../job-log/show-log.ts'
+import { createTestReports } from '../reports/read-tests.ts'
 import { createApi, createAsking, type OnLeftOut } from './api.ts'
 import { createRequester, type RequesterOptions, type RetryRules } from './request.ts'
 import { hookCalls } from './hooks.ts'
@@ -14,6 +19,7 @@ import { ownerOf } from './owner.ts'
 import { pipelineCalls, type PipelineCalls } from './pipelines.ts'
 import { projectCalls } from './projects.ts'
 import type { PlatformClient } from '../port.ts'
+import type { InsideClient } from '../port/inside.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 
 export interface PlatformClientOptions extends Omit<
@@ -39,7 +45,7 @@ export interface PlatformClientOptions extends Omit<
 }
 
 /** The client with the calls that only this room makes. */
-export interface RestClient extends PlatformClient, PipelineCalls, JobCalls {}
+export interface RestClient extends PlatformClient, InsideClient, PipelineCalls, JobCalls {}
 
 const defaults = {
   timeouts: { connect: 10_000, answer: 60_000 },
@@ -73,6 +79,13 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     ...hookCalls(api, wanted?.variables),
     ...auditCalls(api, instance, options.eventWords),
     owner: async (named, call) => ownerOf(named, createAsking(api, call)),
+    inside: rules => ({
+      log: createReadLog(calls, rules),
+      report: createReadReport(calls, rules),
+      spans: createReadSpans(calls, rules),
+      tests: createTestReports(calls, rules),
+    }),
+    showLogs: rules => createShowLog(calls, rules),
     asking: call => createAsking(api, call),
     close: () => requester.close(),
   }

@@ -34,7 +34,7 @@ async function ranOn(log: string): Promise<RanOn | undefined> {
       return { bytes: log.length, isWhole: true }
     },
   }
-  const read = createReadLog({ client, redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 })
+  const read = createReadLog(client, { redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 })
   return (await read(3, job, { sections: true, lines: false }, { priority: 'inside' })).ranOn
 }
 

@@ -7,12 +7,8 @@ import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 import { createPlatformClient } from '../../../src/platform/rest/client.ts'
 import type { PlatformClient } from '../../../src/platform/port.ts'
 import type { Budget } from '../../../src/platform/port/budget.ts'
-import {
-  createShowLog,
-  type ShowLogOptions,
-  type ShowLog,
-  type ShownLog,
-} from '../../../src/platform/job-log/show-log.ts'
+import { createShowLog } from '../../../src/platform/job-log/show-log.ts'
+import type { ShowLog, ShownLog, ShowRules } from '../../../src/platform/port/inside.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { ServerResponse } from 'node:http'
@@ -49,10 +45,9 @@ describe('a log that a page shows', () => {
       }),
     )
   })
-  const showing = (more: Partial<ShowLogOptions> = {}): ShowLog =>
-    createShowLog({
+  const showing = (more: Partial<ShowRules> = {}): ShowLog =>
+    createShowLog(client, {
       ...{
-        client,
         redactText: createTextRedaction([]),
         readMax: 2 ** 20,
         maxPerMinute: 100,

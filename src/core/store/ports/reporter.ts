@@ -24,6 +24,8 @@ export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown
 
 /** What a feature takes from the line: pure, and called while the run is locked. */
 export interface LineStep {
+  /** It needs what jobs have left, which only the platform's API lists. */
+  readonly needsArtifacts?: true
   /** A run was observed. `known`: before that; undefined: it is new. */
   readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
   /** A snapshot was taken; once for each of its chunks. */

@@ -2,13 +2,12 @@
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
 import type { Chunk } from '../../../model/chunk.ts'
-import type { JobReadKey, JobReadWish, LateJobRead } from './job-reads.ts'
 import type { Job } from '../../../model/job.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectIncrements } from '../../../model/totals.ts'
 import type { ProjectFacts, RunKey } from '../../../model/observation.ts'
 import type { Signal } from './signal.ts'
-import type { Steps, Within } from '../sql/steps.ts'
+import type { StepOf, Steps, Within } from '../sql/steps.ts'
 import type { Undecodable } from './quarantine.ts'
 import type { Run, RunHead } from '../../../model/run.ts'
 
@@ -37,8 +36,6 @@ export interface StoredRun {
 export interface PendingChunk {
   readonly chunk: Chunk
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
-  /** What is to be read about the inside of its jobs. */
-  readonly reads?: readonly JobReadWish[] | undefined
 }
 
 // What a feature reports within a transaction of the line, such as deployments or conditions. The line carries reports and knows none of them: their
@@ -78,8 +75,6 @@ export interface RunChange {
   readonly run: Run
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
-  /** What is to be read about jobs of earlier chunks; ignored if these are deleted already. */
-  readonly lateReads?: readonly LateJobRead[] | undefined
   /** What the snapshots add to the totals: in the same transaction, so that each counts exactly once. */
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** What features report of it. */
@@ -94,8 +89,8 @@ export interface RunWork {
   readonly jobs: 'all' | readonly number[]
   /** The source of an observation: stored with the time of its first one. */
   readonly source?: SourceName | undefined
-  /** An entry of the queue `job_reads` to remove. If it is gone, another replica has done the work and `decide` is not called. */
-  readonly read?: JobReadKey | undefined
+  /** A change that returns a row. If it returns none, another replica has done the work and `decide` is not called. */
+  readonly claim?: StepOf | undefined
   /** Pure and synchronous; may be called again if the run changed meanwhile. Undefined: nothing to write. */
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }

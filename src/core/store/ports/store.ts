@@ -3,7 +3,6 @@ import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { EncodeMessages, Outbox } from './outbox.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { JobReads } from './job-reads.ts'
 import type { Leases } from './leases.ts'
 import type { Pruning } from './pruning.ts'
 import type { Quarantine } from './quarantine.ts'
@@ -44,7 +43,6 @@ export interface Store {
   readonly runs: Runs
   readonly outbox: Outbox
   readonly enrichment: EnrichmentQueue
-  readonly jobReads: JobReads
   readonly repositories: Repositories
   readonly leases: Leases
   readonly counters: Counters

@@ -3,7 +3,7 @@
 import type { Row } from './columns.ts'
 import type { Statements, Value } from './statements.ts'
 
-export const queueTables = ['enrichment_queue', 'job_reads']
+export const queueTables = ['enrichment_queue']
 
 /** A condition, with its values. */
 export type Condition = readonly [where: string, values: readonly Value[]]

@@ -1,7 +1,6 @@
 // The operations of a store that are written once for both databases.
 import { bringBack } from './too-far-ahead.ts'
 import { enrichmentQueue } from './enrichment-queue.ts'
-import { jobReads } from './job-reads.ts'
 import { leasesAndCounters } from './leases.ts'
 import { quarantine } from './quarantine.ts'
 import { repositories } from './repositories.ts'
@@ -18,7 +17,6 @@ export function operations(sql: Statements, options: Pick<StoreOptions, 'testMem
   const waits = parts.flatMap(one => one.waits ?? [])
   return {
     enrichment: enrichmentQueue(sql),
-    jobReads: jobReads(sql),
     repositories: repositories(sql),
     ...leasesAndCounters(sql),
     totals: totals(sql),

@@ -1,6 +1,5 @@
 // Writes runs, chunks and messages, as steps of a transaction: one statement for each kind of row of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import { insertJobReads, wishValues } from './job-reads.ts'
 import { keyOf, nameOf, runDocument } from './run-rows.ts'
 import { number, type Row } from './columns.ts'
 import { placeJobs, writePages, type Placed } from './job-pages.ts'
@@ -92,7 +91,7 @@ export function* writeRuns(all: readonly Written[]): Steps<number[]> {
   return ids
 }
 
-/** The messages of chunks, the insides of jobs, and the entries of the queue of job reads. `run`: the id of its row. */
+/** The messages of chunks, and the insides of jobs. `run`: the id of its row. */
 export function* writeChunks(
   chunks: readonly (PendingChunk & { readonly run: number })[],
   within: Within,
@@ -109,12 +108,6 @@ export function* writeChunks(
   yield* writeMessages(
     chunks.map(({ chunk, to }) => ({ chunk, to, dueAt: now })),
     within,
-  )
-  yield each(
-    insertJobReads,
-    chunks.flatMap(({ run, chunk: { attempt, number }, reads = [] }) =>
-      reads.map(wish => wishValues({ ...wish, run, attempt, number }, now)),
-    ),
   )
 }
 

@@ -11,7 +11,6 @@ import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
 import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
 import { number, type Row } from './columns.ts'
 import { ownerOfRun } from './owners.ts'
-import { insertJobReads, readValues, removeJobRead, wishValues } from './job-reads.ts'
 import { revivedRun, takeTombstones } from './tombstone-text.ts'
 import { byReporter } from '../ports/reporter.ts'
 import type { Reports, SeenOwner, Beside, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
@@ -43,8 +42,7 @@ export function* changeRuns(
   )
   const left: RunWork[] = []
   for (const item of work) {
-    const { read } = item
-    if (read === undefined || (yield [`${removeJobRead} RETURNING 1`, readValues(read)]).length > 0) left.push(item)
+    if (item.claim === undefined || (yield item.claim).length > 0) left.push(item)
   }
   const ofRuns = [...Map.groupBy(left, ({ key }) => nameOf(key)).values()].map(works => ({
     works,
@@ -127,10 +125,6 @@ function* changeSlice(
   const changes = all.flatMap(({ id, changes: its }) => its.map(change => ({ id, change })))
   const chunks = changes.flatMap(({ id, change }) => (change.pending ?? []).map(one => ({ ...one, run: id })))
   yield* writeChunks(chunks, within)
-  yield each(
-    insertJobReads,
-    changes.flatMap(({ id, change }) => (change.lateReads ?? []).map(read => wishValues({ ...read, run: id }, now))),
-  )
   yield writeTriggers(
     all.flatMap(one => changedJobs(one).map(job => ({ runId: one.id, instance: one.after.run.key.instance, job }))),
   )

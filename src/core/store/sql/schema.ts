@@ -184,23 +184,6 @@ export function schemaOf(dialect: Dialect): string {
   );
   CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
 
-  -- What is still to be read about the inside of jobs. An entry is written with the job's span, which is in this chunk of its attempt, and deleted with
-  -- the chunk of what was read.
-  CREATE TABLE job_reads (
-    id            ${id},
-    run_id        bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    attempt       integer NOT NULL,
-    number        integer NOT NULL,
-    job_id        bigint  NOT NULL,
-    what          text    NOT NULL,
-    pending_since bigint  NOT NULL,
-    due_at        bigint  NOT NULL,
-    tries         integer NOT NULL DEFAULT 0,
-    leased        integer NOT NULL DEFAULT 0,
-    UNIQUE (run_id, attempt, number, job_id, what)
-  );
-  CREATE INDEX job_reads_due ON job_reads (due_at, id);
-
   -- The job that started a pipeline.
   CREATE TABLE triggers (
     instance    text   NOT NULL,

@@ -33,7 +33,6 @@ export interface Wait {
 const waits: readonly Wait[] = [
   { table: 'enrichment_queue', max: usual, only: "priority <> 'silent' OR leased = 1" },
   { table: 'enrichment_queue', max: ofSilent },
-  { table: 'job_reads', max: usual, since: 'pending_since' },
   { table: 'runs', since: 'changed_at' },
   // What is leased is being sent, however late it was stored.
   { table: 'outbox', max: usual, since: 'lease IS NULL AND pending_since', only: "state = 'pending'" },

@@ -1,10 +1,18 @@
 // Logs of jobs on the pages, by the whole daemon beside a platform: redacted, on demand, for whoever has the admin token alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
-import { apiRoutes } from '../../src/console/api/api.ts'
-import { chromiumPath, complaintsOf, expectReadable, launch, openContext, showAs, defaultLooks } from './browser.ts'
-import { openHouse, until, type House } from './house.ts'
-import { consoleParts, noParts } from '../support/console-parts.ts'
+import { answer, startPlatform, type PlatformServer } from '../../platform/rest/platform-server.ts'
+import { apiRoutes } from '../../../src/console/api/api.ts'
+import {
+  chromiumPath,
+  complaintsOf,
+  expectReadable,
+  launch,
+  openContext,
+  showAs,
+  defaultLooks,
+} from '../../pages/browser.ts'
+import { openHouse, until, type House } from '../../pages/house.ts'
+import { consoleParts, noParts } from '../../support/console-parts.ts'
 
 const token = 'an-admin-token-of-this-test'
 const escape = '\u001b'

@@ -1,22 +1,22 @@
 // A platform that answers over HTTP and a store on real SQLite, between which the insides of jobs are read under a clock that the test moves.
 import { gzipSync } from 'node:zlib'
-import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createInMemoryBudget } from '../../src/platform/rest/budget.ts'
-import { createJobReader, type JobReader, type JobReaderOptions } from '../../src/features/job-insides/job-reader.ts'
-import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
-import { event, minute, rules, t0, snapshotterWith, settlerOf } from '../flow/world.ts'
-import { jobReadables, type JobReadable } from '../../src/core/store/ports/job-reads.ts'
-import { jobReadsBy } from '../../src/core/take-in/job-reads.ts'
-import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
-import { openSqlite } from '../support/stores.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
-import { wholeInstance } from '../../src/model/territory.ts'
-import { chunkOf, deliver } from '../support/of-run.ts'
-import type { Chunk } from '../../src/model/chunk.ts'
-import type { JobReading } from '../../src/features/job-insides/job-reading.ts'
-import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
-import type { Signal } from '../../src/core/store/ports/signal.ts'
+import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
+import { createJobReader, type JobReader, type JobReaderOptions } from '../../../src/features/job-insides/job-reader.ts'
+import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
+import { event, minute, rules, t0, snapshotterWith, settlerOf } from '../../flow/world.ts'
+import { jobReadables, jobReads, type JobReadable, type JobReads } from '../../../src/features/job-insides/queue.ts'
+import { jobReadStep, type JobReadRules } from '../../../src/features/job-insides/job-reads.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import { openSqlite } from '../../support/stores.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { startPlatform, type PlatformServer, type Reply } from '../../platform/rest/platform-server.ts'
+import { wholeInstance } from '../../../src/model/territory.ts'
+import { chunkOf, deliver } from '../../support/of-run.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
+import type { JobReading } from '../../../src/features/job-insides/job-reading.ts'
+import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
+import type { Signal } from '../../../src/core/store/ports/signal.ts'
 
 /** Of everything that may be read about the inside of a job: they find nothing to read. */
 const needlessReadings = Object.fromEntries(
@@ -29,9 +29,11 @@ export const packed =
   (_, response) =>
     response.writeHead(200).end(gzipSync(text))
 
+const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }
+
 interface FinishOptions {
   /** Besides nothing. */
-  readonly reads: Partial<Parameters<typeof jobReadsBy>[0]>
+  readonly reads: Partial<JobReadRules>
   readonly pipelineId?: number | undefined
   readonly facts?: Partial<PipelineFacts> | undefined
   readonly chunkSize?: number | undefined
@@ -44,6 +46,7 @@ export class JobWorld {
   readonly platform: PlatformServer
   readonly client: RestClient
   readonly #to: JobReaderOptions['to']
+  readonly queue: JobReads = this.store.on(jobReads)
   readonly #readers: JobReader[] = []
 
   private constructor(platform: PlatformServer, signals: readonly Signal[]) {
@@ -68,7 +71,8 @@ export class JobWorld {
   }
 
   reader(readings: Partial<Record<JobReadable, JobReading>>, measure?: JobReaderOptions['measure']): JobReader {
-    const { jobReads: queue, runs, repositories } = this.store
+    const { runs, repositories } = this.store
+    const { queue } = this
     const { client, clock } = this
     const reader = createJobReader({
       ...{ queue, runs, refusedEndpoints: repositories.refusedEndpoints, to: this.#to, measure, clock },
@@ -99,10 +103,7 @@ export class JobWorld {
       snapshotter: snapshotterWith({
         rules: { ...rules, chunkSize },
         to: this.#to,
-        reads: jobReadsBy({
-          ...{ sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true },
-          ...reads,
-        }),
+        steps: [jobReadStep({ ...nothing, ...reads })],
       }),
     }).drain()
   }

@@ -4,7 +4,7 @@ interface Counting<Counters> {
   readonly counters: Counters
 }
 
-type Count = number | ReadonlyMap<string, number>
+type Count = number | ReadonlyMap<string, Count>
 
 /** The sums of all counters; those by a reason are summed by their reason. */
 export function summed<Counters extends object>(parts: readonly Counting<Counters>[]): Counting<Counters> {
@@ -27,6 +27,8 @@ export function summedIfAny<Counters extends object>(
 }
 
 function sum(a: Count, b: Count): Count {
-  if (typeof a === 'number' || typeof b === 'number') return Number(a) + Number(b)
-  return new Map([...a, ...[...b].map(([key, count]) => [key, count + (a.get(key) ?? 0)] as const)])
+  if (typeof a === 'number') return typeof b === 'number' ? a + b : b
+  if (typeof b === 'number') return a
+  const keys = new Set([...a.keys(), ...b.keys()])
+  return new Map([...keys].map(key => [key, sum(a.get(key) ?? 0, b.get(key) ?? 0)]))
 }

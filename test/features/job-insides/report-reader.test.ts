@@ -1,36 +1,36 @@
 // Promises about the other reports of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { answer, startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
-import { createReadReport } from '../../src/platform/reports/read-report.ts'
-import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
-import { createReportReading, type ReportReading } from '../../src/features/job-insides/read-report.ts'
-import { createSpanReading, type SpanReading } from '../../src/features/job-insides/read-spans.ts'
-import { createTextRedaction } from '../../src/lib/text-redaction.ts'
-import { decodeLogs } from '../support/otlp-logs.ts'
-import { decodeMetrics } from '../support/otlp-metrics.ts'
-import { derivedSpanIds } from '../../src/core/telemetry/otlp/derived-ids.ts'
+import { answer, startPlatform, type PlatformServer, type Reply } from '../../platform/rest/platform-server.ts'
+import { createReadReport } from '../../../src/platform/reports/read-report.ts'
+import { createReadSpans } from '../../../src/platform/reports/read-spans.ts'
+import { createReportReading, type ReportReading } from '../../../src/features/job-insides/read-report.ts'
+import { createSpanReading, type SpanReading } from '../../../src/features/job-insides/read-spans.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
+import { decodeLogs } from '../../support/otlp-logs.ts'
+import { decodeMetrics } from '../../support/otlp-metrics.ts'
+import { derivedSpanIds } from '../../../src/core/telemetry/otlp/derived-ids.ts'
 import {
   encodeLogs,
   encodeMetrics,
   encodeResourceMetrics,
   encodeTraces,
   tracesAsJson,
-} from '../../src/core/telemetry/encode.ts'
-import { isFull } from '../full.ts'
-import { job, minute, t0 } from '../flow/world.ts'
-import { jobSpanId, pipelineSpanId, sectionSpanId, testSpanId } from '../../src/core/telemetry/otlp/ids.ts'
+} from '../../../src/core/telemetry/encode.ts'
+import { isFull } from '../../full.ts'
+import { job, minute, t0 } from '../../flow/world.ts'
+import { jobSpanId, pipelineSpanId, sectionSpanId, testSpanId } from '../../../src/core/telemetry/otlp/ids.ts'
 import { JobWorld, packed } from './job-world.ts'
-import { linearPattern } from '../support/linear-pattern.ts'
-import { liveMemory } from '../support/live-memory.ts'
-import { measure } from '../../src/core/telemetry/metrics/measure.ts'
-import { profiles } from '../../src/daemon/profile.ts'
-import { reportSwitches, type ReportType } from '../../src/model/job-reports.ts'
-import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
-import { toCumulative } from '../../src/core/telemetry/metrics/cumulative.ts'
-import type { JobReader } from '../../src/features/job-insides/job-reader.ts'
-import type { ObservedJob } from '../../src/model/observation.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import { linearPattern } from '../../support/linear-pattern.ts'
+import { liveMemory } from '../../support/live-memory.ts'
+import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { reportSwitches, type ReportType } from '../../../src/model/job-reports.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import { toCumulative } from '../../../src/core/telemetry/metrics/cumulative.ts'
+import type { JobReader } from '../../../src/features/job-insides/job-reader.ts'
+import type { ObservedJob } from '../../../src/model/observation.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles, drop: ['*.SECRET_*'] })
 const day = 24 * 60 * minute
@@ -69,12 +69,12 @@ describe('reports of jobs other than tests, and their own spans', () => {
       faults.push(`${String(facts.reason)}: ${what}`)
     reports = createReportReading({
       names: store.repositories.reportedNames,
-      readReport: createReadReport({ client, redactText, isAllowed: key => key !== 'UNNAMED' }),
+      readReport: createReadReport(client, { redactText, isAllowed: key => key !== 'UNNAMED' }),
       onFault,
     })
     spans = createSpanReading({
       ...{ spanIds: derivedSpanIds, runs: store.runs, onFault },
-      readSpans: createReadSpans({ client, paths, maxText: 4_096, redactText }),
+      readSpans: createReadSpans(client, { paths, maxText: 4_096, redactText }),
     })
     reader = newReader()
     return async () => world.close()

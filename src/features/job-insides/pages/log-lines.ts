@@ -1,15 +1,15 @@
 // The lines of a job's log, with their sections and colours.
-import { counted, number, size } from '../layout/format.ts'
+import { counted, number, size } from '../../../console/layout/format.ts'
 import { findLines } from './job-log-detail.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
-import type { LogLine, ReadLog } from '../ports.ts'
+import { html, type Content, type Html } from '../../../console/layout/html.ts'
+import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
-type Log = Extract<ReadLog, { as: 'log' }>
+type Log = Extract<ShownLog, { as: 'log' }>
 
 /** Consecutive lines of the same section. */
 interface Group {
   readonly section: number | undefined
-  readonly lines: LogLine[]
+  readonly lines: ShownLine[]
   /** Whether lines are left out before it. */
   readonly isAfterGap: boolean
 }
@@ -42,7 +42,7 @@ export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean):
 }
 
 /** `gap`: the number of the first line that is left out. */
-function groupsOf(lines: readonly LogLine[], gap = Infinity): Group[] {
+function groupsOf(lines: readonly ShownLine[], gap = Infinity): Group[] {
   const groups: Group[] = []
   let before = 0
   for (const line of lines) {
@@ -55,7 +55,7 @@ function groupsOf(lines: readonly LogLine[], gap = Infinity): Group[] {
   return groups
 }
 
-export function foundLines(lines: readonly LogLine[], find: string): Content {
+export function foundLines(lines: readonly ShownLine[], find: string): Content {
   const found = findLines(lines, find)
   return html`<p role="status">${counted(found.count, 'line')} of ${number(lines.length)} with “${find}”.</p>
     ${found.count > 0 && printed(found.lines, 'Matching lines')}
@@ -63,7 +63,7 @@ export function foundLines(lines: readonly LogLine[], find: string): Content {
 }
 
 /** On one line of the template, as line breaks within `pre` would be shown. */
-export function printed(lines: readonly LogLine[], description: string): Html {
+export function printed(lines: readonly ShownLine[], description: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,
     ' ',
@@ -75,7 +75,7 @@ export function printed(lines: readonly LogLine[], description: string): Html {
   </div>`
 }
 
-function runContent({ text, bold, colour }: LogLine['runs'][number]): Content {
+function runContent({ text, bold, colour }: ShownLine['runs'][number]): Content {
   const look = [bold && 'log-bold', colour !== undefined && `log-${colour}`].filter(Boolean).join(' ')
   return look === '' ? text : html`<span class="${look}">${text}</span>`
 }

@@ -1,12 +1,12 @@
 // Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { flakyTests } from '../../src/console/tests/test-figures.ts'
-import { failedTestsOfJob } from '../../src/console/pipelines/failed-tests.ts'
-import { openHouse, type House } from './house.ts'
-import { reportOf } from '../../src/console/jobs/job-tests.ts'
-import { withTests } from './read-insides.ts'
-import type { JobCard } from '../../src/console/pipelines/run-card.ts'
-import type { JobInside } from '../../src/model/inside.ts'
+import { flakyTests } from '../../../src/features/job-insides/pages/test-figures.ts'
+import { failedTestsOfJob } from '../../../src/console/pipelines/failed-tests.ts'
+import { openHouse, type House } from '../../pages/house.ts'
+import { reportOf } from '../../../src/console/jobs/job-tests.ts'
+import { withTests } from '../../pages/read-insides.ts'
+import type { JobCard } from '../../../src/console/pipelines/run-card.ts'
+import type { JobInside } from '../../../src/model/inside.ts'
 
 let house: House
 let job: string

@@ -1,11 +1,12 @@
 // Checks of job logs and reports: what the platform refused lately, whether the log of the latest job can be read, and which of the
 // configured reports recent jobs have.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
-import { call } from './platform.ts'
 import { reportTypes } from '../../model/job-reports.ts'
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'
-import { auditEvents, isInForce } from '../../core/store/ports/capability-documents.ts'
-import type { Config } from '../../daemon/configuration/options.ts'
+import { jobReadables } from './queue.ts'
+import { refusedOf } from '../../core/complete/capability.ts'
+import type { InsideOptions } from './options.ts'
+import type { TokenCheck } from '../../daemon/feature.ts'
 import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
@@ -13,30 +14,28 @@ const report = reportOf('jobs')
 /** Of a log: enough to see that the token may read it. */
 const maxBytes = 1_024
 
-export async function checkInsideJobs(
-  config: Config,
-  client: PlatformClient | undefined,
-  store: SharedStore | undefined,
-): Promise<Finding[]> {
-  const { job } = config
+export const checkInsides: TokenCheck<InsideOptions>['run'] = async (options, { client, store }) => {
+  const { job } = options
   const readsLogs = job.sections.length + job.logs.length > 0
-  const types = artifactsOf(config)
+  const types = artifactsOf(options)
   if (!readsLogs && types.length === 0) {
     const switches = 'PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS, PIPESPAN_TESTS, PIPESPAN_REPORTS, PIPESPAN_JOB_SPANS'
-    const off = report('skipped', `Job logs and reports are off (${switches}).`)
-    return client === undefined || store === undefined
-      ? [off]
-      : [off, ...(await refusedOf(store, client.instance, ['commits', 'jobs', 'bridges']))]
+    return report('skipped', `Job logs and reports are off (${switches}).`)
   }
   if (client === undefined) {
     const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
-    return [report('warning', 'Job logs and reports cannot be read without a platform token.', remedy)]
+    return report('warning', 'Job logs and reports cannot be read without a platform token.', remedy)
   }
   const findings = [
-    ...(store === undefined ? [] : await refusedOf(store, client.instance)),
+    ...(store === undefined ? [] : await refusedOf(store, client.instance, report, nameOfInside)),
     ...(store === undefined || types.length === 0 ? [] : [await foundOf(store, client.instance, types)]),
   ]
   return readsLogs ? [...findings, await checkLog(client, store)] : findings
+}
+
+function nameOfInside(what: string): string | undefined {
+  if (what === 'log') return 'Job logs'
+  return what === 'junit' || jobReadables.some(one => one === what) ? `Job reports (${what})` : undefined
 }
 
 async function checkLog(client: PlatformClient, store: SharedStore | undefined): Promise<Finding> {
@@ -49,7 +48,7 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
   }
   try {
     const { bytes } = await client.jobLog(last.run.project.facts.id, ran.id, {
-      ...call,
+      priority: 'enrich',
       maxBytes,
       onWindow: () => undefined,
     })
@@ -61,7 +60,7 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
 }
 
 /** The types of artifacts that are to be read. */
-function artifactsOf({ job, tests, reports }: Config): string[] {
+function artifactsOf({ job, tests, reports }: InsideOptions): string[] {
   const ofSpans = (job.spans ?? []).length > 0 ? [archiveArtifact] : []
   return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one]), ...ofSpans]
 }
@@ -80,27 +79,4 @@ async function foundOf(store: SharedStore, instance: string, types: readonly str
   if (found.length > 0) return report('fine', `Jobs of recent pipelines have these reports: ${found.join(', ')}.`)
   const remedy = 'Declare them in the job under `artifacts:reports`; Pipespan reads the list of artifacts of the job.'
   return report('warning', `No job of the last ${last.length} pipelines has a report of ${types.join(', ')}.`, remedy)
-}
-
-const askedFor: Readonly<Record<string, string>> = {
-  jobs: 'Jobs of pipelines',
-  bridges: 'Bridges of pipelines',
-  commits: 'Commits of deployments',
-  log: 'Job logs',
-}
-
-/** `whats`: only these; undefined: all that concern jobs and deployments. */
-async function refusedOf(store: SharedStore, instance: string, whats?: readonly string[]): Promise<Finding[]> {
-  const now = await store.now()
-  const all = await store.repositories.refusedEndpoints.all()
-  return all
-    .filter(one => one.instance === instance && !one.what.startsWith(auditEvents) && isInForce(one, now))
-    .filter(({ what }) => whats?.includes(what) !== false)
-    .map(({ what, project, path, message }) => {
-      const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
-      return report(
-        'warning',
-        `${askedFor[what] ?? `Job reports (${what})`} ${where} are not requested for a day: ${message}`,
-      )
-    })
 }

@@ -1,23 +1,32 @@
 // The pages of tests: flaky tests; the most failing and the slowest tests.
-import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { alternatives, card, empty, howCounted, table, type Page, type RequestContext } from '../layout/frame.ts'
+import { scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
+import {
+  alternatives,
+  card,
+  empty,
+  howCounted,
+  table,
+  type Page,
+  type RequestContext,
+} from '../../../console/layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, maxSummed, testSpanNames, type AskedTests } from './test-figures.ts'
-import { counted, duration, figure, number, utc } from '../layout/format.ts'
-import { fullWidth, stackedBars } from '../charts/stacked-bars.ts'
-import { groupCards } from '../layout/groups.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { jobAddress } from '../pipelines/run-rows.ts'
-import { ages, figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
-import { runsLink } from '../charts/runs-link.ts'
-import { chartDays, spans } from '../layout/trend-spans.ts'
-import type { PagesSettings, PagesSources } from '../ports.ts'
-import type { FlakyDay, TestFigures } from '../../core/store/ports/test-memory.ts'
+import { counted, duration, figure, number, utc } from '../../../console/layout/format.ts'
+import { fullWidth, stackedBars } from '../../../console/charts/stacked-bars.ts'
+import { groupCards } from '../../../console/layout/groups.ts'
+import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
+import { jobAddress } from '../../../console/pipelines/run-rows.ts'
+import { ages, figures, sortedTable, type ShownColumn } from '../../../console/layout/sorting.ts'
+import { runsLink } from '../../../console/charts/runs-link.ts'
+import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
+import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
+import type { FlakyDay, TestFigures } from '../../../core/store/ports/test-memory.ts'
 
 /** Rows of each list. */
 const maxRows = 50
 
 type Sources = Pick<PagesSources, 'tests' | 'views'>
-type Settings = Pick<PagesSettings, 'readsTests' | 'groupBy'>
+/** `readsTests`: whether test reports are read. */
+type Settings = Pick<PagesSettings, 'groupBy'> & { readonly readsTests: boolean }
 
 export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
   const asked = askedTests(context.query, maxRows)
@@ -118,7 +127,7 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, contex
 }
 
 /** `description` begins the sentence about an empty list. */
-function noneOf(description: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
+function noneOf(description: string, { readsTests }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
     return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
       <code>PIPESPAN_PLATFORM_TOKEN</code>, to see failing, slow and flaky tests of future jobs.`

@@ -1,12 +1,13 @@
-// The options of job logs and reports: of which jobs they are read, how much, and what is redacted.
-import { boolean, byteSize, oneOf } from './plain-kinds.ts'
-import { artifactPaths, noneOr, patterns, regularExpressions } from './list-kinds.ts'
-import { setting } from './option.ts'
+// The options of job logs and reports: of which jobs they are read, how much, and whether pages show logs.
+import { boolean, byteSize, oneOf } from '../../daemon/configuration/plain-kinds.ts'
+import { artifactPaths, noneOr, patterns } from '../../daemon/configuration/list-kinds.ts'
+import { setting } from '../../daemon/configuration/option.ts'
+import type { SliceOf } from '../../daemon/feature.ts'
 
 /** Which jobs; one request for each. */
 const someJobs = noneOr(['failed', 'slow', 'all'])
 
-export const jobOptions = {
+const job = {
   sections: setting(someJobs, { default: 'none', example: 'failed,slow' }).describe(
     'Jobs whose log sections become spans: `none`, `failed`, `slow` (above the 95th percentile of the job), `all`. One request per job, shared with `logs`.',
   ),
@@ -25,8 +26,7 @@ export const jobOptions = {
   ),
 }
 
-/** The options of the reports that a job uploads. */
-export const reportOptions = {
+const reports = {
   tests: setting(boolean, { default: 'false' }).describe(
     'Read JUnit test reports: totals, a record for each failure, flaky tests. One request for each job with such a report.',
   ),
@@ -44,6 +44,19 @@ export const reportOptions = {
   ),
 }
 
-export const redact = setting(regularExpressions, { protects: 'each', example: 'ACME-[0-9a-f]{32}' }).describe(
-  'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
-)
+const pages = {
+  logs: setting(boolean, {
+    default: 'false',
+    needs: {
+      'pages.enabled': 'Job logs are shown on the pages, which are off.',
+      'admin.token': 'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
+      'platform.token': 'Job logs are fetched from the platform, but no platform token is set.',
+    },
+  }).describe(
+    "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
+  ),
+}
+
+export const insideOptions = { 'Job logs and reports': { job, ...reports }, Pages: { pages } }
+
+export type InsideOptions = SliceOf<typeof insideOptions>

@@ -1,13 +1,13 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
-import { given } from '../layout/address.ts'
-import { groupsOf, groupsShape } from '../layout/groups.ts'
+import { given } from '../../../console/layout/address.ts'
+import { groupsOf, groupsShape } from '../../../console/layout/groups.ts'
 import { z } from 'zod'
-import { millis, ms, own as ownShape, place, type Shaped } from '../layout/shape.ts'
-import { chartDays, spans } from '../layout/trend-spans.ts'
-import type { Millis } from '../../model/instant.ts'
-import type { PagesSettings, PagesSources } from '../ports.ts'
-import type { Scope } from '../layout/scope-heading.ts'
-import type { FlakyDay, TestFigures, TestQuestion } from '../../core/store/ports/test-memory.ts'
+import { millis, ms, own as ownShape, place, type Shaped } from '../../../console/layout/shape.ts'
+import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
+import type { Millis } from '../../../model/instant.ts'
+import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
+import type { Scope } from '../../../console/layout/scope-heading.ts'
+import type { FlakyDay, TestFigures, TestQuestion } from '../../../core/store/ports/test-memory.ts'
 
 /** Test results are stored for 30 days. */
 export const testSpanNames = ['24h', '7d', '30d'] as const

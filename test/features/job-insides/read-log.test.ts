@@ -1,18 +1,21 @@
 // Promises about what is read of a log: of which jobs, how much of it, and what each line says. Over HTTP, from a platform that answers with any log.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createLogReading, type LogReading } from '../../src/features/job-insides/read-log.ts'
-import { createReadLog, type ReadLogOptions } from '../../src/platform/job-log/read-log.ts'
-import { createSlowness } from '../../src/core/complete/usual-duration.ts'
-import { createTextRedaction } from '../../src/lib/text-redaction.ts'
-import { jobReadsBy, type JobReadRules } from '../../src/core/take-in/job-reads.ts'
-import { answer, clientOf, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
-import { instance, minute, t0 } from '../flow/world.ts'
-import { binOf } from '../../src/lib/log-bins.ts'
-import type { PastDurations } from '../../src/core/store/ports/past-durations.ts'
-import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
-import type { JobInside, LogLine } from '../../src/model/inside.ts'
-import type { JobRead } from '../../src/core/store/ports/job-reads.ts'
-import type { LogReadingOptions } from '../../src/features/job-insides/read-log.ts'
+import { createLogReading, type LogReading } from '../../../src/features/job-insides/read-log.ts'
+import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
+import { createSlowness } from '../../../src/core/complete/usual-duration.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
+import { jobReadStep, type JobReadRules } from '../../../src/features/job-insides/job-reads.ts'
+import { answer, clientOf, startPlatform, type PlatformServer } from '../../platform/rest/platform-server.ts'
+import { instance, minute, t0 } from '../../flow/world.ts'
+import { binOf } from '../../../src/lib/log-bins.ts'
+import type { Chunk, JobSnapshot } from '../../../src/model/chunk.ts'
+import type { JobInside, LogLine } from '../../../src/model/inside.ts'
+import type { Run } from '../../../src/model/run.ts'
+import type { RestClient } from '../../../src/platform/rest/client.ts'
+import type { InsideRules } from '../../../src/platform/port/inside.ts'
+import type { JobRead } from '../../../src/features/job-insides/queue.ts'
+import type { LogReadingOptions } from '../../../src/features/job-insides/read-log.ts'
+import type { PastDurations } from '../../../src/core/store/ports/past-durations.ts'
 
 const erase = '\r\u001b[0K'
 const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }
@@ -38,12 +41,12 @@ const asked: JobRead = {
   chunk,
 }
 
-type Options = Partial<LogReadingOptions & ReadLogOptions>
+type Options = Partial<LogReadingOptions & InsideRules>
 
 describe('a log', () => {
   let platform: PlatformServer
   let close: () => Promise<void>
-  let client: ReadLogOptions['client']
+  let client: RestClient
 
   beforeEach(async () => {
     platform = await startPlatform(answer(200, ''))
@@ -58,7 +61,7 @@ describe('a log', () => {
 
   const readingOf = ({ readMax = 2 ** 20, linesMax = 2 ** 20, ...options }: Options = {}): LogReading =>
     createLogReading({
-      readLog: createReadLog({ client, redactText: createTextRedaction([]), readMax, linesMax }),
+      readLog: createReadLog(client, { redactText: createTextRedaction([]), readMax, linesMax }),
       ...{ sections: [], lines: ['all'], isSlow: async () => false, ...options },
     })
   async function insides(log: string, options: Options = {}): Promise<readonly JobInside[]> {
@@ -164,11 +167,14 @@ describe('a log', () => {
 })
 
 describe('the jobs that are read', () => {
-  const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown =>
-    jobReadsBy({ ...nothing, ...rules })?.({ ...chunk, jobs: [{ ...job, ...more }] })
+  const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown => {
+    const of = { run: {} as Run, isSent: true }
+    const step = jobReadStep({ ...nothing, ...rules })
+    return step.onSnapshot?.({ ...chunk, jobs: [{ ...job, ...more }] }, of).flatMap(({ reports }) => reports)
+  }
 
   it('are the selected jobs of selected projects, if they ran', () => {
-    const log = [{ jobId: 1, what: 'log' }]
+    const log = [{ key: chunk.key, attempt: 1, number: 1, jobId: 1, what: 'log' }]
     expect(read({})).toBeUndefined()
     expect(read({ lines: ['failed'] })).toEqual(log)
     expect(read({ lines: ['failed'] }, { status: 'success' })).toEqual([])

@@ -1,19 +1,24 @@
 // A job's log, for its page and the JSON API: fetched from the platform on demand, redacted, never stored.
-import { hasFailed } from '../../model/status.ts'
+import { hasFailed } from '../../../model/status.ts'
 import { z } from 'zod'
-import { sectionShape } from './job-sections.ts'
-import type { Shaped } from '../layout/shape.ts'
-import { needed, NotShown } from '../layout/not-shown.ts'
-import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
-import type { AskedJob } from './job-detail.ts'
-import type { LogLine, PagesParts, PagesSettings, PagesSources, ReadLog } from '../ports.ts'
+import { sectionShape } from '../../../console/jobs/job-sections.ts'
+import type { Shaped } from '../../../console/layout/shape.ts'
+import { needed, NotShown } from '../../../console/layout/not-shown.ts'
+import { runCard, type JobCard, type RunCard } from '../../../console/pipelines/run-card.ts'
+import type { AskedJob } from '../../../console/jobs/job-detail.ts'
+import type { JobLogs } from '../shown-logs.ts'
+import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
+import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
-export type LogSources = Pick<PagesParts, 'views' | 'jobLog' | 'clocks' | 'now'>
+/** `jobLog`: undefined if logs are not shown. */
+export interface LogSources extends Pick<PagesParts, 'views' | 'clocks' | 'now'> {
+  readonly jobLog: JobLogs | undefined
+}
 
 interface JobLog {
   readonly pipeline: RunCard
   readonly job: JobCard
-  readonly read: ReadLog
+  readonly read: ShownLog
 }
 
 /** Maximum length of the searched text, in UTF-16 code units. */
@@ -74,11 +79,11 @@ export function hasLog({ kind, startedAt }: Pick<JobCard, 'kind' | 'startedAt'>)
 }
 
 async function readLog(
-  jobLog: NonNullable<PagesSources['jobLog']>,
+  jobLog: JobLogs,
   { instance, projectId, project: path }: RunCard,
   job: JobCard,
   now: number,
-): Promise<ReadLog> {
+): Promise<ShownLog> {
   if (!hasLog(job)) return { as: 'refused', what: 'The job did not run, so it has no log.', remedy: '' }
   const { id, startedAt: start = now, finishedAt = now, status, failureReason } = job
   const isScriptFailure = hasFailed(status) && failureReason === 'script_failure'
@@ -88,16 +93,16 @@ async function readLog(
 interface FoundLines {
   readonly count: number
   /** The first lines that match, up to the maximum. */
-  readonly lines: readonly LogLine[]
+  readonly lines: readonly ShownLine[]
 }
 
-export function findLines(lines: readonly LogLine[], find: string): FoundLines {
+export function findLines(lines: readonly ShownLine[], find: string): FoundLines {
   const wanted = find.toLowerCase()
   const found = lines.filter(line => textOf(line).toLowerCase().includes(wanted))
   return { count: found.length, lines: found.slice(0, maxFound) }
 }
 
-export function textOf({ runs }: LogLine): string {
+export function textOf({ runs }: ShownLine): string {
   return runs.map(({ text }) => text).join('')
 }
 

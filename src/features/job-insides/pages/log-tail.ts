@@ -1,17 +1,18 @@
 // The last lines of a failed job's log, on the job's page: of the section that failed, else of the whole log.
-import { card, type RequestContext } from '../layout/frame.ts'
-import { counted } from '../layout/format.ts'
-import { hasFailed } from '../../model/status.ts'
+import { card, type RequestContext } from '../../../console/layout/frame.ts'
+import { counted } from '../../../console/layout/format.ts'
+import { hasFailed } from '../../../model/status.ts'
 import { hasLog, jobLogOf, type LogSources } from './job-log-detail.ts'
-import { html, type Content } from '../layout/html.ts'
-import { logAddress } from '../pipelines/run-rows.ts'
-import { NotShown } from '../layout/not-shown.ts'
+import { html, type Content } from '../../../console/layout/html.ts'
+import { logAddress } from '../../../console/pipelines/run-rows.ts'
+import { NotShown } from '../../../console/layout/not-shown.ts'
 import { printed } from './log-lines.ts'
-import { systemClock } from '../../lib/clock.ts'
-import type { AskedJob, JobDetail } from './job-detail.ts'
-import type { LogLine, PagesSettings, ReadLog } from '../ports.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import type { AskedJob, JobDetail } from '../../../console/jobs/job-detail.ts'
+import type { PagesSettings } from '../../../console/ports.ts'
+import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
-type Log = Extract<ReadLog, { as: 'log' }>
+type Log = Extract<ShownLog, { as: 'log' }>
 
 /** How many lines are shown. */
 const maxLines = 20
@@ -41,7 +42,7 @@ export async function logTail(
   })
 }
 
-function endOf({ lines, sections }: Log): { readonly lines: readonly LogLine[]; readonly name: string } {
+function endOf({ lines, sections }: Log): { readonly lines: readonly ShownLine[]; readonly name: string } {
   const failed = sections.findLast(section => section.failed === true)
   const own = failed === undefined ? [] : lines.filter(({ section }) => section === failed.ordinal)
   return own.length === 0

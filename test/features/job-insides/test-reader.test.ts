@@ -2,25 +2,25 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { answer, json, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
-import { createCapabilities } from '../../src/core/complete/capability.ts'
-import { createTestReading, maxTestSpans, type TestReading } from '../../src/features/job-insides/read-tests.ts'
-import { createTestReports } from '../../src/platform/reports/read-tests.ts'
-import { createTextRedaction } from '../../src/lib/text-redaction.ts'
-import { decodeLogs, type ReceivedLogRecord } from '../support/otlp-logs.ts'
-import { decodeTraces } from '../support/otlp-traces.ts'
-import { encodeLogs, encodeTraces } from '../../src/core/telemetry/encode.ts'
-import { job, t0 } from '../flow/world.ts'
+import { answer, json, startPlatform, type PlatformServer } from '../../platform/rest/platform-server.ts'
+import { createCapabilities } from '../../../src/core/complete/capability.ts'
+import { createTestReading, maxTestSpans, type TestReading } from '../../../src/features/job-insides/read-tests.ts'
+import { createTestReports } from '../../../src/platform/reports/read-tests.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
+import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-logs.ts'
+import { decodeTraces } from '../../support/otlp-traces.ts'
+import { encodeLogs, encodeTraces } from '../../../src/core/telemetry/encode.ts'
+import { job, t0 } from '../../flow/world.ts'
 import { JobWorld, packed } from './job-world.ts'
-import { linearPattern } from '../support/linear-pattern.ts'
-import { measure } from '../../src/core/telemetry/metrics/measure.ts'
-import { profiles } from '../../src/daemon/profile.ts'
-import { pytest, surefire } from '../platform/reports/junit-samples.ts'
-import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
-import type { JobFacts, ObservedJob } from '../../src/model/observation.ts'
-import type { JobReader } from '../../src/features/job-insides/job-reader.ts'
-import type { Section } from '../../src/model/inside.ts'
-import type { Store } from '../../src/core/store/ports/store.ts'
+import { linearPattern } from '../../support/linear-pattern.ts'
+import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { pytest, surefire } from '../../platform/reports/junit-samples.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { JobFacts, ObservedJob } from '../../../src/model/observation.ts'
+import type { JobReader } from '../../../src/features/job-insides/job-reader.ts'
+import type { Section } from '../../../src/model/inside.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles, eventNameAttribute: true })
 
@@ -49,8 +49,8 @@ describe('the tests of jobs', () => {
     const { runs, tests: memory, repositories } = store
     tests = createTestReading({
       ...{ runs, memory, spans },
-      tests: createTestReports({
-        ...{ client, maxText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
+      tests: createTestReports(client, {
+        ...{ maxText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
         redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
       }),
       capabilities: createCapabilities(repositories.refusedEndpoints, client.instance),
@@ -433,7 +433,7 @@ describe('the tests of jobs', () => {
       .map(one => one.attributes['platform.test.report.fault'])
     expect(faults.sort()).toEqual(['entities', 'not_junit', 'not_xml', 'truncated'])
     expect(reader.counters).toMatchObject({ read: 4, refused: 1 })
-    expect(await store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
+    expect(await world.queue.count()).toMatchObject({ due: 0, later: 0 })
   })
 
   it('are fetched from another storage without sending the token', async () => {

@@ -1,15 +1,16 @@
 // The page of a job's log.
-import { hasFailed } from '../../model/status.ts'
-import { card, crumbs, empty, type Page, type RequestContext } from '../layout/frame.ts'
+import { hasFailed } from '../../../model/status.ts'
+import { card, crumbs, empty, type Page, type RequestContext } from '../../../console/layout/frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
-import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
+import { html, safeUrl, type Content, type Html } from '../../../console/layout/html.ts'
 import { jobLogOf, maxFindLength, type LogSources } from './job-log-detail.ts'
-import { jobAddress, pipelineLink } from '../pipelines/run-rows.ts'
-import { notShownPage } from '../access/entrance.ts'
-import { NotShown } from '../layout/not-shown.ts'
-import type { AskedJob } from './job-detail.ts'
-import type { JobCard, RunCard } from '../pipelines/run-card.ts'
-import type { PagesSettings, ReadLog } from '../ports.ts'
+import { jobAddress, pipelineLink } from '../../../console/pipelines/run-rows.ts'
+import { notShownPage } from '../../../console/access/entrance.ts'
+import { NotShown } from '../../../console/layout/not-shown.ts'
+import type { AskedJob } from '../../../console/jobs/job-detail.ts'
+import type { JobCard, RunCard } from '../../../console/pipelines/run-card.ts'
+import type { PagesSettings } from '../../../console/ports.ts'
+import type { ShownLog } from '../../../platform/port/inside.ts'
 
 /** Undefined if there is no such job. */
 export async function jobLogPage(
@@ -43,7 +44,7 @@ function heading(pipeline: RunCard, job: JobCard, context: RequestContext): Html
     </div>`
 }
 
-function logContent(read: ReadLog, find: string, { status }: JobCard, context: RequestContext): Content {
+function logContent(read: ShownLog, find: string, { status }: JobCard, context: RequestContext): Content {
   if (read.as === 'refused') return empty(`${read.what} ${read.remedy}`)
   if (read.as === 'traced') {
     return empty(

@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { answer, startPlatform } from '../platform/rest/platform-server.ts'
-import { createLogReading } from '../../src/features/job-insides/read-log.ts'
-import { createReadLog } from '../../src/platform/job-log/read-log.ts'
-import { createTextRedaction } from '../../src/lib/text-redaction.ts'
-import { decodeLogs } from '../support/otlp-logs.ts'
-import { decodeTraces } from '../support/otlp-traces.ts'
-import { encodeLogs, encodeTraces } from '../../src/core/telemetry/encode.ts'
-import { job, minute, t0 } from '../flow/world.ts'
+import { answer, startPlatform } from '../../platform/rest/platform-server.ts'
+import { createLogReading } from '../../../src/features/job-insides/read-log.ts'
+import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
+import { decodeLogs } from '../../support/otlp-logs.ts'
+import { decodeTraces } from '../../support/otlp-traces.ts'
+import { encodeLogs, encodeTraces } from '../../../src/core/telemetry/encode.ts'
+import { job, minute, t0 } from '../../flow/world.ts'
 import { JobWorld } from './job-world.ts'
-import { profiles } from '../../src/daemon/profile.ts'
-import { telemetrySettings } from '../../src/core/telemetry/settings.ts'
-import type { JobChoice } from '../../src/core/take-in/job-reads.ts'
-import type { JobReader } from '../../src/features/job-insides/job-reader.ts'
-import type { JobReading } from '../../src/features/job-insides/job-reading.ts'
-import type { ObservedJob } from '../../src/model/observation.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { JobChoice } from '../../../src/features/job-insides/job-reads.ts'
+import type { JobReader } from '../../../src/features/job-insides/job-reader.ts'
+import type { JobReading } from '../../../src/features/job-insides/job-reading.ts'
+import type { ObservedJob } from '../../../src/model/observation.ts'
 
 const erase = '\r\u001b[0K'
 const settings = telemetrySettings({ profiles })
@@ -48,7 +48,7 @@ describe('the inside of jobs', () => {
   async function begin(jobs: ObservedJob[], sections: JobChoice, lines: JobChoice = []): Promise<void> {
     const { client } = world
     const readings = createLogReading({
-      readLog: createReadLog({ client, redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 }),
+      readLog: createReadLog(client, { redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 }),
       ...{ sections, lines, isSlow: async () => false },
     })
     readLog = readings.read
@@ -141,7 +141,7 @@ describe('the inside of jobs', () => {
       await reader.drain()
     }
     expect(reader.counters).toMatchObject({ failed: 8, read: 1, expired: 1 })
-    expect(await world.store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
+    expect(await world.queue.count()).toMatchObject({ due: 0, later: 0 })
   })
 
   it('follows a redirect to a storage without sending the token, and retries if the storage refuses', async () => {

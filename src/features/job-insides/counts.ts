@@ -1,0 +1,74 @@
+// What is counted of reading the insides of jobs, as metrics of the daemon itself.
+import type { CountOf } from '../../daemon/feature.ts'
+import type { JobReaderCounters } from './job-reader.ts'
+import type { LogCounters } from './read-log.ts'
+import type { ReportCounters } from './read-report.ts'
+import type { SpanCounters } from './read-spans.ts'
+import type { TestCounters } from './read-tests.ts'
+
+// prettier-ignore
+export const insideCounts: readonly CountOf[] = [
+  { name: 'pipespan.job.reads', unit: '{job}', attributes: ['outcome'], counter: 'reads',
+    description: 'Reads of job logs and reports: read, empty or not needed, repeated because incomplete, refused by the platform, withheld because it refuses such requests, failed (mostly retried), or expired.' },
+  { name: 'pipespan.job.log.bytes', unit: 'By', counter: 'logBytes',
+    description: 'Bytes of job logs that were read.' },
+  { name: 'pipespan.job.log.sections', unit: '{section}', attributes: ['kept'], counter: 'sections',
+    description: 'Sections of job logs: exported, or over the limit per job.' },
+  { name: 'pipespan.job.log.lines', unit: '{line}', attributes: ['kept'], counter: 'lines',
+    description: 'Lines of job logs: exported, or left out in the middle.' },
+  { name: 'pipespan.job.log.cut', unit: '{log}', attributes: ['reason'], counter: 'cutLogs',
+    description: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).' },
+  { name: 'pipespan.test.reports', unit: '{report}', attributes: ['fault'], counter: 'testReports',
+    description: 'Test reports read: complete (`none`), or the reason why they are not.' },
+  { name: 'pipespan.test.cases', unit: '{case}', attributes: ['kept'], counter: 'testCases',
+    description: 'Test cases of these reports: counted, or over the limit per report.' },
+  { name: 'pipespan.test.failures', unit: '{case}', attributes: ['kept'], counter: 'testFailures',
+    description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.' },
+  { name: 'pipespan.test.dropped_times', unit: '{time}', counter: 'droppedTimes',
+    description: 'Times of suites and cases that cannot be, as they are more than ten times as long as the job.' },
+  { name: 'pipespan.test.flaky', unit: '{case}', counter: 'flaky',
+    description: 'Tests that failed and passed on the same code.' },
+  { name: 'pipespan.job.reports', unit: '{report}', attributes: ['type', 'fault'], counter: 'reports',
+    description: 'Other job reports read, by artifact type: complete (`none`), or the reason why reading stopped.' },
+  { name: 'pipespan.job.report.series', unit: '{series}', attributes: ['kept'], counter: 'series',
+    description: 'Series of metrics reports: exported, not a number, or over the limit per report or project.' },
+  { name: 'pipespan.job.report.values', unit: '{value}', attributes: ['kept'], counter: 'values',
+    description: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.' },
+  { name: 'pipespan.job.report.findings', unit: '{finding}', counter: 'findings',
+    description: 'Findings in code quality and security reports.' },
+  { name: 'pipespan.job.spans', unit: '{span}', attributes: ['outcome'], counter: 'spans',
+    description: 'Spans made by jobs: kept, not valid OTLP (`invalid`), more than an hour outside their job or ending before they start (`misplaced`), with a duplicate ID (`repeated`), or over the limit per job.' },
+  { name: 'pipespan.job.spans.files', unit: '{file}', attributes: ['fault'], counter: 'spanFiles',
+    description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.' },
+]
+
+interface Counted {
+  readonly reads: JobReaderCounters
+  readonly logs: LogCounters
+  readonly tests: TestCounters
+  readonly reports: ReportCounters
+  readonly spans: SpanCounters
+}
+
+/** The counters by the names in the table. */
+export function countersOf({ reads, logs, tests, reports, spans }: Counted): object {
+  const { files: spanFiles, ...ownSpans } = spans
+  return {
+    reads,
+    logBytes: logs.bytes,
+    sections: { true: logs.sections, false: logs.sectionsOmitted },
+    lines: { true: logs.lines, false: logs.linesOmitted },
+    cutLogs: { size: logs.cut, debug_trace: logs.debugTraces },
+    testReports: new Map([['none', tests.reports], ...tests.faults]),
+    testCases: { true: tests.cases, false: tests.casesDropped },
+    testFailures: { true: tests.failures, false: tests.failuresDropped },
+    droppedTimes: tests.timesDropped,
+    flaky: tests.flaky,
+    reports: reports.reports,
+    series: { true: reports.series, false: reports.seriesDropped },
+    values: { true: reports.values, false: reports.valuesDropped },
+    findings: reports.findings,
+    spans: ownSpans,
+    spanFiles,
+  }
+}

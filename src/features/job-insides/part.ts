@@ -1,0 +1,103 @@
+// The reader of job logs and reports, as it runs in the daemon: one queue, and what each token of a platform reads with.
+import { countersOf } from './counts.ts'
+import { createCapabilities } from '../../core/complete/capability.ts'
+import { createJobReader } from './job-reader.ts'
+import { createLogReading } from './read-log.ts'
+import { createReportReading } from './read-report.ts'
+import { createSlowness } from '../../core/complete/usual-duration.ts'
+import { createSpanReading } from './read-spans.ts'
+import { createTestReading, maxTestSpans } from './read-tests.ts'
+import { createTextRedaction } from '../../lib/text-redaction.ts'
+import { derivedSpanIds } from '../../core/telemetry/otlp/derived-ids.ts'
+import { elapsed } from '../../lib/clock.ts'
+import { exactGlobs } from '../../lib/chooser.ts'
+import { isChosen, jobReadRulesOf, readsInsides } from './job-reads.ts'
+import { jobReads } from './queue.ts'
+import { ofFlakyTests } from './flaky-condition.ts'
+import { sparseWarnings } from '../../lib/sparse-warnings.ts'
+import { summed } from '../../lib/summed.ts'
+import type { InsideOptions } from './options.ts'
+import type { InsideRules } from '../../platform/port/inside.ts'
+import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts'
+
+/** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
+export function jobReaderOf(options: InsideOptions, context: PartContext): Running | undefined {
+  const { store, events, queues: to, measure, notifier, clock, log } = context
+  const tokens = context.tokens().map(token => tokenOf(options, token))
+  if (tokens.length === 0) return undefined
+  const reader = createJobReader({
+    ...{ tokens, queue: store.on(jobReads), runs: store.runs, to, measure, clock, log },
+    refusedEndpoints: store.repositories.refusedEndpoints,
+    reports: chunk => {
+      const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}
+      const ofTests = job === undefined ? [] : notifier.reports(...ofFlakyTests(chunk, job, flaky))
+      return [...ofTests, ...context.line().lineSteps.flatMap(({ onInside }) => onInside?.(chunk) ?? [])]
+    },
+    onRead: () => events.pending.emit(),
+  })
+  if (readsInsides(jobReadRulesOf(options, context))) events.pending.on(() => reader.wake())
+  const [logs, tests, reports, spans] = [
+    summed(tokens.map(token => token.logs)),
+    summed(tokens.map(token => token.tests)),
+    summed(tokens.map(token => token.reports)),
+    summed(tokens.map(token => token.spans)),
+  ]
+  return {
+    ...reader,
+    client: { name: 'jobs', counters: reader.counters },
+    get counters() {
+      return countersOf({
+        ...{ reads: reader.counters, logs: logs.counters, tests: tests.counters },
+        ...{ reports: reports.counters, spans: spans.counters },
+      })
+    },
+  }
+}
+
+/** What reads logs and reports with one token. */
+function tokenOf(options: InsideOptions, token: TokenContext) {
+  const { config, client, scope, territory, errors, store, clock, log } = token
+  const { runs, repositories, views } = store
+  const rules = jobReadRulesOf(options, token)
+  const inside = client.inside(insideRulesOf(options, config))
+  const warn = sparseWarnings(log, () => elapsed(clock))
+  const logs = createLogReading({
+    ...{ ...rules, readLog: inside.log },
+    isSlow: createSlowness(token.line().pastDurations, () => clock.now()),
+  })
+  const tests = createTestReading({
+    ...{ tests: inside.tests, capabilities: createCapabilities(repositories.refusedEndpoints, scope) },
+    ...{ runs, memory: store.tests, spans: options.testsSpans },
+    sections: ({ key }, job) =>
+      isChosen(rules.sections, job, true)
+        ? views.sections(key, 1, job.id).then(all => all.flatMap(({ sections = [] }) => sections))
+        : undefined,
+    onReplaced: ({ message }) =>
+      log.warn(
+        `test reports are read as the platform has parsed them, as it does not hand out their artifacts: ${message}`,
+      ),
+    onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
+  })
+  const reports = createReportReading({
+    ...{ names: repositories.reportedNames, readReport: inside.report },
+    onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
+  })
+  const spans = createSpanReading({
+    ...{ readSpans: rules.spans ? inside.spans : undefined, spanIds: derivedSpanIds, runs },
+    onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),
+  })
+  const readings = { log: logs.read, tests: tests.read, ...reports.readings, spans: spans.read }
+  return { territory, scope, errors, readings, logs, tests, reports, spans }
+}
+
+function insideRulesOf(
+  { job, dotenvKeys, testsSpans }: InsideOptions,
+  { redact, attributes }: PartContext['config'],
+): InsideRules {
+  return {
+    ...{ redactText: createTextRedaction(redact ?? []), maxText: attributes.valueLengthLimit },
+    ...{ readMax: job.logsReadMax, linesMax: job.logsMaxBytes, paths: job.spans ?? [] },
+    isAllowed: dotenvKeys === undefined ? () => false : exactGlobs(dotenvKeys),
+    keptCases: testsSpans === 'cases' ? maxTestSpans : 0,
+  }
+}

@@ -1,0 +1,40 @@
+// Job logs and reports in the configuration.
+import { describe, expect, it } from 'vitest'
+import { faults } from '../../config/given.ts'
+
+const given = {
+  PIPESPAN_WEBHOOK_TOKEN: 'x',
+  PIPESPAN_LISTEN: '127.0.0.1:8080',
+  PIPESPAN_ADMIN_LISTEN: '127.0.0.1:8081',
+}
+const token = 'an-admin-token-of-32-characters-x'
+
+describe('job logs and reports in the configuration', () => {
+  it.each([
+    ['logs without pages', 'pages: { enabled: false, logs: true }', 'Job logs are shown on the pages, which are off.'],
+    [
+      'logs that anybody could read',
+      'pages: { logs: true }',
+      'Job logs would be visible to anyone who can reach the pages',
+    ],
+    [
+      'logs without a token of the platform',
+      `pages: { logs: true }\nadmin: { token: ${token} }`,
+      'Job logs are fetched from the platform, but no platform token is set.',
+    ],
+    [
+      'dotenv reports without keys',
+      'reports: [dotenv]',
+      'Dotenv reports are enabled, but no key is allowed to be exported.',
+    ],
+  ])('refuses %s', (_, yaml, what) => {
+    expect(faults(given, yaml)).toEqual([expect.stringContaining(what)])
+  })
+
+  it('names a platform of its projects that is not configured', () => {
+    const two = "platforms: [{ name: cloud, url: 'https://git.example.com', webhook: { token: one-secret } }]"
+    expect(faults({}, `${two}\njob: { projects: ['cloud:org/**', 'clout:org/**'] }`)).toEqual([
+      expect.stringContaining('“clout:org/**” is for the platform clout, which is not configured.'),
+    ])
+  })
+})
