@@ -1,6 +1,6 @@
 // What the templates in the headers of a destination stand for: `{platform}`, its name in `platforms`;
 // `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
-// `attributes.rules` set by the project alone (checked in `daemon/configuration/header-template-checks.ts`).
+// `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
 import { platformNames } from './connections.ts'
 import { literalOf } from '../core/telemetry/custom-attributes.ts'
 import { namesIn } from '../lib/template.ts'

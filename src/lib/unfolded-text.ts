@@ -14,8 +14,8 @@ const maxDepth = 3
 /** One step. Each alternative reads a bounded number of characters, so that the time is linear. */
 const folds = new RegExp(
   [
-    // What is left of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed.
-    String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|\[\d[\d;]{0,20}(?-i:[mK])`,
+    // What is left of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed; but a secret may begin so after `<![CDATA[`.
+    String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|(?<!cdata)\[(?:\d[\d;]{0,20}(?-i:m)|[0-2](?-i:K))`,
     String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
     // Controls but for white space, and what no screen shows.
     String.raw`[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}`,

@@ -14,7 +14,7 @@ type Link = readonly [path: string, text: string, scoped?: 'scoped']
 /** A link of a feature. */
 export interface NavigationLink {
   readonly group: 'Now' | 'Over time' | 'Daemon'
-  /** The path of the link of the core before which it stands; undefined: it is the last. */
+  /** The path of the link of the core before which it stands. Without one, or where the group has no such link, it is the last. */
   readonly before?: string | undefined
   readonly link: Link
 }
@@ -58,9 +58,10 @@ export function navigation({ base, address, links = [] }: NavigationOptions): Ht
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {
       const added = links.filter(({ group }) => group === name)
-      const addedBefore = (path: string | undefined): Link[] =>
+      const addedBefore = (path: string): Link[] =>
         added.flatMap(({ before, link }) => (before === path ? [link] : []))
-      const shown = [...pages.flatMap(page => [...addedBefore(page[0]), page]), ...addedBefore(undefined)]
+      const last = added.filter(({ before }) => pages.every(([path]) => path !== before)).map(({ link }) => link)
+      const shown = [...pages.flatMap(page => [...addedBefore(page[0]), page]), ...last]
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">

@@ -57,8 +57,8 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
   }
   return {
     links: [
-      { group: 'Over time', before: '/tests', link: ['/trends', 'Trends', 'scoped'] },
-      { group: 'Over time', before: '/tests', link: ['/cost', 'Cost', 'scoped'] },
+      { group: 'Over time', before: '/timeline', link: ['/trends', 'Trends', 'scoped'] },
+      { group: 'Over time', before: '/timeline', link: ['/cost', 'Cost', 'scoped'] },
     ],
     fills: [
       usualsSlot.with((reads, now) => createUsuals(trendsIn(reads), now)),
