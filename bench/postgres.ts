@@ -2,7 +2,7 @@
 import { finishes } from './hooks.ts'
 import { fullLoad, defaultBacklog } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
-import { startPostgres } from '../test/store/postgres-server.ts'
+import { startPostgres } from '../test/core/store/postgres-server.ts'
 import { interleaved, type Question } from './question.ts'
 
 export const postgres: Question = {

@@ -1,5 +1,5 @@
 // Requests to the platform's API for each finished pipeline, against those that cannot be avoided.
-import { hour, minute, openPolledWorld, second, type PolledWorld } from '../test/discovery/polled-world.ts'
+import { hour, minute, openPolledWorld, second, type PolledWorld } from '../test/core/find/polled-world.ts'
 import { Random } from '../src/simulator/platform/random.ts'
 import { scenarios, type ScenarioName } from '../src/simulator/platform/scenarios.ts'
 import type { Question } from './question.ts'

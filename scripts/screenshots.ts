@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Writable } from 'node:stream'
-import { chromiumPath, launch } from '../test/pages/browser.ts'
+import { chromiumPath, launch } from '../test/console/browser.ts'
 import { DaemonProcess, freePorts } from '../src/simulator/daemon-process.ts'
 import { demo } from '../src/commands/demo.ts'
 

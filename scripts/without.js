@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const list = path.join('src', 'features.ts')
 
 /** Folders of tests that are about the core alone; those of other folders may use features. */
-const coreTests = ['model', 'flow', 'lib', 'platform', 'ingress', 'processing', 'telemetry', 'export']
+const coreTests = ['model', 'flow', 'lib', 'platform', 'core']
 
 /** @returns {Promise<readonly { name: string, needs?: readonly string[] }[]>} */
 async function known() {

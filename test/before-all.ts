@@ -10,7 +10,7 @@ import type { TestProject } from 'vitest/node'
 import { compiled, shipped } from './shipped.ts'
 import { folderInMemory } from './folder-in-memory.ts'
 import { isFull } from './full.ts'
-import { startPostgres, type PostgresServer } from './store/postgres-server.ts'
+import { startPostgres, type PostgresServer } from './core/store/postgres-server.ts'
 
 const root = path.dirname(import.meta.dirname)
 /** What a bundle is made of. */

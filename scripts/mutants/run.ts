@@ -1,6 +1,6 @@
 // Measures how many small mistakes the tests notice: `npm run mutants`. It draws mutants of some rooms, tries each in a copy of the checkout, and
 // says which survived. CONTRIBUTING.md explains it.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -89,9 +89,14 @@ interface Stage {
   readonly minutes: number
 }
 
-const roomTests = ({ file }: Mutant): string => `test/${file.split(path.sep)[1] ?? ''}/`
+/** The tests of the innermost folder that has some. */
+function roomTests({ file }: Mutant): string {
+  let folder = path.dirname(path.relative('src', file))
+  while (!existsSync(path.join(root, 'test', folder))) folder = path.dirname(folder)
+  return path.join('test', folder, path.sep)
+}
 /** Whole daemons, and what they are deployed with. */
-const whole = ['release', 'bounds', 'crash', 'e2e', 'attack', 'demo', 'pages', 'deploy', 'bench'].map(
+const whole = ['release', 'bounds', 'crash', 'e2e', 'attack', 'demo', 'console', 'deploy', 'bench'].map(
   one => `test/${one}/`,
 )
 const without = (folders: readonly string[]): string[] => folders.flatMap(folder => ['--exclude', `${folder}**`])

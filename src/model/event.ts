@@ -1,6 +1,6 @@
 // A webhook event that is not about a pipeline: its exported content, and its identity. Pure.
 import type { Chunk } from './chunk.ts'
-import type { JobSpan, PipelineSpan } from '../model/trace-context.ts'
+import type { JobSpan, PipelineSpan } from './trace-context.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 

@@ -2,8 +2,8 @@
 // whoever has the secret is answered meanwhile. The limits are small ones here; strangers stay until the honest sender has been answered.
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { openRaw, pour, type RawConnection } from '../web/raw-exchange.ts'
-import { byBoth, bySignature, runIngress, token } from '../ingress/running-ingress.ts'
+import { openRaw, pour, type RawConnection } from '../daemon/listeners/raw-exchange.ts'
+import { byBoth, bySignature, runIngress, token } from '../core/receive/running-ingress.ts'
 import { pipelineBody, post, signedHeaders } from './honest.ts'
 
 const platform = { localAddress: '127.0.0.2' }

@@ -4,7 +4,7 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { defaultInstance } from '../../src/simulator/platform/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { newDatabase } from '../core/store/new-database.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
 
 /** What is not signed, and so may be changed at will. */

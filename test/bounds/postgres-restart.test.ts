@@ -9,7 +9,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken } from './posting.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
-import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
+import { startPostgres, type PostgresServer } from '../core/store/postgres-server.ts'
 
 let server: PostgresServer
 beforeAll(async () => {

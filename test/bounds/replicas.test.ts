@@ -9,7 +9,7 @@ import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken } from './posting.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { newDatabase } from '../core/store/new-database.ts'
 
 const count = 20_000
 /** Longer than every lease: 15 s of runs, 34 s of exports with a time-out of a second. */

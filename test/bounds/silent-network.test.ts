@@ -1,6 +1,6 @@
 // The network to PostgreSQL falls silent (packets are dropped, or nothing is answered) and comes back, on the shipped daemon:
 // senders get an answer in time, it is not ready meanwhile, it goes on by itself, and nothing is lost or sent twice. Patience takes
-// its time, so this is a long proof (PIPESPAN_TEST_FULL=1); `test/store/silence.test.ts` is the short one.
+// its time, so this is a long proof (PIPESPAN_TEST_FULL=1); `test/core/store/silence.test.ts` is the short one.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -8,8 +8,8 @@ import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken, type Takes } from './posting.ts'
-import { SilentProxy, type Direction } from '../store/silent-proxy.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { SilentProxy, type Direction } from '../core/store/silent-proxy.ts'
+import { newDatabase } from '../core/store/new-database.ts'
 
 /** The platform gives up then, ms. */
 const platformTimeout = 10_000

@@ -9,10 +9,10 @@ import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { countedPoints, momentsOn, nameOf } from './points.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull } from '../full.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { newDatabase } from '../core/store/new-database.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { payload, type EventBody } from '../e2e/mixed-events.ts'
-import { shiftClock } from '../store/postgres-server.ts'
+import { shiftClock } from '../core/store/postgres-server.ts'
 
 /** Of each life. */
 const reported = 3

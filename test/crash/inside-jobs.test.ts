@@ -20,8 +20,8 @@ import {
   startInsidePlatform,
 } from './inside-platform.ts'
 import { insidePoints, momentsOn, nameOf, type Engine, type Moment } from './points.ts'
-import { newDatabase } from '../store/new-database.ts'
-import { shiftClock } from '../store/postgres-server.ts'
+import { newDatabase } from '../core/store/new-database.ts'
+import { shiftClock } from '../core/store/postgres-server.ts'
 import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
 import type { ReceivedMetric } from '../support/otlp-metrics.ts'
 

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
-import { newDatabase } from '../store/new-database.ts'
-import { shiftClock } from '../store/postgres-server.ts'
+import { newDatabase } from '../core/store/new-database.ts'
+import { shiftClock } from '../core/store/postgres-server.ts'
 import { dieAndLive, type Death } from './track.ts'
 import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 

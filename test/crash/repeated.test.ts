@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { newDatabase } from '../core/store/new-database.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { shiftClock } from '../store/postgres-server.ts'
+import { shiftClock } from '../core/store/postgres-server.ts'
 
 /** Longer than the lease of an export, ms. */
 const leaseIsOver = 1_800_000

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { generatePipeline } from '../support/generate.ts'
-import { pour } from '../web/raw-exchange.ts'
+import { pour } from '../daemon/listeners/raw-exchange.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 
 const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { Daemon } from './daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres } from '../core/store/postgres-server.ts'
 
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
 const away = { fault: { kind: 'status', status: 503, message: 'away' } } as const

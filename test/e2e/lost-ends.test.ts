@@ -9,7 +9,7 @@ import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { scenarios } from '../../src/simulator/platform/scenarios.ts'
-import { newDatabase } from '../store/new-database.ts'
+import { newDatabase } from '../core/store/new-database.ts'
 import { Timeline } from '../../src/simulator/platform/timeline.ts'
 import type { ReceivedSpan } from '../support/otlp-traces.ts'
 

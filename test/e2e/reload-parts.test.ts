@@ -6,7 +6,7 @@ import { allOptions, type Config } from '../../src/daemon/configuration/options.
 import { loadConfig } from '../../src/daemon/configuration/load.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 import { rowsOf } from '../../src/daemon/configuration/option.ts'
-import { several, whole, yamlOf, type Tree } from '../config/whole.ts'
+import { several, whole, yamlOf, type Tree } from '../daemon/configuration/whole.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { features } from '../../src/features.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'

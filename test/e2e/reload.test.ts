@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from './daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres } from '../core/store/postgres-server.ts'
 
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }

@@ -13,7 +13,7 @@ import { Random } from '../../src/simulator/platform/random.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { restRefusals } from '../../src/simulator/platform/web-page.ts'
 import { scenarios } from '../../src/simulator/platform/scenarios.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres } from '../core/store/postgres-server.ts'
 import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const minute = 60_000

@@ -9,7 +9,7 @@ import { noteModules } from './loaded-modules.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { shippedModules } from '../shipped.ts'
-import { until } from '../pages/house.ts'
+import { until } from '../console/house.ts'
 
 const event = { 'x-service-event': 'Pipeline Hook' }
 

@@ -14,7 +14,7 @@ import { profiles } from '../../src/daemon/profile.ts'
 import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 import { binaryText } from '../support/binary-text.ts'
 import { features } from '../../src/features.ts'
-import { nameOf, placesIn, several, whole, withValue, yamlOf } from '../config/whole.ts'
+import { nameOf, placesIn, several, whole, withValue, yamlOf } from '../daemon/configuration/whole.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -58,8 +58,7 @@ export function navigation({ base, address, links = [] }: NavigationOptions): Ht
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {
       const added = links.filter(({ group }) => group === name)
-      const addedBefore = (path: string): Link[] =>
-        added.flatMap(({ before, link }) => (before === path ? [link] : []))
+      const addedBefore = (path: string): Link[] => added.flatMap(({ before, link }) => (before === path ? [link] : []))
       const last = added.filter(({ before }) => pages.every(([path]) => path !== before)).map(({ link }) => link)
       const shown = [...pages.flatMap(page => [...addedBefore(page[0]), page]), ...last]
       return html`<div class="nav-group">

@@ -4,7 +4,7 @@ import { day, hour, minute, second, t0 } from '../../flow/world.ts'
 import { keyMemory } from '../../../src/core/store/ports/delivery-keys.ts'
 import { auditBackfills, auditCursors } from '../../../src/features/audit/documents.ts'
 import { openAuditWorld } from './audit-world.ts'
-import { bothDatabases, sqliteBench } from '../../store/benches.ts'
+import { bothDatabases, sqliteBench } from '../../core/store/benches.ts'
 import { restFaults, restJson } from '../../support/rest-faults.ts'
 
 const longest = 30 * day

@@ -5,7 +5,7 @@ import { auditCursors } from '../../../src/features/audit/documents.ts'
 import { hour } from '../../flow/world.ts'
 import { openAuditWorld, type AuditWorld } from './audit-world.ts'
 import { restFaults } from '../../support/rest-faults.ts'
-import { sqliteBench } from '../../store/benches.ts'
+import { sqliteBench } from '../../core/store/benches.ts'
 import type { Finding } from '../../../src/lib/finding.ts'
 
 const options = { audit: undefined, auditAddress: false, auditLookback: hour }

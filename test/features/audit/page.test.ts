@@ -1,9 +1,9 @@
 // The page of audit events and its JSON: shown where an admin token is set, and nowhere else; without what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
+import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
 import { auditShape as audit } from '../../../src/features/audit/page.ts'
-import { openHouse, until, type House } from '../../pages/house.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
 import { auditCursors } from '../../../src/features/audit/documents.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { backfillProgress } from '../../../src/features/backfill/progress.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { openHouse } from '../../pages/house.ts'
+import { openHouse } from '../../console/house.ts'
 
 it('shows a backfill under way among the sources', async () => {
   const house = closeAfterTest(await openHouse())

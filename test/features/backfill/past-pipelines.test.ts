@@ -4,7 +4,7 @@ import { readPastPipelines, type PastPipelinesOptions } from '../../../src/featu
 import { backfillProgress } from '../../../src/features/backfill/progress.ts'
 import { createPollContext } from '../../../src/core/find/poll-context.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
-import { day, hour, openPolledWorld, second, start, type PolledWorld } from '../../discovery/polled-world.ts'
+import { day, hour, openPolledWorld, second, start, type PolledWorld } from '../../core/find/polled-world.ts'
 import { pollScopeOf, type PollScope, type PollSettings } from '../../../src/core/find/poll-scope.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults } from '../../support/rest-faults.ts'

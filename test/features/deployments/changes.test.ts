@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { observedChange, type Change } from '../../../src/features/deployments/model/change.ts'
-import { openHouse, until, type House } from '../../pages/house.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
 
 const hour = 3_600_000
 const created = Date.now() - 48 * hour

@@ -11,7 +11,7 @@ import { productionBy, observedEvent, type Deployment } from '../../../src/featu
 import type { RequestContext } from '../../../src/console/layout/frame.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fourKeys } from '../../../src/features/deployments/pages/four-keys.ts'
-import { openHouse, until, type House } from '../../pages/house.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
 import { reportedIncident, type Incident } from '../../../src/features/deployments/model/incident.ts'
 import type { DeploymentFigures } from '../../../src/features/deployments/model/deployment-figures.ts'
 

@@ -6,7 +6,7 @@ import {
 } from '../../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
-import { openHouse, until, type House } from '../../pages/house.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
 import type { Environments } from '../../../src/features/deployments/pages/environment-figures.ts'
 
 const rules = `

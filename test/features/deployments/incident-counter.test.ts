@@ -18,7 +18,7 @@ import { isFull } from '../../full.ts'
 import { figureTables } from '../../../src/features/deployments/metrics.ts'
 import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
 import { PlatformError, type ListedIncident } from '../../../src/platform/port.ts'
-import { bothDatabases, type BareBench } from '../../store/benches.ts'
+import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import {

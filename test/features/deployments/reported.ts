@@ -1,6 +1,6 @@
 // Deployments as webhooks and pipelines report them.
 import { countedStep } from '../../../src/features/deployments/line-step.ts'
-import { event } from '../../store/events-exercise.ts'
+import { event } from '../../core/store/events-exercise.ts'
 import { rules } from '../../flow/world.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 

@@ -1,7 +1,7 @@
 // What a scope sees of deployments, changes and incidents is what a store has that never got anything else, on both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bothDatabases, sqliteBench, type Bench } from '../../store/benches.ts'
+import { bothDatabases, sqliteBench, type Bench } from '../../core/store/benches.ts'
 import { changeReads, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { chooser } from '../../../src/lib/chooser.ts'
 import { day, event, instance, minute, rules, t0 } from '../../flow/world.ts'

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
-import { openHouse } from '../../pages/house.ts'
+import { openHouse } from '../../console/house.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import type { Timeline } from '../../../src/console/timeline/timeline-figures.ts'
 

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { gcpeOthers, gcpeQueries } from './dashboard-queries.ts'
 import { hasPrometheus, startPrometheus } from '../../support/prometheus.ts'
-import { openHouse } from '../../pages/house.ts'
-import { withTests } from '../../pages/read-insides.ts'
+import { openHouse } from '../../console/house.ts'
+import { withTests } from '../../console/read-insides.ts'
 
 it.skipIf(!hasPrometheus)(
   'answers every query of the published dashboards of gitlab-ci-pipelines-exporter',

@@ -1,7 +1,7 @@
 // The metrics in both formats of `/metrics`.
 import { expect, it } from 'vitest'
 import { createGcpeFamilies } from '../../../src/features/gcpe/families.ts'
-import { expositionText } from '../../web/metrics-pages.ts'
+import { expositionText } from '../../daemon/listeners/metrics-pages.ts'
 import { gcpeRunMetrics } from '../../../src/features/gcpe/table.ts'
 import { wholeMetrics, type Exposition } from '../../../src/daemon/listeners/exposition.ts'
 

@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { checkInventory } from '../../../src/features/inventory/checks.ts'
-import { fileWith } from '../../config/given.ts'
+import { fileWith } from '../../daemon/configuration/given.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
 import { queryText } from '../../../src/platform/inventory/query.ts'

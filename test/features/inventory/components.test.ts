@@ -1,7 +1,7 @@
 // The page of components: which versions projects use, and who is behind; and the order of versions.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { openHouse, type House } from '../../pages/house.ts'
+import { openHouse, type House } from '../../console/house.ts'
 import { newestOf, type Components } from '../../../src/features/inventory/component-figures.ts'
 
 let house: House

@@ -1,6 +1,6 @@
 // What of the inventory each token is asked for, and queries whose platform does not exist.
 import { expect, it } from 'vitest'
-import { fileWith } from '../../config/given.ts'
+import { fileWith } from '../../daemon/configuration/given.ts'
 import { inventory } from '../../../src/features/inventory/feature.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
 import { platformViews } from '../../../src/daemon/configuration/platforms.ts'

@@ -10,8 +10,8 @@ import {
   openContext,
   showAs,
   defaultLooks,
-} from '../../pages/browser.ts'
-import { openHouse, until, type House } from '../../pages/house.ts'
+} from '../../console/browser.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
 import { consoleParts, noParts } from '../../support/console-parts.ts'
 
 const token = 'an-admin-token-of-this-test'

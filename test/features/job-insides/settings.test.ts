@@ -1,6 +1,6 @@
 // Job logs and reports in the configuration.
 import { describe, expect, it } from 'vitest'
-import { faults } from '../../config/given.ts'
+import { faults } from '../../daemon/configuration/given.ts'
 
 const given = {
   PIPESPAN_WEBHOOK_TOKEN: 'x',

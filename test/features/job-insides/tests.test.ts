@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flakyTests } from '../../../src/features/job-insides/pages/test-figures.ts'
 import { failedTestsOfJob } from '../../../src/console/pipelines/failed-tests.ts'
-import { openHouse, type House } from '../../pages/house.ts'
+import { openHouse, type House } from '../../console/house.ts'
 import { reportOf } from '../../../src/console/jobs/job-tests.ts'
-import { withTests } from '../../pages/read-insides.ts'
+import { withTests } from '../../console/read-insides.ts'
 import type { JobCard } from '../../../src/console/pipelines/run-card.ts'
 import type { JobInside } from '../../../src/model/inside.ts'
 

@@ -1,6 +1,6 @@
 // MCP in the configuration.
 import { expect, it } from 'vitest'
-import { faults } from '../../config/given.ts'
+import { faults } from '../../daemon/configuration/given.ts'
 
 it('is refused without the pages, which it is served beside', () => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, 'mcp: true\npages: { enabled: false }')).toEqual([

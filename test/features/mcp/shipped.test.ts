@@ -8,7 +8,7 @@ import { Daemon } from '../../e2e/daemon.ts'
 import { noteModules } from '../../e2e/loaded-modules.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 import { shippedModules } from '../../shipped.ts'
-import { until } from '../../pages/house.ts'
+import { until } from '../../console/house.ts'
 
 const sdk = '// node_modules/@modelcontextprotocol/sdk/'
 

@@ -12,7 +12,7 @@ import { createStandingWatch } from '../../../src/features/notifications/standin
 import { settleRuns } from '../../../src/core/settle/settle-runs.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { bothDatabases, type Bench } from '../../store/benches.ts'
+import { bothDatabases, type Bench } from '../../core/store/benches.ts'
 import type { Condition } from '../../../src/model/condition.ts'
 import type { Observation } from '../../../src/model/observation.ts'
 import type { OutboxEntry } from '../../../src/core/store/ports/outbox.ts'

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Daemon } from '../../e2e/daemon.ts'
 import { MessageReceiver, type ReceivedMessage } from '../../support/message-receiver.ts'
-import { newDatabase } from '../../store/new-database.ts'
+import { newDatabase } from '../../core/store/new-database.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 
 const secretPath = '/services/T0PSECRET/B0PSECRET/hook-token-nobody-sees'

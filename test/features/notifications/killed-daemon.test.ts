@@ -10,9 +10,9 @@ import { Daemon } from '../../e2e/daemon.ts'
 import { isFull } from '../../full.ts'
 import { MessageReceiver } from '../../support/message-receiver.ts'
 import { messagePoints, momentsOn, nameOf } from '../../crash/points.ts'
-import { newDatabase } from '../../store/new-database.ts'
+import { newDatabase } from '../../core/store/new-database.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
-import { shiftClock } from '../../store/postgres-server.ts'
+import { shiftClock } from '../../core/store/postgres-server.ts'
 
 /** Longer than any lease, ms. */
 const leases = 300_000

@@ -1,7 +1,7 @@
 // Notifications in the configuration: what a message cannot be about, names that are taken, and that no address is shown.
 import { expect, it } from 'vitest'
 import { describeConfig } from '../../../src/daemon/configuration/reader.ts'
-import { faults, good } from '../../config/given.ts'
+import { faults, good } from '../../daemon/configuration/given.ts'
 import { redact } from '../../../src/lib/secret.ts'
 
 const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'

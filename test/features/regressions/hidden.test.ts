@@ -1,7 +1,7 @@
 // Regressions of projects that the configuration hides are in no list.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { foundRegressions, type ShownRegression } from '../../../src/features/regressions/documents.ts'
-import { openHouse, type House } from '../../pages/house.ts'
+import { openHouse, type House } from '../../console/house.ts'
 
 let house: House
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 // What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
 import { countFigures } from '../../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, expectReadableAt, launch, openContext } from '../../pages/browser.ts'
+import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
 import { foundRegressions, regressionsOf } from '../../../src/features/regressions/documents.ts'
 import { judgeOf } from './judge.ts'
 import { listRegressions } from '../../../src/features/regressions/list-command.ts'
-import { openHouse, until, type House } from '../../pages/house.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
 
 const day = 24 * 3_600_000
 const today = Math.floor(Date.now() / day) * day

@@ -1,7 +1,7 @@
 // Tests how the daemon learns the state of enforcement from an observability instance: once a minute, and without waiting for it.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { good } from '../../config/given.ts'
+import { good } from '../../daemon/configuration/given.ts'
 import { startInstance, type ObservabilityInstance } from '../../support/observability-instance.ts'
 import { enforcementOf } from '../../../src/features/tokens/asked-instance.ts'
 import type { TokenOptions } from '../../../src/features/tokens/options.ts'

@@ -1,7 +1,7 @@
 // Tests the gauges of the ingest tokens against an observability instance.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { good } from '../../config/given.ts'
+import { good } from '../../daemon/configuration/given.ts'
 import { ingestGauges } from '../../../src/features/tokens/ingest-gauges.ts'
 import { instanceOf } from '../../../src/features/tokens/asked-instance.ts'
 import type { TokenOptions } from '../../../src/features/tokens/options.ts'

@@ -1,6 +1,6 @@
 // The page of tokens and its route of the JSON API.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openHouse, type House } from '../../pages/house.ts'
+import { openHouse, type House } from '../../console/house.ts'
 import { rotations } from '../../../src/features/tokens/documents.ts'
 
 let house: House

@@ -1,7 +1,7 @@
 // Figures over time and costs, on both databases: what snapshots add to them, and what is read of them.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules, t0 } from '../../flow/world.ts'
-import { bothDatabases, type BareBench } from '../../store/benches.ts'
+import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { costsOn } from '../../../src/features/trends/cost/sql.ts'
 import { countFigures, pruneFigures } from '../../support/counted-figures.ts'
@@ -13,10 +13,10 @@ import {
   type TrendReads,
   type TrendViews,
 } from '../../../src/features/trends/counting/figures.ts'
-import { manyRuns } from '../../store/many-runs.ts'
+import { manyRuns } from '../../core/store/many-runs.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { middleOf } from '../../../src/lib/log-bins.ts'
-import { snapshotWork } from '../../store/exported-run.ts'
+import { snapshotWork } from '../../core/store/exported-run.ts'
 import { trendsOn } from '../../../src/features/trends/reading/sql.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'
 import type { CostGroup, CostLine, CostReads } from '../../../src/features/trends/cost/rows.ts'

@@ -1,6 +1,6 @@
 // A group of projects on the pages and in the JSON API: what it filters, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openHouse, type House } from '../../pages/house.ts'
+import { openHouse, type House } from '../../console/house.ts'
 import { groupLines } from '../../../src/features/trends/cost/figures.ts'
 import { groupsOf } from '../../../src/console/layout/groups.ts'
 import type { Trends } from '../../../src/features/trends/pages/figures.ts'

@@ -1,6 +1,6 @@
 // What somebody sees of figures over time and costs: those of the projects in their scope, as if there were no others.
 import { expect, it } from 'vitest'
-import { bothDatabases } from '../../store/benches.ts'
+import { bothDatabases } from '../../core/store/benches.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { costGroups, type CostReads } from '../../../src/features/trends/cost/rows.ts'
 import { costsIn } from '../../../src/features/trends/cost/sql.ts'
@@ -8,7 +8,7 @@ import { countFigures } from '../../support/counted-figures.ts'
 import { day, trendOrders, type TrendViews } from '../../../src/features/trends/counting/figures.ts'
 import { everything } from '../../../src/core/store/ports/scope.ts'
 import { instance, t0 } from '../../flow/world.ts'
-import { manyRuns } from '../../store/many-runs.ts'
+import { manyRuns } from '../../core/store/many-runs.ts'
 import { trendsIn } from '../../../src/features/trends/reading/sql.ts'
 
 const period = { since: t0 - 30 * day, until: t0 + day }

@@ -1,0 +1,333 @@
+// `pipespan try` as people run it: the shipped program in a process of its own, against the simulated platform, ended by signals.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.ts'
+import { good } from '../daemon/configuration/given.ts'
+import { freePort, freePorts } from '../../src/simulator/daemon-process.ts'
+import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
+import { openBrowser } from '../../src/commands/open-browser.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { PlatformState } from '../../src/simulator/platform/state.ts'
+import { ProgramProcess } from '../e2e/daemon.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { RestApi } from '../../src/simulator/platform/rest-api.ts'
+import { runCommand } from '../e2e/run-command.ts'
+import { scenarios } from '../../src/simulator/platform/scenarios.ts'
+import { shipped } from '../shipped.ts'
+import { targetOf } from '../../src/commands/try-target.ts'
+import { Timeline } from '../../src/simulator/platform/timeline.ts'
+import { tryPlatform } from '../../src/commands/try.ts'
+
+const hour = 3_600_000
+const token = 'a-token-that-only-this-test-knows'
+const storefront = 'brightwater/shop/storefront'
+
+/** Three pipelines of different projects, two of them ended an hour ago and one running for two days. */
+async function platform() {
+  const state = new PlatformState()
+  const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token }))
+  const timeline = new Timeline(Date.now() - 2 * hour)
+  const lifecycle = new Lifecycle(state, timeline, new Random(11), () => undefined)
+  const branch = lifecycle.create(scenarios.branch(new Random(3)))
+  const nightly = lifecycle.create(scenarios.nightly(new Random(3)))
+  timeline.runUntil(Date.now() - hour)
+  const old = lifecycle.create(scenarios.branch(new Random(3)))
+  Object.assign(old, { status: 'running', updatedAt: Date.now() - 48 * hour })
+  return { api, branch, nightly, old }
+}
+
+interface Tried {
+  readonly process: ProgramProcess
+  readonly temporary: string
+  /** Resolves once standard output matches. */
+  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
+}
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Tried {
+  const temporary = temporaryFolder()
+  const process = new ProgramProcess(['try', ...args], { PIPESPAN_PLATFORM_TOKEN: token, TMPDIR: temporary, ...env })
+  onTestFinished(async () => {
+    process.child.kill('SIGTERM')
+    await process.ended
+  })
+  const printed = async (pattern: RegExp): Promise<RegExpExecArray> =>
+    vi.waitFor(
+      () => {
+        const found = pattern.exec(process.stdout)
+        if (found === null) throw new Error(`${String(pattern)} is not in:\n${process.stdout}${process.stderr}`)
+        return found
+      },
+      { timeout: 60_000, interval: 50 },
+    )
+  return { process, temporary, printed }
+}
+
+/** The YAML that a person copies. */
+function yamlIn(stdout: string): string {
+  const [, block = ''] = /serve`\):\n\n((?: {2}.*\n)+)/.exec(stdout) ?? []
+  return block.replaceAll(/^ {2}/gm, '')
+}
+
+describe('pipespan try', () => {
+  it('shows what ran and what runs in a project, exports nothing, and leaves nothing behind', async () => {
+    const { api, branch, old } = await platform()
+    const { process, temporary, printed } = start([api.url, branch.project.path])
+    await printed(/^Found 2 pipelines, 1 running\.$/m)
+    const [, pages = ''] = await printed(/Open the pages in your browser: (\S+)/)
+    const { pipelines } = (await (await fetch(`${pages}api/pipelines?status=running`)).json()) as {
+      pipelines: { jobs: object[] }[]
+    }
+    expect(pipelines.map(({ jobs }) => jobs.length)).toEqual([old.jobs.length])
+    expect(process.stdout).toContain(`✓ The project ${branch.project.path} at ${api.url}.`)
+    expect(process.stdout).toContain('Nothing is exported: no endpoint is set.')
+    const overview = (await (await fetch(`${pages}api/overview`)).json()) as { queues: unknown; notices: object[] }
+    expect(overview.queues).toEqual([])
+    expect(overview.notices).toMatchObject([
+      { level: 'hint', what: 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).' },
+    ])
+    process.child.kill('SIGINT')
+    expect(await process.ended).toEqual({ code: 0, signal: null })
+    expect(readdirSync(temporary)).toEqual([])
+    expect(process.stderr).toBe('')
+    await expect(fetch(pages)).rejects.toThrow()
+  })
+
+  it('prints the configuration that would keep it when it ends, without the token', async () => {
+    const { api, branch } = await platform()
+    const { process, printed } = start([api.url, branch.project.path], { PIPESPAN_PLATFORM_PROFILE: 'gitlab' })
+    await printed(/^Found 2/m)
+    process.child.kill('SIGINT')
+    await process.ended
+    expect(process.stdout + process.stderr).not.toContain(token)
+    const lines = [...process.stdout.matchAll(/^ {2}export (\w+)=(\S+)$/gm)]
+    const variables = Object.fromEntries(lines.map(([, name = '', value = '']) => [name, value]))
+    const byVariables = good({ ...variables, PIPESPAN_PLATFORM_TOKEN: token }).config
+    const yaml = yamlIn(process.stdout)
+    expect(yaml).toContain('token_file: platform-token\n')
+    const byFile = good({}, yaml.replace('token_file: platform-token', 'token: x')).config
+    for (const { platform, poll, observability } of [byVariables, byFile]) {
+      expect(platform).toMatchObject({ url: api.url, profile: 'gitlab' })
+      expect(poll.projects).toEqual([branch.project.path])
+      expect(observability.export).toEqual([])
+    }
+  })
+
+  it.each(['SIGTERM', 'SIGHUP'] as const)('ends by %s and leaves nothing behind', async signal => {
+    const { api } = await platform()
+    const { process, temporary, printed } = start([api.url, storefront])
+    await printed(/^Found/m)
+    process.child.kill(signal)
+    expect(await process.ended).toEqual({ code: 0, signal: null })
+    expect(readdirSync(temporary)).toEqual([])
+  })
+
+  it('leaves nothing behind when a second Ctrl-C ends it at once', async () => {
+    const { api } = await platform()
+    const { process, temporary, printed } = start([api.url, storefront])
+    const [, pages = ''] = await printed(/browser: (\S+)/)
+    process.child.kill('SIGINT')
+    process.child.kill('SIGINT')
+    await process.ended
+    await vi.waitFor(async () => expect(fetch(pages)).rejects.toThrow(), { timeout: 20_000 })
+    expect(readdirSync(temporary)).toEqual([])
+  })
+
+  it('shows a group with the projects of its subgroups', async () => {
+    const { api } = await platform()
+    const { printed } = start([`${api.url}/brightwater`])
+    await printed(/^✓ The group brightwater with \d+ projects, those of its subgroups included,/m)
+    await printed(/^Found 3 pipelines, 1 running\.$/m)
+  })
+
+  it('uses another port if the usual one is taken', async () => {
+    const port = await listen(createServer())
+    expect(await freePort(port)).not.toBe(port)
+    const [free = 0] = await freePorts(1)
+    expect(await freePort(free)).toBe(free)
+  })
+
+  it('exports if an endpoint is set', async () => {
+    const { api, branch } = await platform()
+    const receiver = closeAfterTest(await OtlpReceiver.start())
+    const { process, printed } = start([api.url, branch.project.path], { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    await receiver.until(() => receiver.spans.some(({ attributes }) => attributes['pipeline.id'] === branch.id))
+    await printed(/^Exports go to the endpoint of OTEL_EXPORTER_OTLP_/m)
+    process.child.kill('SIGINT')
+    await process.ended
+    expect(process.stdout).not.toContain('OBSERVABILITY_EXPORT')
+  })
+
+  it('--keep keeps the store, continues with it, and names it in the configuration', async () => {
+    const { api, branch } = await platform()
+    const kept = path.join(temporaryFolder(), 'new', 'folder')
+    const first = start([api.url, branch.project.path, '--keep', kept])
+    await first.printed(/^Found 2 pipelines/m)
+    first.process.child.kill('SIGINT')
+    await first.process.ended
+    expect(first.process.stdout).toContain(`export PIPESPAN_STORE_URL=sqlite:${kept}/pipespan.db`)
+    expect(existsSync(path.join(kept, 'pipespan.db'))).toBe(true)
+    api.misbehave = ({ path: asked }) => (asked.endsWith('/pipelines') ? { status: 200, body: '[]' } : undefined)
+    const second = start([api.url, branch.project.path, '--keep', kept])
+    await second.printed(/^Found 2 pipelines/m)
+  })
+
+  it('shows pipelines without jobs, and says so, if the token may not read jobs', async () => {
+    const { api, branch } = await platform()
+    const body = '{"message":"403 Forbidden"}'
+    const headers = { 'content-type': 'application/json' }
+    api.misbehave = ({ path: asked }) => (asked.endsWith('/jobs') ? { status: 403, headers, body } : undefined)
+    const { printed } = start([api.url, branch.project.path])
+    await printed(/^! The token may not read the jobs of this project's pipelines.* Give the token's user a role/m)
+    await printed(/^Found 2 pipelines/m)
+  })
+
+  it('asks for the token at a terminal without showing it', async () => {
+    const { api, branch } = await platform()
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
+    const stdout = Object.assign(new PassThrough(), { isTTY: true })
+    const stderr = new PassThrough()
+    const stop = new AbortController()
+    const given = { url: api.url, target: branch.project.path }
+    const options = { open: false, main: shipped, signal: stop.signal }
+    const ended = tryPlatform(given, options, { stdin, stdout, stderr, env: { PATH: process.env.PATH } })
+    let shown = ''
+    stdout.on('data', chunk => {
+      shown += String(chunk)
+      if (shown.includes('Found 2')) stop.abort()
+    })
+    await vi.waitFor(() => expect(shown).toContain('read_api'))
+    stdin.write(`${token}\r`)
+    expect(await ended).toBe(0)
+    expect(shown).toContain(`✓ The project ${branch.project.path}`)
+    expect(shown).not.toContain(token)
+    stderr.end()
+    expect(await text(stderr)).toBe('')
+  })
+})
+
+describe('what cannot be shown is said at once, with a remedy', () => {
+  const asJson = { 'content-type': 'application/json' }
+
+  it.each([
+    [
+      'a project that does not exist',
+      'brightwater/nothing',
+      undefined,
+      /has no project or group brightwater\/nothing.*Check the path/,
+    ],
+    [
+      'an expired token',
+      storefront,
+      { status: 401, headers: asJson, body: '{"error":"invalid_token"}' },
+      /does not accept the token.*may have expired/,
+    ],
+    [
+      'a token without the scope',
+      storefront,
+      { status: 403, headers: asJson, body: '{"error":"insufficient_scope"}' },
+      /scope does not suffice.*Make a token that may read the API/,
+    ],
+    [
+      'a web page in place of the API',
+      storefront,
+      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Sign in' },
+      /[Ww]eb page.*Check PIPESPAN_PLATFORM_URL/,
+    ],
+    ['a platform that is down', storefront, { status: 503, body: '' }, /cannot answer at the moment/],
+  ])('%s', async (_, target, reply, message) => {
+    const { api } = await platform()
+    api.misbehave = () => reply
+    const { code, stderr } = await runCommand(['try', api.url, target], { PIPESPAN_PLATFORM_TOKEN: token })
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toContain(token)
+    expect(code).toBe(1)
+  })
+
+  it('nobody at the address', async () => {
+    const [port = 0] = await freePorts(1)
+    const url = `http://127.0.0.1:${port}`
+    const { code, stderr } = await runCommand(['try', url, storefront], { PIPESPAN_PLATFORM_TOKEN: token })
+    expect(stderr).toContain('ECONNREFUSED')
+    expect(code).toBe(1)
+  })
+
+  it.each([
+    ['no token and no terminal', ['https://git.example.com', 'a/b'], {}, 'set PIPESPAN_PLATFORM_TOKEN'],
+    ['no project or group', ['https://git.example.com'], {}, 'Give a project or group'],
+    ['an address that is none', ['git.example.com', 'a/b'], {}, 'must be an http or https URL'],
+    ['a project elsewhere', ['https://git.example.com', 'https://other.example/a'], {}, 'is not the platform'],
+    ['a password in the address', ['https://u:p@git.example.com', 'a'], {}, 'must not contain a user'],
+    ['--config', ['https://git.example.com', 'a', '--config', 'x.yaml'], {}, 'Leave --config out'],
+    [
+      'a wrong setting',
+      ['https://git.example.com', 'a'],
+      { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_BUDGET: 'x' },
+      'PIPESPAN_PLATFORM_BUDGET',
+    ],
+  ])('%s', async (_, args, env, message) => {
+    const { code, stderr } = await runCommand(['try', ...args], env)
+    expect(stderr).toContain(message)
+    expect(code).toBe(2)
+  })
+
+  it('a folder for --keep that cannot be made', async () => {
+    const { api } = await platform()
+    const file = path.join(temporaryFolder(), 'file')
+    writeFileSync(file, '')
+    // Nobody can create a folder in /proc, where Node's own recursive creation never ends.
+    for (const folder of [path.join(file, 'below'), '/proc/pipespan-test/below']) {
+      const args = ['try', api.url, storefront, '--keep', folder]
+      const { code, stderr } = await runCommand(args, { PIPESPAN_PLATFORM_TOKEN: token })
+      expect(stderr).toContain('Give --keep a folder that you can write to.')
+      expect(code).toBe(1)
+    }
+  })
+})
+
+it.each([
+  ['https://git.example.com', 'team/shop', 'https://git.example.com', 'team/shop'],
+  ['https://git.example.com/', '/team/shop/', 'https://git.example.com', 'team/shop'],
+  ['https://git.example.com/api/v4', '4711', 'https://git.example.com', '4711'],
+  [
+    'https://git.example.com',
+    'https://git.example.com/team/shop/-/pipelines?x=1',
+    'https://git.example.com',
+    'team/shop',
+  ],
+  ['https://git.example.com', 'https://git.example.com/team/shop.git', 'https://git.example.com', 'team/shop'],
+  ['https://git.example.com/groups/team/sub/-/issues', undefined, 'https://git.example.com', 'team/sub'],
+  ['https://example.com/git', 'https://example.com/git/team/shop', 'https://example.com/git', 'team/shop'],
+])('reads %s %s as people write and paste it', (url, named, base, name) => {
+  expect(targetOf(url, named)).toEqual({ url: base, name })
+})
+
+describe('a browser', () => {
+  const terminal = (env: NodeJS.ProcessEnv, isTTY = true) => {
+    const stdout = Object.assign(new PassThrough(), { isTTY })
+    return { stdout, stderr: new PassThrough(), env }
+  }
+
+  it('is opened on a desktop', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(path.join(folder, 'bin'))
+    writeFileSync(path.join(folder, 'bin', 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > "${folder}/opened"\n`, {
+      mode: 0o755,
+    })
+    const env = { DISPLAY: ':0', PATH: `${folder}/bin:/usr/bin:/bin` }
+    expect(openBrowser('http://127.0.0.1:1/', terminal(env), 'linux')).toBe(true)
+    await vi.waitFor(() => expect(readFileSync(`${folder}/opened`, 'utf8')).toBe('http://127.0.0.1:1/'), 20_000)
+  })
+
+  it.each([
+    ['over SSH', { DISPLAY: ':0', SSH_CONNECTION: '1' }, true],
+    ['in CI', { DISPLAY: ':0', CI: 'true' }, true],
+    ['without a display', {}, true],
+    ['without a terminal', { DISPLAY: ':0' }, false],
+  ])('is not opened %s', (_, env, isTTY) => {
+    expect(openBrowser('http://127.0.0.1:1/', terminal(env, isTTY), 'linux')).toBe(false)
+  })
+})

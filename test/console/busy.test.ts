@@ -1,0 +1,59 @@
+// Many pages and calls at once, on the whole daemon: what goes before them, and who is asked to come again.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { manyRuns } from '../core/store/many-runs.ts'
+import { openHouse, type House } from './house.ts'
+import { pageLimits } from '../../src/lib/busy-limit.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse()
+  await manyRuns({ store: house.daemon.store, runs: 60, until: Date.now() })
+})
+afterAll(async () => house.close())
+
+const places = pageLimits.maxRunning + pageLimits.maxWaiting
+let id = 500_000
+
+async function webhook(): Promise<void> {
+  id += 1
+  const times = { created_at: '2026-06-01T10:00:00Z', finished_at: '2026-06-01T10:01:00Z' }
+  const project = { id: 3, name: 'x', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' }
+  const attributes = { id, ref: 'main', status: 'success', ...times }
+  await house.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: attributes, project, builds: [] }))
+}
+
+describe('200 at once', () => {
+  it('some calls of the JSON API are answered, others get 429, and health checks and webhooks are answered before them', async () => {
+    let [answered, isOver] = [0, false]
+    const asked = Array.from({ length: 200 }, async () => {
+      const answer = await fetch(`${house.url}/api/pipelines?limit=200`)
+      const text = await answer.text()
+      if (answer.status === 200) answered += 1
+      return { status: answer.status, again: answer.headers.get('retry-after'), text }
+    })
+    const all = Promise.all(asked).finally(() => (isOver = true))
+    const seen: number[] = []
+    while (!isOver) {
+      const health = await Promise.all(
+        ['/healthz', '/readyz'].map(async path => (await fetch(house.url + path)).status),
+      )
+      await webhook()
+      seen.push(answered)
+      expect(health).toEqual([200, 200])
+    }
+    const answers = await all
+    const [done, refused] = [answers.filter(one => one.status === 200), answers.filter(one => one.status === 429)]
+    expect(done.length + refused.length).toBe(200)
+    expect(done.length).toBeGreaterThanOrEqual(places)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { again, text } of refused) expect([again, text]).toEqual(['2', expect.stringContaining('Ask again')])
+    // Before the last answer, not after it. How many there are depends on the machine.
+    expect(seen.some(count => count < done.length)).toBe(true)
+  })
+
+  it('leave room for people, when programs ask', async () => {
+    const programs = Array.from({ length: 200 }, async () => (await fetch(`${house.url}/api/cost`)).status)
+    expect((await fetch(`${house.url}/exports`)).status).toBe(200)
+    expect(await Promise.all(programs)).toContain(429)
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { restFaults } from '../../support/rest-faults.ts'
+import { scenarios, type ScenarioName } from '../../../src/simulator/platform/scenarios.ts'
+import { hour, minute, openPolledWorld, second, type PolledWorld } from '../find/polled-world.ts'
+
+function begin(world: PolledWorld, name: ScenarioName) {
+  return world.lifecycle.create(scenarios[name](new Random(3)))
+}
+
+/** What was asked, without ids. */
+function asked(world: PolledWorld): string[] {
+  return world.api.asked.map(({ path }) => path.replace(/\d+/g, ':id'))
+}
+
+const jobsAndBridges = ['/projects/:id/pipelines/:id/jobs', '/projects/:id/pipelines/:id/bridges']
+
+describe('a pipeline observed by webhook', () => {
+  it('costs a request each for jobs and bridges, which include retried attempts', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    const pipeline = begin(world, 'flakyRunner')
+    await world.pass(hour)
+    expect(pipeline.jobs.some(({ retried }) => retried)).toBe(true)
+    expect(asked(world)).toEqual(jobsAndBridges)
+    const [chunk, ...more] = await world.sent()
+    expect(more).toEqual([])
+    expect(chunk?.jobs.map(({ id, retried }) => [id, retried])).toEqual(
+      pipeline.jobs.map(({ id, retried }) => [id, retried]),
+    )
+  })
+
+  it('costs a request for jobs only if the payload has its bridges', async () => {
+    await using world = await openPolledWorld({ hook: () => true, newest: true })
+    begin(world, 'branch')
+    await world.pass(hour)
+    expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
+  })
+
+  it('has the kind of a merge request pipeline from its jobs, without another request', async () => {
+    await using world = await openPolledWorld({ hook: () => true, newest: true })
+    begin(world, 'mergeRequest')
+    await world.pass(hour)
+    expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
+    const [chunk] = await world.sent()
+    expect(chunk?.pipeline).toMatchObject({ mergeRequestEvent: 'detached', facts: { mergeRequest: {} } })
+    expect(chunk?.pipeline.facts.ref).not.toContain('refs/')
+  })
+
+  it('costs another request for the reason if it failed without any job', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    begin(world, 'refused')
+    await world.pass(hour)
+    expect(asked(world)).toEqual([...jobsAndBridges, '/projects/:id/pipelines/:id'])
+    const [chunk] = await world.sent()
+    expect(chunk?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
+  })
+
+  it('is exported after the settle delay, without waiting longer because of a request', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    const pipeline = begin(world, 'branch')
+    while (pipeline.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(7 * second, second)
+    expect(await world.sent()).toHaveLength(1)
+  })
+
+  it('costs no request without a token', async () => {
+    await using world = await openPolledWorld({ hook: () => true, enrich: false })
+    begin(world, 'branch')
+    await world.pass(hour)
+    expect(asked(world)).toEqual([])
+    expect(await world.sent()).toHaveLength(1)
+  })
+
+  it('is exported with what is known if the platform does not answer by the deadline; the rest is a supplement', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    world.api.misbehave = () => restFaults.broken()
+    const pipeline = begin(world, 'flakyRunner')
+    while (pipeline.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(100 * second)
+    expect(await world.sent()).toEqual([])
+    await world.pass(minute)
+    expect((await world.sent()).map(({ kind, attempt }) => [kind, attempt])).toEqual([['attempt', 1]])
+    world.api.misbehave = () => undefined
+    await world.pass(2 * hour)
+    const late = await world.sent()
+    expect(late.map(({ kind, attempt }) => [kind, attempt])).toEqual([['supplement', 1]])
+    expect(late[0]?.jobs.every(({ retried }) => retried)).toBe(true)
+    await world.pass(hour)
+    expect(await world.sent()).toEqual([])
+  })
+
+  it('is exported with what is known if it was deleted, after one request for its jobs and one for itself', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
+    const pipeline = begin(world, 'branch')
+    while (pipeline.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(10 * second)
+    expect(await world.sent()).toHaveLength(1)
+    await world.pass(hour)
+    expect(asked(world)).toEqual([jobsAndBridges[0], '/projects/:id/pipelines/:id'])
+    expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
+  })
+
+  it('is exported at once if the token may not read it, which is logged once', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    world.api.misbehave = () => restFaults.wrongToken()
+    const pipelines = [begin(world, 'branch'), begin(world, 'mergeRequest')]
+    while (pipelines.some(({ finishedAt }) => finishedAt === undefined)) await world.pass(second, second)
+    await world.pass(10 * second)
+    expect(await world.sent()).toHaveLength(2)
+    expect(world.logged.filter(({ level }) => level >= 40)).toHaveLength(1)
+  })
+})
+
+describe('a pipeline known only from its jobs', () => {
+  it('is completed by REST, and followed to its end', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
+    const pipeline = begin(world, 'branch')
+    await world.pass(hour)
+    const [chunk, ...more] = await world.sent()
+    expect(more).toEqual([])
+    expect(chunk?.pipeline.facts).toMatchObject({ status: pipeline.status, ref: pipeline.ref, sha: pipeline.sha })
+  })
+})
+
+describe('a family', () => {
+  it.each([[false], [true]])(
+    'of three levels is one trace, observed by webhook (newest platform: %s)',
+    async newest => {
+      await using world = await openPolledWorld({ hook: () => true, newest })
+      const root = begin(world, 'family')
+      await world.pass(hour)
+      const chunks = await world.sent()
+      expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
+      expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+      const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
+      expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
+    },
+  )
+})

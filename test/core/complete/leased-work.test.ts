@@ -1,0 +1,155 @@
+// Promises about what is leased from a queue and worked off.
+import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../../src/core/complete/leased-work.ts'
+import { describe, expect, it } from 'vitest'
+import { isWithin, territoriesOf, type Territory } from '../../../src/model/territory.ts'
+import { tokenLanes, type TokenLane } from '../../../src/core/complete/token-lanes.ts'
+import type { Which } from '../../../src/core/store/ports/enrichment-queue.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+
+/** The turns of an item that is leased again during its first turn, and of one that is leased after that. `isLeft`: the first turn leaves it in the queue. */
+async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
+  const due = ['first']
+  const turns: string[] = []
+  const queued = new Set(['first'])
+  let takenAgain = (): void => undefined
+  const again = new Promise<void>(resolve => {
+    takenAgain = resolve
+  })
+  const work = createLeasedWork<string, LeasedLane>({
+    name: 'test',
+    queues: [
+      {
+        places: 2,
+        take: async limit => {
+          const taken = due.splice(0, limit)
+          if (turns.length === 1 && taken.includes('first')) takenAgain()
+          return taken
+        },
+      },
+    ],
+    nameOf: item => item,
+    work: async item => {
+      turns.push(item)
+      if (turns.length > 1) return
+      due.push(item)
+      work.wake()
+      await again
+      if (!isLeft) queued.delete(item)
+    },
+    onError: (_, error) => turns.push(String(error)),
+    onDone: () => {
+      if (turns.length === 1) due.push('next')
+    },
+    extend: async (items, leaseMs) => {
+      if (leaseMs === 0) due.push(...items.filter(item => queued.has(item)))
+    },
+    lanes: oneLane({ rests: createRests(systemClock) }),
+    clock: systemClock,
+    log: silentLog(),
+  })
+  work.start()
+  try {
+    await expect.poll(() => turns).toContain('next')
+    return turns
+  } finally {
+    await work.stop()
+  }
+}
+
+it('slow items give up their places to others, up to a limit', async () => {
+  let now = 0
+  const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
+  const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
+  const begun: string[] = []
+  const ends = Promise.withResolvers<undefined>()
+  const work = createLeasedWork<string, LeasedLane>({
+    ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
+    queues: [{ places: 2, slow: { afterMs: 5_000, extra: 2 }, take: async limit => due.splice(0, limit) }],
+    work: async item => {
+      begun.push(item)
+      await ends.promise
+    },
+    ...{ lanes: oneLane({ rests: createRests(clock) }), clock, log: silentLog() },
+  })
+  work.start()
+  try {
+    await expect.poll(() => begun).toEqual(['slow 1', 'slow 2'])
+    now = 5_001
+    work.wake()
+    await expect.poll(() => begun).toEqual(['slow 1', 'slow 2', 'next 1', 'next 2'])
+    now = 20_000
+    work.wake()
+    ends.resolve(undefined)
+    await expect.poll(() => begun).toContain('beyond')
+  } finally {
+    ends.resolve(undefined)
+    await work.stop()
+  }
+})
+
+it('starts an item again at once if it becomes due during its turn, without waiting for its lease', async () => {
+  expect(await turnsOf(true)).toEqual(['first', 'first', 'next'])
+})
+
+it('does not start an item again that its turn removed from the queue, even if it was leased again meanwhile', async () => {
+  expect(await turnsOf(false)).toEqual(['first', 'next'])
+})
+
+describe('the lanes of tokens', () => {
+  const instance = 'https://git.example.com'
+  const tokens = [[], ['team']].map((groups, index) => ({
+    name: groups[0] ?? 'rest',
+    territory: territoriesOf(instance, [[], ['team']])[index]!,
+  }))
+
+  it('leave the items of other tokens their places, and rest by themselves', async () => {
+    let now = 0
+    const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
+    const lanes = tokenLanes(tokens, (path: string) => ({ instance, path }), clock)
+    const isTaken = (which: Which | undefined, path: string): boolean => {
+      const isIn = (all: readonly Territory[]): boolean => all.some(one => isWithin(one, instance, path))
+      return which === undefined || ('only' in which ? isIn(which.only) : !isIn(which.except))
+    }
+    const due = ['team/1', 'team/2', 'team/3', 'team/4', 'other/1', 'other/2', 'other/3']
+    const begun: string[] = []
+    const ends = Promise.withResolvers<undefined>()
+    const work = createLeasedWork<string, TokenLane<(typeof tokens)[number]>>({
+      ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
+      queues: [
+        {
+          places: 2,
+          take: async (limit, _, closed) =>
+            lanes.take(closed, async which => {
+              const taken = due.filter(path => isTaken(which, path)).slice(0, limit)
+              for (const path of taken) due.splice(due.indexOf(path), 1)
+              return taken
+            }),
+        },
+      ],
+      lanes,
+      work: async item => {
+        begun.push(item)
+        await ends.promise
+        if (item.startsWith('team')) lanes.of(item).rests.begin()
+      },
+      ...{ clock, log: silentLog() },
+    })
+    work.start()
+    try {
+      await expect.poll(() => begun).toEqual(['team/1', 'team/2', 'other/1', 'other/2'])
+      // What was read in vain is read again after a second. The rest begins just before that, and lasts longer.
+      now = 999
+      ends.resolve(undefined)
+      await expect
+        .poll(() => tokens.some(token => (lanes.all.find(lane => lane.token === token)?.rests.left() ?? 0) > 0))
+        .toBe(true)
+      now = 1_001
+      work.wake()
+      await expect.poll(() => begun).toContain('other/3')
+      expect(due).toEqual(['team/3', 'team/4'])
+    } finally {
+      await work.stop()
+    }
+  })
+})

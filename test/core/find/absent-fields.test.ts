@@ -1,0 +1,143 @@
+// Fields that the platform's lists may lack, because it is older or newer than its document: each removed in turn.
+import { describe, expect, it } from 'vitest'
+import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
+import { Random } from '../../../src/simulator/platform/random.ts'
+import { restJson } from '../../support/rest-faults.ts'
+import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
+import type { RestReply } from '../../../src/simulator/platform/web-page.ts'
+
+/** The answers of these paths, without the field. */
+function without(world: PolledWorld, paths: RegExp, ...fields: readonly string[]): void {
+  world.api.misbehave = ({ path }, real) => {
+    const reply = real()
+    return paths.test(path) && reply.status === 200 ? cut(reply, fields) : undefined
+  }
+}
+
+function cut({ body }: RestReply, fields: readonly string[]): RestReply {
+  const json = JSON.parse(String(body)) as object | object[]
+  const lacking = (item: object): object =>
+    Object.fromEntries(Object.entries(item).filter(([name]) => !fields.includes(name)))
+  return restJson(Array.isArray(json) ? json.map(lacking) : lacking(json))
+}
+
+function logs(world: PolledWorld): string {
+  return JSON.stringify(world.logged)
+}
+
+const listFields = [
+  'id',
+  'iid',
+  'project_id',
+  'status',
+  'source',
+  'ref',
+  'sha',
+  'name',
+  'web_url',
+  'created_at',
+  'updated_at',
+]
+const pipelineFields = [
+  ...listFields,
+  'before_sha',
+  'tag',
+  'yaml_errors',
+  'user',
+  'finished_at',
+  'duration',
+  'queued_duration',
+  'coverage',
+  'detailed_status',
+]
+const jobFields = [
+  'id',
+  'name',
+  'stage',
+  'status',
+  'ref',
+  'tag',
+  'created_at',
+  'started_at',
+  'finished_at',
+  'duration',
+  'queued_duration',
+  'user',
+  'commit',
+  'pipeline',
+  'web_url',
+  'runner',
+  'tag_list',
+  'artifacts',
+  'allow_failure',
+]
+
+const byPath = { poll: { projects: ['brightwater/data/reports'] } }
+const polls = {
+  'a project by its path': byPath,
+  'a project by its number': { poll: { projects: ['333'] } },
+  'a group': { poll: { groups: ['brightwater'] } },
+  "the token's own pipelines": { poll: { ownPipelines: true } },
+}
+
+describe.each(Object.entries(polls))('a list of pipelines of %s', (_, options) => {
+  it.each(listFields)('without %s: its pipelines are exported, or the log names the field', async field => {
+    await using world = await openPolledWorld(options)
+    without(world, /\/pipelines$/, field)
+    const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    world.api.activity.set(pipeline.project.id, world.now())
+    await world.pass(15 * minute, 30_000)
+    const sent = await world.sent()
+    if (sent.length === 0) expect(logs(world)).toMatch(new RegExp(`no usable ${field} .*/pipelines`))
+    else expect(sent.map(({ pipeline: { facts } }) => facts.status)).toEqual([pipeline.status])
+    // Only what nothing else can replace is dropped.
+    const needed = 'ownPipelines' in options.poll ? [] : ['id', 'status']
+    if (!('ownPipelines' in options.poll)) expect(sent.length === 0).toBe(needed.includes(field))
+  })
+})
+
+describe('a list of pipelines as of platforms before 13.6', () => {
+  it('has the project of the request, also for pipelines that were found while they ran', async () => {
+    await using world = await openPolledWorld({ poll: { ...byPath.poll, running: true } })
+    without(world, /\/pipelines(\/\d+)?$/, 'project_id', 'updated_at')
+    const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(15 * minute, 30_000)
+    const [chunk] = await world.sent()
+    expect(chunk).toMatchObject({
+      key: { pipelineId: pipeline.id },
+      project: { id: 333, path: 'brightwater/data/reports' },
+    })
+    expect(chunk?.pipeline.facts.status).toBe(pipeline.status)
+    expect(logs(world)).toContain('have no updated_at (GET /projects/brightwater%2Fdata%2Freports/pipelines)')
+  })
+
+  it('leads to child pipelines, too', async () => {
+    await using world = await openPolledWorld({ poll: { projects: ['320', '301', '310', '311'] } })
+    without(world, /\/pipelines$/, 'project_id', 'updated_at')
+    world.lifecycle.create(scenarios.family(new Random(3)))
+    await world.pass(15 * minute, 30_000)
+    const own = [...world.lifecycle.state.pipelines.values()].filter(({ project }) =>
+      [320, 301, 310, 311].includes(project.id),
+    )
+    expect((await world.sent()).map(({ key }) => key.pipelineId)).toEqual(
+      expect.arrayContaining(own.map(({ id }) => id)),
+    )
+  })
+})
+
+describe.each([
+  ['a pipeline', /\/pipelines\/\d+$/, pipelineFields],
+  ['jobs', /\/jobs$/, jobFields],
+  ['bridges', /\/bridges$/, jobFields],
+] as const)('the answer about %s', (_, paths, fields) => {
+  it.each(fields)('without %s: the pipeline is exported, and what it lacks for that is named', async field => {
+    await using world = await openPolledWorld(byPath)
+    without(world, paths, field)
+    const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(15 * minute, 30_000)
+    const [chunk] = await world.sent()
+    expect(chunk?.pipeline.facts.status).toBe(pipeline.status)
+    const lacks = chunk?.jobs.length !== pipeline.jobs.length || chunk.pipeline.lacksDetails === true
+    if (lacks) expect(logs(world)).toContain(field)
+  })
+})

@@ -1,0 +1,56 @@
+// What of a pipeline in a list is news, where its status is the one already known.
+import { describe, expect, it } from 'vitest'
+import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
+import { isNew } from '../../../src/core/find/discovered-run.ts'
+import { normalizeRest } from '../../../src/platform/rest/observation.ts'
+import { restPipeline } from '../../../src/platform/rest/pipelines.ts'
+import type { Observation } from '../../../src/model/observation.ts'
+
+const instance = 'https://git.example.com'
+const ended = Date.parse('2026-06-01T12:00:05.400Z')
+
+const byWebhook: Observation = {
+  key: { instance, pipelineId: 7 },
+  origin: 'webhook',
+  project: { id: 3 },
+  pipeline: { facts: { status: 'failed' }, times: { createdAt: ended - 65_400, finishedAt: ended - 400 } },
+  jobs: [],
+}
+
+function byRest(updatedAt: number): Observation {
+  const pipeline = restPipeline.parse({
+    id: 7,
+    project_id: 3,
+    status: 'failed',
+    created_at: new Date(ended - 65_000).toISOString(),
+    finished_at: new Date(ended).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+  })
+  return normalizeRest({ instance, pipeline })
+}
+
+function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
+  const item = { id: 7, project: { id: 3 }, status: 'failed', updatedAt }
+  return isNew({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
+}
+
+describe('the same status in a list', () => {
+  it('is news if the platform changed it after its last answer, even by a millisecond', () => {
+    const known = mergeRun(observedRun(byWebhook), observedRun(byRest(ended + 30)))
+    expect(isNewsAfter(known, ended + 30)).toBe(false)
+    expect(isNewsAfter(known, ended + 31)).toBe(true)
+    expect(isNewsAfter(known, ended + 3_000)).toBe(true)
+  })
+
+  it('is also news while the known end waits for its export', () => {
+    expect(isNewsAfter(observedRun(byRest(ended)), ended + 3_000, 1)).toBe(true)
+    expect(isNewsAfter(observedRun(byRest(ended)), ended, 1)).toBe(false)
+  })
+
+  it('is no news if it is the end that a webhook reported, truncated to its second', () => {
+    const known = observedRun(byWebhook)
+    expect(isNewsAfter(known, ended)).toBe(false)
+    expect(isNewsAfter(known, ended + 1_000)).toBe(false)
+    expect(isNewsAfter(known, ended + 2_000)).toBe(true)
+  })
+})

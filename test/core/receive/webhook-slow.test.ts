@@ -1,0 +1,23 @@
+// A delivery that comes too slowly holds nothing for long.
+import { expect, test } from 'vitest'
+import { openRaw } from '../../daemon/listeners/raw-exchange.ts'
+import { open, runIngress } from './running-ingress.ts'
+
+test('answers a body that is too slow with 408, keeps nothing, and frees its share of the budget', async () => {
+  const { port, ingress, accepted, post } = await runIngress({
+    secrets: open,
+    maxBody: 1_000,
+    limits: { headers: 100, request: 200 },
+  })
+  const head = 'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
+  const halfSent = async (): Promise<number> => {
+    const connection = await openRaw(port)
+    connection.socket.write(`${head}{`)
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
+    return ingress.counts.refused.incomplete
+  }
+  // On a busy machine the time of a request may be over before its headers were read: then there was no body.
+  await expect.poll(halfSent).toBeGreaterThan(0)
+  expect(accepted).toHaveLength(0)
+  await expect.poll(async () => (await post('{}')).status).toBe(202)
+})

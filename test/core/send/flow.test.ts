@@ -1,0 +1,474 @@
+import { systemClock, type Clock } from '../../../src/lib/clock.ts'
+import type { Outbox } from '../../../src/core/store/ports/outbox.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
+import {
+  destination,
+  endpoint,
+  nowhere,
+  queueOf,
+  listeningLog,
+  openBench,
+  maxWaitMs,
+  range,
+  sorted,
+  traces,
+  type Bench,
+} from './bench.ts'
+
+/** An outbox whose message of this pipeline is damaged. */
+function damaging(outbox: Outbox, pipelineId: number): Outbox {
+  return {
+    ...outbox,
+    lease: async (...given) => {
+      const lease = await outbox.lease(...given)
+      const items = lease.items.map(item =>
+        item.pipelineId === pipelineId ? { ...item, body: Buffer.from('?') } : item,
+      )
+      return { ...lease, items }
+    },
+  }
+}
+
+describe('exports', () => {
+  let bench: Bench
+  let backend: Backend
+
+  beforeEach(async () => {
+    bench = closeAfterTest(openBench())
+    backend = closeAfterTest(await Backend.start())
+  })
+  const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
+
+  it('are delivered once each, many in one request', async () => {
+    await bench.enqueue(range(1, 300))
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(allArrived(300))
+    await exporter.flush(maxWaitMs)
+    expect(sorted(backend.accepted)).toEqual(range(1, 300))
+    expect(backend.requests.length).toBeLessThan(20)
+    expect(await queueOf(exporter)).toMatchObject({
+      state: 'closed',
+      pending: 0,
+      counters: { delivered: 300, repeated: 0 },
+    })
+  })
+
+  it('wait while the login page of a proxy answers 200 in place of the backend, and all of them arrive afterwards', async () => {
+    await bench.enqueue(range(1, 30))
+    const page = '<!doctype html><title>Sign in</title>'
+    let isLoggedOut = true
+    backend.behave = () =>
+      isLoggedOut ? { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: page } : ok
+    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 20, max: 80 } } })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length >= 3)
+    const queue = await queueOf(exporter)
+    expect(queue).toMatchObject({ cause: 'unavailable', pending: 30, counters: { delivered: 0, rejected: 0 } })
+    expect(queue.lastError?.message).toBe('a web page answered, and no OTLP receiver: Sign in')
+    isLoggedOut = false
+    const before = backend.requests.length
+    await backend.until(({ requests }) => requests.slice(before).flatMap(({ ids }) => ids).length >= 30)
+    await exporter.flush(maxWaitMs)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 30 } })
+  })
+
+  it('are sent as soon as they are pending and the queue is woken', async () => {
+    // No rest ends by itself.
+    const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
+    const exporter = bench.exporter([destination(backend.url)], { clock: { ...systemClock, sleep } })
+    exporter.start()
+    await exporter.flush(maxWaitMs)
+    for (const id of range(1, 5)) {
+      await bench.enqueue([id])
+      exporter.wake()
+      await backend.until(allArrived(id))
+    }
+  })
+
+  it('are batched up to the request limit, and a larger one is sent alone', async () => {
+    bench.encode(encoderWith(id => (id === 7 ? 50_000 : 900)))
+    await bench.enqueue(range(1, 30))
+    const exporter = bench.exporter([destination(backend.url)], {
+      limits: { batchBytes: 10_000, pauses: { first: 20, max: 80 } },
+    })
+    exporter.start()
+    await backend.until(allArrived(30))
+    expect(sorted(backend.accepted)).toEqual(range(1, 30))
+    const large = backend.requests.filter(({ bytes }) => bytes > 10_000)
+    expect(large.map(({ ids }) => ids)).toEqual([[7]])
+  })
+
+  it('whose stored bytes are damaged become dead letters; the others are delivered', async () => {
+    const { outbox } = bench.store
+    await bench.enqueue(range(1, 9))
+    const exporter = bench.exporter([destination(backend.url)], { outbox: damaging(outbox, 4) })
+    exporter.start()
+    await backend.until(allArrived(8))
+    await exporter.flush(maxWaitMs)
+    const dead = await outbox.deadLetters(10)
+    expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'the stored data is damaged: nothing can be sent' }])
+  })
+
+  it('without data for a signal are never pending', async () => {
+    bench.encode(() => new Uint8Array())
+    await bench.enqueue([1])
+    expect(await bench.store.outbox.queues()).toEqual([])
+  })
+
+  const passing: [string, Behaviour][] = [
+    ...[301, 307, 404, 405, 408, 415, 429, 500, 502, 503, 504].map((status): [string, Behaviour] => [
+      `HTTP ${status}`,
+      { status, ...rpcStatus('come back later') },
+    ]),
+    ['a cut connection', 'cut'],
+  ]
+  it.each(passing)('wait for the end of %s, and are then delivered completely', async (_name, behaviour) => {
+    await bench.enqueue(range(1, 20))
+    backend.behave = (_request, index) => (index < 3 ? behaviour : ok)
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(allArrived(20))
+    await exporter.flush(maxWaitMs)
+    expect(sorted(backend.accepted)).toEqual(range(1, 20))
+    const { counters, state } = await queueOf(exporter)
+    expect(state).toBe('closed')
+    expect(counters).toMatchObject({ delivered: 20, rejected: 0, lost: 0 })
+    expect(counters.repeated > 0).toBe(behaviour === 'cut')
+    // Only small batches went out while nothing was accepted.
+    expect(backend.requests.slice(0, 4).every(({ ids }) => ids.length <= 8)).toBe(true)
+  })
+
+  it('wait for an unreachable backend', async () => {
+    await bench.enqueue(range(1, 20))
+    const exporter = bench.exporter([destination(nowhere)])
+    exporter.start()
+    await expect.poll(async () => (await queueOf(exporter)).lastError?.message).toMatch(/ECONNREFUSED/)
+    expect(await queueOf(exporter)).toMatchObject({
+      state: expect.stringMatching('open') as string,
+      cause: 'unavailable',
+      pending: 20,
+      counters: { repeated: 0, delivered: 0 },
+    })
+  })
+
+  it.each([
+    ['seconds', () => ['1', Date.now() + 990]],
+    [
+      'a date',
+      () => {
+        const date = new Date(Date.now() + 2_000).toUTCString()
+        return [date, Date.parse(date) - 10]
+      },
+    ],
+  ] as [string, () => [string, number]][])('wait as long as Retry-After says, in %s', async (_form, retryAfter) => {
+    await bench.enqueue(range(1, 3))
+    let due = Infinity
+    backend.behave = (_request, index) => {
+      if (index > 0) return ok
+      const [said, at] = retryAfter()
+      due = at
+      return { status: 503, headers: { 'retry-after': said } }
+    }
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 1)
+    // News does not shorten the pause.
+    await bench.enqueue([4])
+    exporter.wake()
+    await backend.until(allArrived(4))
+    expect(backend.requests[1]!.at).toBeGreaterThanOrEqual(due)
+  })
+
+  it('that are already leased also wait when another request is answered with Retry-After', async () => {
+    await bench.enqueue([1])
+    const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
+    const exporter = bench.exporter([destination(backend.url)], { limits })
+    exporter.start()
+    await exporter.flush(maxWaitMs)
+    backend.behave = (_request, index) => (index === 6 ? { status: 429, headers: { 'retry-after': '600' } } : ok)
+    await bench.enqueue(range(2, 60))
+    await exporter.flush(maxWaitMs)
+    // One request for each item: those under way when the first was refused, and none after.
+    expect(backend.requests.length).toBeGreaterThan(6)
+    expect(backend.requests.length).toBeLessThanOrEqual(7 + 3)
+    const due = await bench.store.outbox.lease(traces, 100, 1_000)
+    expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
+  })
+
+  it('are not even leased during a pause', async () => {
+    await bench.enqueue(range(1, 5))
+    let leases = 0
+    const outbox = {
+      ...bench.store.outbox,
+      lease: async (...given: Parameters<typeof bench.store.outbox.lease>) => {
+        leases += 1
+        return bench.store.outbox.lease(...given)
+      },
+    }
+    backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
+    const exporter = bench.exporter([destination(backend.url)], { outbox })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 1)
+    await exporter.flush(maxWaitMs)
+    for (const id of range(6, 30)) {
+      await bench.enqueue([id])
+      exporter.wake()
+      await exporter.flush(1_000)
+    }
+    expect(leases).toBe(1)
+  })
+
+  it('wait ever longer while the backend fails', async () => {
+    await bench.enqueue([1])
+    backend.behave = () => ({ status: 503 })
+    const pauses = { first: 120, max: 10_000 }
+    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses } })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 4)
+    const at = backend.requests.map(request => request.at)
+    // Equal jitter: the n-th pause is between half and all of 120 · 2^(n-1).
+    expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(119)
+    expect(at[3]! - at[2]!).toBeGreaterThanOrEqual(239)
+  })
+
+  it('are repeated with identical bytes, and counted, if the answer was lost', async () => {
+    await bench.enqueue(range(1, 5))
+    backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(allArrived(5))
+    await exporter.flush(maxWaitMs)
+    const [lost, again] = backend.requests
+    expect(again!.body).toEqual(lost!.body)
+    expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
+  })
+
+  it('are counted as repeated after a timeout', async () => {
+    await bench.enqueue([1])
+    backend.behave = () => 'hang'
+    const hasty = bench.exporter([destination(backend.url, { timeoutMs: 150 })])
+    hasty.start()
+    // On a slow machine a deadline may pass before the request is out: then nothing can be repeated.
+    await expect.poll(async () => (await queueOf(hasty)).counters.repeated).toBeGreaterThan(0)
+    const { counters, lastError } = await queueOf(hasty)
+    expect(counters.later).toBeGreaterThanOrEqual(counters.repeated)
+    expect(counters.delivered).toBe(0)
+    expect(lastError).toMatchObject({ message: 'no answer within 0.15 s' })
+    await hasty.stop(0)
+    backend.behave = () => ok
+    const patient = bench.exporter([destination(backend.url)])
+    patient.start()
+    await backend.until(allArrived(1))
+    await patient.flush(maxWaitMs)
+    expect((await queueOf(patient)).counters).toMatchObject({ repeated: 0, delivered: 1 })
+  })
+
+  it('that are accepted in part are counted, shown, logged once and not repeated', async () => {
+    await bench.enqueue([1])
+    const { log, lines } = listeningLog()
+    backend.behave = () => partialSuccess(2, 'attribute too long')
+    const exporter = bench.exporter([destination(backend.url)], { log })
+    exporter.start()
+    await backend.until(allArrived(1))
+    await bench.enqueue([2])
+    await exporter.flush(maxWaitMs)
+    expect(backend.requests).toHaveLength(2)
+    expect(await queueOf(exporter)).toMatchObject({
+      pending: 0,
+      dead: 0,
+      lastError: { message: 'attribute too long' },
+      counters: { delivered: 2, partiallyRejected: 4 },
+    })
+    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+  })
+
+  it('are logged once when they begin to wait, and once when they resume', async () => {
+    await bench.enqueue(range(1, 5))
+    const { log, lines } = listeningLog()
+    backend.behave = (_request, index) => (index < 6 ? { status: 503 } : ok)
+    const exporter = bench.exporter([destination(backend.url)], { log })
+    exporter.start()
+    await backend.until(allArrived(5))
+    await exporter.flush(maxWaitMs)
+    const said = lines.map(({ message }) => message).filter(message => message.startsWith('circuit breaker'))
+    expect(said).toEqual([
+      'circuit breaker open: the backend does not accept exports at the moment; they stay pending in the store.',
+      'circuit breaker closed: exports resume',
+    ])
+  })
+
+  it('are sent with a limited number of requests in flight', async () => {
+    await bench.enqueue(range(1, 60))
+    let now = 0
+    let most = 0
+    let areThree: () => void = () => undefined
+    const three = new Promise<void>(resolve => (areThree = resolve))
+    backend.behave = async (_request: Received, index) => {
+      now += 1
+      most = Math.max(most, now)
+      if (now === 3) areThree()
+      // The first goes alone, as nothing was accepted yet; then none is answered before there are three.
+      if (index > 0) await three
+      await new Promise(resolve => setTimeout(resolve, 20))
+      now -= 1
+      return ok
+    }
+    const limits = { batchItems: 5, inFlight: 3, pauses: { first: 20, max: 80 } }
+    const exporter = bench.exporter([destination(backend.url)], { limits })
+    exporter.start()
+    await backend.until(allArrived(60))
+    expect(most).toBe(3)
+    expect(sorted(backend.accepted)).toEqual(range(1, 60))
+  })
+
+  it('are settled even if the store fails at first', async () => {
+    await bench.enqueue(range(1, 3))
+    let refusals = 3
+    const outbox = {
+      ...bench.store.outbox,
+      settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
+        refusals -= 1
+        if (refusals >= 0) throw new Error('disk full')
+        return bench.store.outbox.settle(...given)
+      },
+    }
+    const exporter = bench.exporter([destination(backend.url)], { outbox })
+    exporter.start()
+    await backend.until(allArrived(3))
+    await exporter.flush(maxWaitMs)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3, repeated: 0 } })
+    expect(backend.requests).toHaveLength(1)
+  })
+
+  it('are settled by a process that was suspended for longer than its lease and lost its connection', async () => {
+    await bench.enqueue(range(1, 3))
+    let slept = 0
+    let refusals = 2
+    const outbox = {
+      ...bench.store.outbox,
+      settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
+        slept = 3_600_000
+        refusals -= 1
+        if (refusals >= 0) throw new Error('connection closed')
+        return bench.store.outbox.settle(...given)
+      },
+    }
+    const clock = { ...systemClock, now: () => Date.now() + slept }
+    const exporter = bench.exporter([destination(backend.url)], { outbox, clock })
+    exporter.start()
+    await backend.until(allArrived(3))
+    await exporter.flush(maxWaitMs)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3 } })
+    expect(backend.requests).toHaveLength(1)
+  })
+
+  it('whose lease was lost are counted and left to the new holder', async () => {
+    await bench.enqueue([1])
+    const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
+    const exporter = bench.exporter([destination(backend.url)], { outbox: stolen })
+    exporter.start()
+    await backend.until(allArrived(1))
+    await exporter.flush(maxWaitMs)
+    expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
+  })
+
+  it('that are refused after their lease was lost do not become dead letters: another replica decides', async () => {
+    await bench.enqueue([1])
+    const { log, lines } = listeningLog()
+    const stolen = { ...damaging(bench.store.outbox, 1), settle: async () => ({ lost: 1, at: 0 }) }
+    const exporter = bench.exporter([destination(backend.url)], {
+      outbox: stolen,
+      log,
+    })
+    exporter.start()
+    await expect.poll(async () => (await queueOf(exporter)).counters.lost, { timeout: maxWaitMs }).toBe(1)
+    await exporter.stop(maxWaitMs)
+    expect(lines.map(({ message }) => message).filter(message => message.includes('dead letter'))).toEqual([])
+    expect(lines.map(({ message }) => message).join()).toContain('another replica has taken over')
+  })
+
+  it('are leased for longer than two requests of two timeouts each', async () => {
+    await bench.enqueue([1])
+    const leases: number[] = []
+    const { outbox } = bench.store
+    const noting: typeof outbox = {
+      ...outbox,
+      lease: async (queue, limit, leaseMs, maxBytes) => {
+        leases.push(leaseMs)
+        return outbox.lease(queue, limit, leaseMs, maxBytes)
+      },
+    }
+    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 60_000 })], { outbox: noting })
+    exporter.start()
+    await backend.until(allArrived(1))
+    await exporter.flush(maxWaitMs)
+    expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
+  })
+
+  it('have a queue for each destination and signal, so that one that is down delays no other', async () => {
+    const down = await Backend.start()
+    down.behave = () => 'hang'
+    const signals = {
+      traces: endpoint(`${backend.url}/v1/traces`),
+      logs: endpoint(`${backend.url}/v1/logs`),
+    }
+    const to = [
+      traces,
+      { destination: 'default', signal: 'logs' as const },
+      { destination: 'other', signal: 'traces' as const },
+    ]
+    await bench.enqueue(range(1, 40), to)
+    const exporter = bench.exporter([
+      destination(down.url, { name: 'other', timeoutMs: 3_600_000 }),
+      destination('', { signals }),
+    ])
+    exporter.start()
+    await backend.until(allArrived(80))
+    const of = (path: string): number[] =>
+      sorted(backend.requests.filter(request => request.path === path).flatMap(({ ids }) => ids))
+    expect(of('/v1/traces')).toEqual(range(1, 40))
+    expect(of('/v1/logs')).toEqual(range(1, 40))
+    expect(await queueOf(exporter, 'other')).toMatchObject({ pending: 40 })
+    await exporter.stop(100)
+    await down.close()
+  })
+
+  it('that are pending for a removed destination are shown', async () => {
+    await bench.enqueue([1, 2], [{ destination: 'gone', signal: 'logs' }])
+    const exporter = bench.exporter([destination(backend.url)])
+    expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
+  })
+
+  it('are shown once for each queue, but not for a removed destination without pending ones', async () => {
+    await bench.enqueue([1], [traces, { destination: 'gone', signal: 'logs' }])
+    const { outbox } = bench.store
+    const gone = await outbox.lease({ destination: 'gone', signal: 'logs' }, 1, 60_000)
+    await outbox.settle(gone.token, [{ id: gone.items[0]?.id ?? 0, as: 'rejected', status: 400, error: 'no' }])
+    const exporter = bench.exporter([destination(backend.url)])
+    const queues = await exporter.status()
+    expect(queues.map(({ destination: name, signal }) => `${name} ${signal}`)).toEqual(['default traces'])
+  })
+
+  it('are counted, and their requests measured', async () => {
+    await bench.enqueue(range(1, 3))
+    const requested: unknown[] = []
+    const exporter = bench.exporter([destination(backend.url)], {
+      meters: {
+        requested: (queue, { as, items }) => requested.push([queue.destination, as, items]),
+      },
+    })
+    exporter.start()
+    await exporter.flush(maxWaitMs)
+    const [queue] = await exporter.status()
+    expect(queue?.counters).toMatchObject({ delivered: 3, repeated: 0 })
+    expect(requested).toEqual([['default', 'delivered', 3]])
+  })
+
+  it('need a unique destination name: a duplicate is a configuration error', () => {
+    const twice = [destination(backend.url), destination(backend.url)]
+    expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each a unique name/)
+  })
+})

@@ -1,0 +1,79 @@
+// Endpoints that speak gRPC, or nothing that is HTTP: what is said of them, and that nothing is taken for delivered.
+import { createServer as createHttp2, createSecureServer } from 'node:http2'
+import { createServer, type Socket } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { createServer as createTls } from 'node:tls'
+import { expect, it } from 'vitest'
+import { checkDestinations } from '../../../src/commands/doctor/destinations.ts'
+import { createOtlpHttp } from '../../../src/core/send/otlp-http.ts'
+import { verdictOf, type Verdict } from '../../../src/core/send/verdict.ts'
+import { closeAfterTest, listen } from '../../support/after-test.ts'
+import { endpoint } from './bench.ts'
+
+const file = (name: string): string => `${import.meta.dirname}/tls/${name}`
+const tls = { cert: readFileSync(file('server.crt')), key: readFileSync(file('server.key')) }
+const sentence = 'this is OTLP/gRPC; OTLP/HTTP usually listens at 4318'
+
+/** A frame of HTTP/2 on stream 0. */
+function frame(type: number, payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, 0]), payload])
+}
+const settings = frame(4, Buffer.from([0, 5, 0, 0, 0x40, 0]))
+const goAway = frame(7, Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), Buffer.from('Unexpected HTTP/1.x')]))
+
+function talking(onRequest: (socket: Socket) => void, greeting?: Buffer) {
+  return createServer(socket => {
+    socket.on('error', () => undefined)
+    if (greeting !== undefined) socket.write(greeting)
+    socket.once('data', () => onRequest(socket))
+  })
+}
+
+async function verdictAt(url: string): Promise<Verdict> {
+  const http = closeAfterTest(createOtlpHttp(endpoint(url, { tls: { caFile: file('ca.crt') } }), undefined, 1))
+  return verdictOf(await http.post(Buffer.from([10]), undefined, new AbortController().signal), 'traces', Date.now())
+}
+
+it.each([
+  ['a server of HTTP/2', () => createHttp2(), 'http'],
+  ['one with TLS', () => createSecureServer(tls), 'https'],
+  ['one that greets with its settings', () => talking(socket => socket.end(), settings), 'http'],
+  ['one that greets with empty settings', () => talking(socket => socket.end(), frame(4, Buffer.alloc(0))), 'http'],
+  ['one that says good bye', () => talking(socket => socket.end(goAway)), 'http'],
+  ['one that greets and says good bye', () => talking(socket => socket.end(goAway), settings), 'http'],
+  ['a client of HTTP/2', () => talking(socket => socket.end('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')), 'http'],
+  ['one with TLS that agrees on no protocol', () => createTls(tls, socket => socket.end(settings)), 'https'],
+] as const)('names OTLP/gRPC, and that nothing was received: %s', async (_, server, scheme) => {
+  const url = `${scheme}://127.0.0.1:${await listen(server())}/v1/traces`
+  expect(await verdictAt(url)).toEqual({ as: 'later', kind: 'other', message: sentence, outcomeUnknown: false })
+})
+
+it('does not call every stranger gRPC', async () => {
+  const mail = `http://127.0.0.1:${await listen(talking(socket => socket.end(), Buffer.from('220 mail ESMTP\r\n')))}`
+  expect(await verdictAt(mail)).toMatchObject({
+    kind: 'unreachable',
+    message: expect.stringMatching(/^its answer is not HTTP/) as string,
+  })
+  const closing = `http://127.0.0.1:${await listen(talking(socket => socket.end()))}`
+  expect(await verdictAt(closing)).toMatchObject({ kind: 'unreachable', outcomeUnknown: true })
+})
+
+it('suspects gRPC by its port if what listens there speaks no HTTP, and keeps what may have been received', () => {
+  const reason = 'it closes the connection: other side closed (UND_ERR_SOCKET)'
+  const answer = { kind: 'failed', reason, outcomeUnknown: true, grpcBy: 'port' } as const
+  expect(verdictOf(answer, 'traces', 0)).toEqual({
+    ...{ as: 'later', kind: 'other', outcomeUnknown: true },
+    message: `${reason}; it has the port of OTLP/gRPC, and OTLP/HTTP usually listens at 4318`,
+  })
+  expect(verdictOf(answer, 'notifications', 0)).toMatchObject({ kind: 'unreachable', message: reason })
+})
+
+it('is what doctor says, with the port to use', async () => {
+  const url = `http://127.0.0.1:${await listen(createHttp2())}/v1/traces`
+  const [finding] = await checkDestinations([{ name: 'default', signals: { traces: endpoint(url) } }], false)
+  expect(finding).toMatchObject({
+    level: 'failure',
+    what: `"default" for traces (${url}) is not an OTLP/HTTP receiver: ${sentence}.`,
+    remedy: expect.stringContaining('4318') as string,
+  })
+})

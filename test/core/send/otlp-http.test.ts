@@ -1,0 +1,270 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Backend, ok } from './backend.ts'
+import { createOtlpHttp, type OtlpHttp } from '../../../src/core/send/otlp-http.ts'
+import { endpoint as compressed, nowhere } from './bench.ts'
+import { Secret } from '../../../src/lib/secret.ts'
+import { version } from '../../../src/lib/version.ts'
+import type { Answer } from '../../../src/core/send/verdict.ts'
+import type { Endpoint, Proxies } from '../../../src/core/send/destination.ts'
+
+const never = new AbortController().signal
+const pem = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url))
+const opened: OtlpHttp[] = []
+
+/** What is posted here is empty, and so not compressed. */
+function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
+  return compressed(url, { compression: 'none', ...options })
+}
+
+function http(settings: Endpoint, proxies?: Proxies): OtlpHttp {
+  const made = createOtlpHttp(settings, proxies, 4)
+  opened.push(made)
+  return made
+}
+
+async function post(settings: Endpoint, token?: string, proxies?: Proxies): Promise<Answer> {
+  return http(settings, proxies).post(new Uint8Array(), token === undefined ? undefined : new Secret(token), never)
+}
+
+/**
+ * What comes of a round with a short deadline, and with a longer one where that passed before what the round is about had begun, as it may on a
+ * slow machine.
+ */
+async function withinDeadline<T>(round: (timeoutMs: number) => Promise<T | undefined>): Promise<T> {
+  for (const timeoutMs of [200, 2_000, 20_000]) {
+    const found = await round(timeoutMs)
+    if (found !== undefined) return found
+  }
+  throw new Error('nothing began, even within 20 s')
+}
+
+describe('one OTLP POST', () => {
+  let backend: Backend
+  const plain = (options: Partial<Endpoint> = {}): Endpoint => endpoint(`${backend.url}/v1/traces`, options)
+
+  beforeEach(async () => {
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await backend.close()
+  })
+
+  it('has the protobuf content type, its length, a user agent and the configured headers', async () => {
+    const headers = { 'X-Scope-OrgID': new Secret('acme'), authorization: new Secret('Basic abc') }
+    await post(plain({ url: `${backend.url}/otlp/v1/traces?env=ci`, headers }))
+    const [request] = backend.requests
+    expect(request?.path).toBe('/otlp/v1/traces?env=ci')
+    expect(request?.method).toBe('POST')
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/x-protobuf',
+      'content-length': '0',
+      'user-agent': `pipespan/${version}`,
+      'x-scope-orgid': 'acme',
+      authorization: 'Basic abc',
+    })
+    expect(request?.headers).not.toHaveProperty('transfer-encoding')
+    expect(request?.headers).not.toHaveProperty('content-encoding')
+  })
+
+  it('replaces a configured Authorization header by the bearer token', async () => {
+    await post(plain({ headers: { Authorization: new Secret('Basic abc') } }), 'tok-1')
+    expect(backend.requests[0]?.headers.authorization).toBe('Bearer tok-1')
+  })
+
+  it('does not follow redirects', async () => {
+    backend.behave = () => ({ status: 307, headers: { location: `${backend.url}/elsewhere` } })
+    expect(await post(plain())).toMatchObject({ kind: 'answered', status: 307 })
+    expect(backend.requests).toHaveLength(1)
+  })
+
+  it('ends at its deadline when the answer drips, with an unknown outcome', async () => {
+    backend.behave = () => 'drip headers'
+    const { answer, timeoutMs } = await withinDeadline(async timeoutMs => {
+      const answer = await post(plain({ timeoutMs }))
+      return backend.requests.length === 0 ? undefined : { answer, timeoutMs }
+    })
+    expect(answer).toEqual({ kind: 'failed', reason: `no answer within ${timeoutMs / 1000} s`, outcomeUnknown: true })
+  })
+
+  it('uses the status even if the body never ends', async () => {
+    backend.behave = () => 'drip body'
+    const answer = await withinDeadline(async timeoutMs => {
+      const answer = await post(plain({ timeoutMs }))
+      return answer.kind === 'answered' ? answer : undefined
+    })
+    expect(answer.status).toBe(200)
+  })
+
+  it('reads no more than 64 KiB of an answer', async () => {
+    backend.behave = () => ({ status: 500, body: 'x'.repeat(5_000_000) })
+    const answer = await post(plain())
+    expect(answer).toMatchObject({ kind: 'answered', status: 500 })
+    if (answer.kind === 'answered') expect(answer.body.length).toBeLessThanOrEqual(64 * 1024)
+  })
+
+  it('distinguishes a refused connection, which sent nothing, from a cut one, which may have', async () => {
+    backend.behave = () => 'cut'
+    expect(await post(plain())).toMatchObject({ kind: 'failed', outcomeUnknown: true })
+    const refused = await post(endpoint(`${nowhere}/v1/traces`))
+    expect(refused).toMatchObject({ kind: 'failed', outcomeUnknown: false })
+    expect(refused.kind === 'failed' && refused.reason).toMatch(/ECONNREFUSED/)
+  })
+
+  it('ends at once when it is stopped', async () => {
+    backend.behave = () => 'hang'
+    const stop = new AbortController()
+    const answer = http(plain()).post(new Uint8Array(), undefined, stop.signal)
+    await backend.until(({ requests }) => requests.length === 1)
+    stop.abort()
+    expect(await answer).toMatchObject({ kind: 'failed', outcomeUnknown: true })
+  })
+
+  it('is not sent after waiting for a connection until its deadline', async () => {
+    const { answers, sent } = await withinDeadline(async timeoutMs => {
+      const before = backend.requests.length
+      const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)
+      opened.push(one)
+      backend.behave = () => {
+        // The process stands still beyond both deadlines: else the second one has a moment left when the connection of the first is free.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 100)
+        return 'hang'
+      }
+      const answers = await Promise.all([1, 2].map(() => one.post(new Uint8Array(), undefined, never)))
+      if (backend.requests.length === before) return undefined
+      backend.behave = () => ok
+      const next = await one.post(new Uint8Array(), undefined, never)
+      return next.kind === 'answered' ? { answers, sent: backend.requests.length - before } : undefined
+    })
+    expect(answers.map(answer => answer.kind === 'failed' && answer.outcomeUnknown)).toEqual([true, false])
+    expect(sent).toBe(2)
+  })
+
+  it('says what is wrong with a TLS file, and what to do', () => {
+    const tls = { caFile: '/nowhere/ca.pem' }
+    expect(() => createOtlpHttp(plain({ tls }), undefined, 1)).toThrow(
+      'The OTLP CA certificate /nowhere/ca.pem cannot be read (ENOENT). Use a PEM file that this process can read.',
+    )
+  })
+})
+
+describe('TLS', () => {
+  let backend: Backend
+  const files = { caFile: pem('ca.crt'), certFile: pem('client.crt'), keyFile: pem('client.key') }
+
+  beforeEach(async () => {
+    backend = await Backend.start({
+      ...{ cert: readFileSync(pem('server.crt')), key: readFileSync(pem('server.key')) },
+      ...{ ca: readFileSync(pem('ca.crt')), requestCert: true, rejectUnauthorized: true },
+    })
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await backend.close()
+  })
+
+  it('trusts the configured CA and shows the client certificate', async () => {
+    expect(await post(endpoint(backend.url, { tls: files }))).toMatchObject({ kind: 'answered', status: 200 })
+  })
+
+  it('rejects an unknown CA', async () => {
+    const answer = await post(endpoint(backend.url))
+    expect(answer).toMatchObject({ kind: 'failed', outcomeUnknown: false })
+    expect(answer.kind === 'failed' && answer.reason).toMatch(/certificate/)
+  })
+
+  it('works through a proxy too', async () => {
+    const proxy = await Proxy.start()
+    const proxies = { https: `http://user:word@127.0.0.1:${proxy.port}`, no: 'example.com' }
+    const settings = endpoint(backend.url.replace('127.0.0.1', 'localhost'), { tls: files })
+    expect(await post(settings, undefined, proxies)).toMatchObject({ kind: 'answered', status: 200 })
+    expect(proxy.seen).toEqual([`CONNECT localhost:${backend.port} Basic ${btoa('user:word')}`])
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await proxy.close()
+  })
+})
+
+describe('proxies', () => {
+  let backend: Backend
+  let proxy: Proxy
+
+  beforeEach(async () => {
+    backend = await Backend.start()
+    proxy = await Proxy.start()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await backend.close()
+    await proxy.close()
+  })
+
+  it('forward plain requests', async () => {
+    const settings = endpoint(`${backend.url}/v1/traces`)
+    const answer = await post(settings, undefined, { http: `http://127.0.0.1:${proxy.port}` })
+    expect(answer).toMatchObject({ kind: 'answered', status: 200 })
+    expect(proxy.seen).toEqual([`POST ${settings.url}`])
+  })
+
+  it('are bypassed for NO_PROXY and for the other scheme', async () => {
+    const settings = endpoint(`${backend.url}/v1/traces`)
+    const address = `http://127.0.0.1:${proxy.port}`
+    expect(await post(settings, undefined, { http: address, no: '127.0.0.1' })).toMatchObject({ status: 200 })
+    expect(await post(settings, undefined, { https: address })).toMatchObject({ status: 200 })
+    expect(proxy.seen).toEqual([])
+  })
+
+  it('are set by the options only, never by the environment', async () => {
+    const before = process.env.HTTP_PROXY
+    process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
+    try {
+      expect(await post(endpoint(`${backend.url}/v1/traces`))).toMatchObject({ status: 200 })
+    } finally {
+      if (before === undefined) delete process.env.HTTP_PROXY
+      else process.env.HTTP_PROXY = before
+    }
+    expect(proxy.seen).toEqual([])
+  })
+})
+
+/** Forwards requests in absolute form and tunnels CONNECT. */
+class Proxy {
+  readonly seen: string[] = []
+  readonly #server: Server
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.seen.push(`${request.method} ${request.url}`)
+      request.resume().on('end', () => response.end())
+    })
+    this.#server.on('connect', (request, client) => {
+      this.seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`)
+      const [host, port] = (request.url ?? '').split(':')
+      const upstream = connect(Number(port), host === 'localhost' ? '127.0.0.1' : host, () => {
+        client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+        upstream.pipe(client).pipe(upstream)
+      })
+      for (const end of [upstream, client]) end.on('error', () => [upstream, client].forEach(other => other.destroy()))
+    })
+  }
+
+  static async start(): Promise<Proxy> {
+    const proxy = new Proxy()
+    await new Promise<void>(resolve => proxy.#server.listen(0, '127.0.0.1', resolve))
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>(resolve => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+}

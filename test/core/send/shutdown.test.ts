@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { Backend, ok } from './backend.ts'
+import { destination, queueOf, openBench, maxWaitMs, range, sorted, traces, type Bench } from './bench.ts'
+
+let bench: Bench
+let backend: Backend
+beforeEach(async () => {
+  bench = closeAfterTest(openBench())
+  backend = closeAfterTest(await Backend.start())
+})
+
+describe('stopping', () => {
+  it('ends within its deadline even if the backend hangs, and releases all leases', async () => {
+    backend.behave = () => 'hang'
+    await bench.enqueue(range(1, 30))
+    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 3_600_000 })])
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 1)
+    await exporter.stop(300)
+    const { counters } = await queueOf(exporter)
+    expect(counters).toMatchObject({ repeated: 8, delivered: 0 })
+    // Nothing is left on a lease: another process could send all of it now.
+    const due = async () => (await bench.store.outbox.lease(traces, 100, 0)).items.length
+    await expect.poll(due).toBe(30)
+  })
+
+  it('finishes requests in flight, and begins none', async () => {
+    await bench.enqueue(range(1, 30))
+    let answer: (() => void) | undefined
+    backend.behave = async () => {
+      await new Promise<void>(resolve => (answer = resolve))
+      return ok
+    }
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await expect.poll(() => answer !== undefined).toBe(true)
+    const stopped = exporter.stop(maxWaitMs)
+    answer?.()
+    await stopped
+    expect(backend.requests).toHaveLength(1)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
+  })
+
+  it('leaves exactly the undelivered exports to the next start', async () => {
+    await bench.enqueue(range(1, 500))
+    const limits = { batchItems: 10, pauses: { first: 20, max: 80 } }
+    const first = bench.exporter([destination(backend.url)], { limits })
+    first.start()
+    await backend.until(({ accepted }) => accepted.length >= 60)
+    await first.stop(maxWaitMs)
+    const second = bench.exporter([destination(backend.url)], { limits })
+    second.start()
+    await backend.until(({ accepted }) => accepted.length >= 500)
+    await second.flush(maxWaitMs)
+    expect(sorted(backend.accepted)).toEqual(range(1, 500))
+  })
+
+  it('is possible before the exporter was started', async () => {
+    await bench.exporter([destination(backend.url)]).stop(1_000)
+  })
+})
+
+describe('flushing', () => {
+  it('resolves when everything due is sent', async () => {
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await bench.enqueue(range(1, 250))
+    await exporter.flush(maxWaitMs)
+    expect(sorted(backend.accepted)).toEqual(range(1, 250))
+  })
+
+  it('does not wait for a backend that accepts nothing', async () => {
+    backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await bench.enqueue(range(1, 5))
+    await exporter.flush(3_600_000)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 5 })
+  })
+
+  it('ends at its deadline', async () => {
+    backend.behave = () => 'hang'
+    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 3_600_000 })])
+    exporter.start()
+    await bench.enqueue([1])
+    await exporter.flush(200)
+    expect(await queueOf(exporter)).toMatchObject({ pending: 1 })
+  })
+})

@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { gzipSync } from 'node:zlib'
+import { partialSuccess, rpcStatus } from './backend.ts'
+import { Secret } from '../../../src/lib/secret.ts'
+import { blames, sentenceOf, verdictOf, type Answer, type Verdict } from '../../../src/core/send/verdict.ts'
+
+const now = Date.UTC(2026, 5, 1, 12, 0, 0)
+
+function judge(status: number, more: Partial<Extract<Answer, { kind: 'answered' }>> = {}): Verdict {
+  return verdictOf({ kind: 'answered', status, body: new Uint8Array(), ...more }, 'traces', now)
+}
+
+describe('the verdict table', () => {
+  it.each([200, 201, 202, 204, 299])('treats %i as delivered', status => {
+    expect(judge(status)).toEqual({ as: 'delivered', rejected: 0 })
+  })
+
+  it.each([
+    [301, 'other'],
+    [302, 'other'],
+    [307, 'other'],
+    [402, 'other'],
+    [404, 'other'],
+    [405, 'other'],
+    [408, 'other'],
+    [409, 'other'],
+    [415, 'other'],
+    [429, 'throttled'],
+    [500, 'server'],
+    [501, 'server'],
+    [502, 'server'],
+    [503, 'server'],
+    [504, 'server'],
+    [599, 'server'],
+  ])('sends again after %i', (status, kind) => {
+    expect(judge(status)).toMatchObject({ as: 'later', kind, status, outcomeUnknown: false })
+  })
+
+  it.each([401, 403])('treats %i as refused credentials', status => {
+    expect(judge(status)).toMatchObject({ as: 'unauthorized', status })
+  })
+
+  it.each([400, 413, 422])('treats %i as refused content', status => {
+    expect(judge(status)).toMatchObject({ as: 'unacceptable', status })
+  })
+
+  it('sends again after a network failure or a timeout, and says whether the outcome is unknown', () => {
+    const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
+    expect(refused).toEqual({ as: 'later', kind: 'unreachable', message: 'ECONNREFUSED', outcomeUnknown: false })
+    const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
+    expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
+  })
+
+  it('has exactly one verdict for every status, and retries unknown ones', () => {
+    const dead = new Set([400, 413, 422])
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {
+        const { as } = judge(status, { body })
+        expect(as === 'unacceptable').toBe(dead.has(status))
+        expect(as === 'delivered').toBe(status < 300)
+      }),
+    )
+  })
+
+  it('reads Retry-After in seconds and as a date, up to a day', () => {
+    expect(judge(503, { retryAfter: '7' })).toMatchObject({ retryAfterMs: 7_000 })
+    expect(judge(429, { retryAfter: 'Mon, 01 Jun 2026 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 30_000 })
+    expect(judge(503, { retryAfter: '99999999' })).toMatchObject({ retryAfterMs: 86_400_000 })
+    expect(judge(503, { retryAfter: '9'.repeat(400) })).toMatchObject({ retryAfterMs: 86_400_000 })
+    expect(judge(503, { retryAfter: 'Mon, 01 Jun 2099 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 86_400_000 })
+  })
+
+  it("reads a date relative to the backend's clock, however wrong either clock is", () => {
+    const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
+    expect(judge(503, { date, retryAfter: 'Tue, 11 Mar 2025 08:00:10 GMT' })).toMatchObject({ retryAfterMs: 10_000 })
+  })
+
+  it.each(['soon', '-5', '+5', '1e9', '1.5', 'NaN', '', '2026-06-01', 'Mon, 01 Jun 2020 12:00:30 GMT'])(
+    'uses the back-off if Retry-After is not usable: %j',
+    value => {
+      expect(judge(503, { retryAfter: value })).not.toHaveProperty('retryAfterMs')
+    },
+  )
+
+  it.each(['Mon, 01 Jun 2026 12:00:30 GMT', 'Monday, 01-Jun-26 12:00:30 GMT', 'Mon Jun  1 12:00:30 2026'])(
+    'reads each form of an HTTP date: %j',
+    value => {
+      expect(judge(503, { retryAfter: value })).toMatchObject({ retryAfterMs: 30_000 })
+    },
+  )
+
+  it('accepts an answer without Retry-After', () => {
+    expect(judge(503, {})).not.toHaveProperty('retryAfterMs')
+  })
+
+  it('blames an item only for 5xx and unknown outcomes', () => {
+    const blamed = (verdict: Verdict): boolean => verdict.as === 'later' && blames(verdict)
+    expect(blamed(judge(500))).toBe(true)
+    expect(blamed(verdictOf({ kind: 'failed', reason: 'cut', outcomeUnknown: true }, 'logs', now))).toBe(true)
+    expect(blamed(verdictOf({ kind: 'failed', reason: 'refused', outcomeUnknown: false }, 'logs', now))).toBe(false)
+    expect(blamed(judge(429))).toBe(false)
+    expect(blamed(judge(404))).toBe(false)
+  })
+
+  it('has the status and the message in one sentence', () => {
+    expect(sentenceOf({ status: 503, message: 'overloaded' })).toBe('HTTP 503: overloaded')
+    expect(sentenceOf({ message: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
+  })
+})
+
+describe('a partial success', () => {
+  it('is delivered, with its count and message, in protobuf', () => {
+    const { body } = partialSuccess(3, 'span too large')
+    const contentType = 'application/x-protobuf'
+    for (const signal of ['traces', 'metrics', 'logs'] as const) {
+      const answer: Answer = { kind: 'answered', status: 200, contentType, body: body as Uint8Array }
+      expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 3, message: 'span too large' })
+    }
+  })
+
+  it.each([
+    ['traces', 'rejectedSpans'],
+    ['metrics', 'rejectedDataPoints'],
+    ['logs', 'rejectedLogRecords'],
+  ] as const)('is read in JSON for %s too, its count as text', (signal, field) => {
+    const body = Buffer.from(JSON.stringify({ partialSuccess: { [field]: '12', errorMessage: 'old' } }))
+    const answer: Answer = { kind: 'answered', status: 200, contentType: 'application/json; charset=utf-8', body }
+    expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, message: 'old' })
+  })
+
+  it('is a remark if it rejects nothing', () => {
+    const { body } = partialSuccess(0, 'please use gRPC')
+    expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
+      as: 'delivered',
+      rejected: 0,
+      message: 'please use gRPC',
+    })
+  })
+
+  it('never turns a 2xx into anything else, whatever its length, and whatever else the body is that is no page', () => {
+    const types = fc.constantFrom('application/x-protobuf', 'application/octet-stream', undefined)
+    fc.assert(
+      fc.property(fc.nat(), fc.string({ maxLength: 80 }), types, (rejected, message, contentType) => {
+        const body = partialSuccess(rejected, message).body as Uint8Array
+        expect(judge(200, { body, contentType })).toMatchObject({ as: 'delivered', rejected })
+      }),
+    )
+    const anyType = fc.constantFrom('application/x-protobuf', 'application/json', 'text/plain', undefined)
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), anyType, (body, contentType) => {
+        fc.pre(!body.includes(0x3c))
+        const verdict = judge(200, { body, contentType })
+        expect(verdict.as).toBe('delivered')
+        if (verdict.as === 'delivered') expect(Number.isSafeInteger(verdict.rejected)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('a 2xx of something else than an OTLP receiver', () => {
+  const page = '<!DOCTYPE html><html><head><title>Sign in · Example</title></head><body>…</body></html>'
+
+  it.each([
+    ['a page', page, 'text/html; charset=utf-8'],
+    ['a page without a type', page, undefined],
+    ['a page called text', page, 'text/plain'],
+    ['a page called protobuf', page, 'application/x-protobuf'],
+    ['a page after a byte order mark and blank lines', `\uFEFF\r\n\n ${page}`, 'text/html'],
+    ['a page that begins with a comment', `<!-- login -->${page}`, undefined],
+    ['a page in capitals', page.toUpperCase(), 'TEXT/HTML'],
+    ['XHTML', `<?xml version="1.0"?>${page}`, 'application/xhtml+xml'],
+    ['a piece of a page after text', 'Please <a href="/login">log in</a>.', 'text/html'],
+    ['a page in UTF-16', Buffer.from(page, 'utf16le'), 'text/html; charset=utf-16'],
+    ['a compressed page', gzipSync(page), 'text/html'],
+    ['XML of a store of objects', '<Error><Code>AccessDenied</Code></Error>', 'application/xml'],
+  ])('is sent again later: %s', (_, body, contentType) => {
+    for (const status of [200, 201, 202, 203]) {
+      const verdict = judge(status, { body: Buffer.from(body as string), contentType })
+      expect(verdict).toMatchObject({ as: 'later', kind: 'other', status, outcomeUnknown: false })
+      expect('message' in verdict && verdict.message).toMatch(/^a web page answered, and no OTLP receiver/)
+    }
+  })
+
+  it('is named by the title of its page', () => {
+    const verdict = judge(200, { body: Buffer.from(page), contentType: 'text/html' })
+    expect('message' in verdict && verdict.message).toContain('Sign in · Example')
+  })
+
+  it.each([
+    ['nothing', '', 'text/html; charset=utf-8'],
+    ['nothing without a type', '', undefined],
+    ['JSON', '{}', 'text/html; charset=utf-8'],
+    ['JSON with markup', '{"message":"<b>ok</b>"}', 'text/html'],
+    ['a word', 'OK', 'text/html; charset=utf-8'],
+    ['a word as text', 'ok\n', 'text/plain'],
+    ['a comparison', '1 < 2', 'text/plain'],
+  ])('is no page where a lax receiver answers %s', (_, body, contentType) => {
+    expect(judge(200, { body: Buffer.from(body), contentType })).toMatchObject({ as: 'delivered', rejected: 0 })
+  })
+
+  it.each([200, 400, 401, 415, 505])('is sent again later if gRPC answers, with the port that is meant: %i', status => {
+    for (const contentType of ['application/grpc', 'application/grpc+proto', 'application/grpc-web'])
+      expect(judge(status, { contentType })).toMatchObject({
+        ...{ as: 'later', kind: 'other', status },
+        message: 'this is OTLP/gRPC; OTLP/HTTP usually listens at 4318',
+      })
+  })
+
+  it.each([
+    [505, 'gRPC requires HTTP/2\n'],
+    [400, 'An HTTP/1.x request was sent to an HTTP/2 only endpoint.'],
+  ])('is sent again later if a server of gRPC refuses HTTP/1.1 with %i', (status, words) => {
+    const verdict = judge(status, { body: Buffer.from(words), contentType: 'text/plain' })
+    expect(verdict).toMatchObject({
+      as: 'later',
+      kind: 'other',
+      status,
+      message: expect.stringMatching(/4318$/) as string,
+    })
+  })
+
+  it('is a remark of the receiver of a message, which people must not get twice', () => {
+    const answer: Answer = { kind: 'answered', status: 200, contentType: 'text/html', body: Buffer.from(page) }
+    const verdict = verdictOf(answer, 'notifications', now)
+    expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
+    expect('message' in verdict && verdict.message).toMatch(/web page/)
+  })
+})
+
+describe('the message of a verdict', () => {
+  it("is the backend's message in a google.rpc.Status", () => {
+    const { body, headers } = rpcStatus('trace 0af7 is malformed')
+    const more = { body: body as Uint8Array, contentType: headers?.['content-type'] }
+    expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, message: 'trace 0af7 is malformed' })
+  })
+
+  it('is the meaning of the status if the backend sends none', () => {
+    expect(judge(413)).toMatchObject({ message: 'Payload Too Large' })
+    expect(judge(499)).toMatchObject({ message: 'no reason given' })
+  })
+
+  it('never contains a secret that the backend repeats', () => {
+    new Secret('tok-123456')
+    const messageOf = (text: string): unknown =>
+      verdictOf({ kind: 'answered', status: 401, body: Buffer.from(text) }, 'traces', now)
+    expect(messageOf('token tok-123456 is not known')).toMatchObject({ message: 'token [secret] is not known' })
+    const encoded = Buffer.from('tok-123456').toString('hex')
+    expect(messageOf(`token ${encoded} is not known`)).toMatchObject({
+      message: '(left out as a whole, because it contains an encoded [secret])',
+    })
+  })
+})

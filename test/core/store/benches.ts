@@ -1,0 +1,127 @@
+// Benches of the exercises: the data of one test in either database, on a clock that the test moves.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { afterAll } from 'vitest'
+import { openPostgres, openSqlite, type TestStoreOptions } from '../../support/stores.ts'
+import { newDatabase } from './new-database.ts'
+import { ownOrShared } from './own-or-shared.ts'
+import { t0 } from '../../flow/world.ts'
+import type { Log } from '../../../src/lib/log.ts'
+import type { EncodeMessages } from '../../../src/core/store/ports/outbox.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+
+/** Opens a store over the same data at each call. */
+export interface Bench {
+  open(options?: { maxSize?: number; log?: Log; encode?: EncodeMessages }): Promise<Store>
+  now(): number
+  move(ms: number): void
+  /** Removes the data. */
+  dispose(): Promise<void>
+}
+
+/** A bench whose database can be written past the store. */
+export interface BareBench extends Bench {
+  sql(text: string): Promise<void>
+}
+
+/** Over the data that `open` opens. Stores that are still open at the end are closed. */
+export function benchOf(
+  open: (options: TestStoreOptions) => Promise<Store>,
+  sql: (text: string) => Promise<void>,
+  remove = async (): Promise<void> => undefined,
+): BareBench {
+  let now = t0
+  const opened = new Set<Store>()
+  return {
+    open: async ({ maxSize = 2 ** 30, ...options } = {}) => {
+      const store = await open({ now: () => now, maxSize, ...options })
+      const close = store.close.bind(store)
+      store.close = async () => {
+        opened.delete(store)
+        await close()
+      }
+      opened.add(store)
+      return store
+    },
+    now: () => now,
+    move: ms => {
+      now += ms
+    },
+    sql,
+    dispose: async () => {
+      for (const store of [...opened].reverse()) await store.close()
+      await remove()
+    },
+  }
+}
+
+/** A file in a folder of its own. */
+export async function sqliteBench(): Promise<BareBench> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+  const file = path.join(folder, 'data', 'pipespan.db')
+  return benchOf(
+    async options => ownOrShared(file, options, () => openSqlite(file, options)),
+    async text => {
+      const raw = new DatabaseSync(file)
+      raw.exec(text)
+      raw.close()
+    },
+    async () => rmSync(folder, { recursive: true }),
+  )
+}
+
+/**
+ * One database for all benches, emptied before each: making one with its tables takes twenty times as long. To be called by a test file, or by a
+ * `describe`: the connection that empties it, which knows all tables after the first time, is closed after its tests.
+ */
+export function postgresBenches(makeDatabase: () => Promise<string>): () => Promise<BareBench> {
+  let known: Promise<string> | undefined
+  let emptying: pg.Client | undefined
+  afterAll(async () => emptying?.end())
+  return async () => {
+    const isNew = known === undefined
+    const url = await (known ??= makeDatabase())
+    if (!isNew) {
+      if (emptying === undefined) {
+        emptying = new pg.Client(url)
+        await emptying.connect()
+      }
+      await emptying.query(empty)
+    }
+    return benchOf(
+      async options => openPostgres(url, options),
+      async text => query(url, text),
+    )
+  }
+}
+
+/** For `describe.each`: the name of the database, and its benches. */
+export const bothDatabases = (): [name: string, bench: () => Promise<BareBench>][] => [
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+]
+
+/** As the migrations left it: without a row, and with every sequence at its start. */
+const empty = `
+  DO $$
+  DECLARE one record;
+  BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('pipespan_store', 'schema_parts') LOOP
+      EXECUTE format('DELETE FROM public.%I', one.name);
+    END LOOP;
+    PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence;
+  END $$`
+
+async function query(url: string, text: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
+import { postgresBenches } from './benches.ts'
+import { damageExercise } from './damage-exercise.ts'
+import { eventsExercise } from './events-exercise.ts'
+import { exercise } from './exercise.ts'
+import { openPostgres } from '../../support/stores.ts'
+import { pruningExercise } from './pruning-exercise.ts'
+import { storedRunsExercise } from './stored-runs-exercise.ts'
+import { settlerExercise } from './settler-exercise.ts'
+import { totalsExercise } from './totals-exercise.ts'
+import { columnsOf } from '../../../src/core/store/postgres/statements.ts'
+import { forRows } from '../../../src/core/store/sql/steps.ts'
+import { viewsExercise } from './views-exercise.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { runs } from '../../full.ts'
+import { t0 } from '../../flow/world.ts'
+import { binaryText } from '../../support/binary-text.ts'
+
+// A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
+const bench = postgresBenches(async () => server.newDatabase())
+exercise('PostgreSQL', bench)
+pruningExercise('PostgreSQL', bench)
+eventsExercise('PostgreSQL', bench)
+storedRunsExercise('PostgreSQL', bench)
+totalsExercise('PostgreSQL', bench)
+enrichmentQueueExercise('PostgreSQL', bench)
+settlerExercise('PostgreSQL', bench)
+damageExercise('PostgreSQL', bench)
+viewsExercise('PostgreSQL', bench)
+
+it('the size of a PostgreSQL store includes all its tables', async () => {
+  const url = await server.newDatabase()
+  const store = await openPostgres(url, { now: () => t0, maxSize: 2 ** 20 })
+  try {
+    const before = await store.pruning.fullness()
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query(
+      `INSERT INTO deployments (instance, project_id, job_id, happened_at, content)
+       SELECT 'https://git.example.com', 1, id, 0, repeat(md5(CAST(id AS text)), 30) FROM generate_series(1, 20000) AS id`,
+    )
+    // With the end of the connection its statistics are published.
+    await client.end()
+    await expect.poll(async () => store.pruning.fullness()).toBeGreaterThan(before + 15)
+  } finally {
+    await store.close()
+  }
+})
+
+describe('a PostgreSQL database', () => {
+  it('accepts any JSON texts as one parameter, and returns them unchanged', async () => {
+    const client = new pg.Client(await server.newDatabase())
+    await client.connect()
+    const text = fc.oneof(
+      fc.constant(null),
+      fc.json(),
+      binaryText().map(one => JSON.stringify(one)),
+    )
+    const select = forRows(['int', 'json'], ({ rows }) => `WITH w (n, text) AS (${rows}) SELECT text FROM w ORDER BY n`)
+    const property = fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 8 }), async texts => {
+      const { rows } = await client.query<{ text: string | null }>(
+        select.postgres,
+        columnsOf(
+          texts.map((text, at) => [at, text]),
+          select.types,
+        ),
+      )
+      expect(rows.map(row => row.text)).toEqual(texts)
+    })
+    await fc.assert(property, runs(200))
+    await client.end()
+  })
+
+  it('is migrated once if many replicas open it at the same time', async () => {
+    const url = await server.newDatabase()
+    const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
+    for (const store of stores) await store.proveWritable()
+    await Promise.all(stores.map(async store => store.close()))
+  })
+
+  it('that is unreachable is reported with a remedy, without its password', async () => {
+    const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
+    const observed = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
+    expect(observed).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)
+    expect(observed).not.toContain('only-for-this-test')
+  })
+})

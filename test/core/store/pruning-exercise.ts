@@ -1,0 +1,279 @@
+// What every store promises of pruning and of what it remembers, as one function: run against each database.
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import * as exported from './exported-run.ts'
+import { at, day, event, instance, job, minute, reported } from '../../flow/world.ts'
+import { createMaintenance } from '../../../src/core/store/maintenance/maintenance.ts'
+import { exportQueue, failed } from './exported-run.ts'
+import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
+import type { Bench } from './benches.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { Observation } from '../../../src/model/observation.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+
+const key = { instance, pipelineId: 7 }
+const week = 7 * day
+
+const retriedOf = (pipelineId: number): Observation =>
+  event(
+    'success',
+    { finishedAt: at(300) },
+    [
+      job(1, 'build', 'failed', { started: 5, finished: 50 }),
+      job(2, 'build', 'success', { created: 200, started: 210, finished: 290 }),
+    ],
+    {},
+    pipelineId,
+  )
+const retried = retriedOf(7)
+
+export function pruningExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`pruning on ${name}`, () => {
+    let here: Bench
+    let store: Store
+    beforeEach(async () => {
+      here = closeAfterTest(await bench())
+      store = await here.open()
+    })
+
+    const observe = async (observation: Observation): Promise<void> => exported.observe(store, observation)
+    const takeSnapshot = async (pipelineId = 7, to = exportQueue): Promise<Chunk[]> =>
+      exported.takeSnapshot(store, pipelineId, to)
+    const settle = async (as: 'delivered' | 'rejected'): Promise<void> => exported.settle(store, as)
+    const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
+
+    it('keeps a run for the retention after its snapshot, and what is pending of it until it is sent', async () => {
+      await observe(failed())
+      await takeSnapshot()
+      here.move(week)
+      expect(await prune()).toBe(0)
+      here.move(1)
+      expect(await prune()).toBe(1)
+      expect(await store.runs.count()).toEqual({ runs: 0, onlyJobs: 0, open: 0 })
+      expect(await store.outbox.queues()).toMatchObject([{ ...exportQueue, pending: 1 }])
+      await settle('rejected')
+      expect(await store.outbox.deadLetters(10)).toMatchObject([{ pipelineId: 7 }])
+      expect(await store.outbox.retryDead('all')).toBe(1)
+      await settle('delivered')
+      expect(await store.outbox.queues()).toEqual([])
+    })
+
+    it('keeps a run that is due later', async () => {
+      await observe(failed())
+      here.move(30 * day)
+      expect(await prune()).toBe(0)
+    })
+
+    it('removes dead letters after the retention', async () => {
+      await observe(failed())
+      await takeSnapshot()
+      await settle('rejected')
+      here.move(week)
+      expect(await store.pruning.deadLetters(here.now() - week, 10)).toBe(0)
+      here.move(1)
+      expect(await store.pruning.deadLetters(here.now() - week, 10)).toBe(1)
+      expect(await store.outbox.deadLetters(10)).toEqual([])
+    })
+
+    it('goes through all runs that are not due in steps', async () => {
+      for (let id = 1; id <= 9; id += 1) {
+        await observe(failed(id))
+        await takeSnapshot(id)
+        if (id > 4) await settle('delivered')
+        here.move(1)
+      }
+      // These are due again, and stay.
+      for (let id = 1; id <= 4; id += 1) await observe(retriedOf(id))
+      here.move(30 * day)
+      let from: Parameters<Store['pruning']['runs']>[2]
+      let pruned = 0
+      let steps = 0
+      do {
+        const step = await store.pruning.runs(here.now() - week, 2, from)
+        pruned += step.pruned
+        from = step.next
+        steps += 1
+      } while (from !== undefined)
+      expect({ pruned, steps }).toEqual({ pruned: 5, steps: 3 })
+      expect(await store.runs.count()).toMatchObject({ runs: 4 })
+    })
+
+    it('causes no new export when a pruned run is observed again, and continues it with its next attempt', async () => {
+      await observe(failed())
+      await takeSnapshot()
+      await settle('delivered')
+      here.move(60 * day)
+      expect(await store.pruning.runs(here.now() - week, 100, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
+      expect((await store.runs.get(key))?.run.attempts).toMatchObject([
+        { attempt: 1, status: 'failed', finish: at(60) },
+      ])
+      await observe(failed())
+      expect(await takeSnapshot()).toEqual([])
+      expect((await store.runs.get(key))?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
+      await observe(retried)
+      expect(reported(await takeSnapshot())).toEqual(['attempt 2 success [2:success]'])
+    })
+
+    it('writes a tombstone for a run that is pruned a second time', async () => {
+      for (const observation of [failed(), retried]) {
+        await observe(observation)
+        await takeSnapshot()
+        await settle('delivered')
+        here.move(60 * day)
+        expect(await prune()).toBe(1)
+      }
+      expect((await store.runs.get(key))?.run.attempts.map(({ attempt }) => attempt)).toEqual([1, 2])
+      await observe(retried)
+      expect(await takeSnapshot()).toEqual([])
+    })
+
+    it('lets a child pipeline find the trace and the bridge of its pruned parent', async () => {
+      const bridge = job(9, 'deploy', 'success', { started: 5, finished: 50 }, { kind: 'bridge' })
+      await observe(event('success', { finishedAt: at(60) }, [bridge]))
+      await takeSnapshot()
+      await settle('delivered')
+      here.move(30 * day)
+      expect(await prune()).toBe(1)
+      const parent = await store.runs.ancestor(key, 9)
+      expect(parent?.head.attempts[0]?.trace.rootPipelineId).toBe(7)
+      expect(parent?.trigger?.record.facts.kind).toBe('bridge')
+      expect((await store.runs.ancestor(key, 10))?.trigger).toBeUndefined()
+    })
+
+    it('removes old tombstones', async () => {
+      await observe(failed())
+      await takeSnapshot()
+      await settle('delivered')
+      here.move(30 * day)
+      await prune()
+      expect(await store.pruning.tombstones(here.now(), 10)).toBe(0)
+      here.move(1)
+      expect(await store.pruning.tombstones(here.now(), 10)).toBe(1)
+      expect(await store.runs.get(key)).toBeUndefined()
+    })
+
+    it('starts before the retention when the store is nearly full, with recently delivered runs last', async () => {
+      for (const id of [1, 2]) {
+        await observe(failed(id))
+        await takeSnapshot(id)
+        await settle('delivered')
+        here.move(11 * minute)
+      }
+      await observe(failed(3))
+      await takeSnapshot(3)
+      await settle('delivered')
+      const early = async (maxSize: number): Promise<number | undefined> => {
+        const small = await here.open({ maxSize })
+        const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+        const rules = { served: [exportQueue], retention: week, remember: 400 * day, keepFigures: 400 * day }
+        const loop = createMaintenance({ store: small, ...rules, clock, log: silentLog() })
+        const before = (await store.counters.all()).get('pruned.runs_early')
+        const after = async () => (await store.counters.all()).get('pruned.runs_early')
+        loop.start()
+        await expect.poll(after).not.toBe(before)
+        await loop.stop()
+        await small.close()
+        return after()
+      }
+      const used = (await store.pruning.fullness()) * 2 ** 30
+      expect(await early(Math.ceil(used / 0.95))).toBe(2)
+      expect((await store.runs.count()).runs).toBe(1)
+      here.move(1)
+      // At the limit what is new would be refused.
+      expect(await early(1)).toBe(3)
+      expect((await store.runs.count()).runs).toBe(0)
+    })
+
+    it.each([
+      ['after the retention', week + minute, 2 ** 40],
+      ['at once when the store is nearly full', 11 * minute, 1],
+    ])(
+      'drops exports that are pending for a removed destination %s, but not what is held',
+      async (_when, later, maxSize) => {
+        const gone = { ...exportQueue, destination: 'gone' }
+        const held = { ...exportQueue, destination: 'default@1f3c9a2b' }
+        await observe(failed(10))
+        await takeSnapshot(10, held)
+        await observe(failed())
+        await takeSnapshot(7, gone)
+        await observe(failed(8))
+        await takeSnapshot(8)
+        here.move(later)
+        await observe(failed(9))
+        await takeSnapshot(9, gone)
+        const sized = await here.open({ maxSize })
+        const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+        const log = silentLog()
+        const loop = createMaintenance({
+          store: sized,
+          served: [exportQueue],
+          retention: week,
+          remember: 400 * day,
+          keepFigures: 400 * day,
+          clock,
+          log,
+        })
+        loop.start()
+        await expect.poll(async () => (await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
+        await loop.stop()
+        await sized.close()
+        expect(await store.outbox.queues()).toMatchObject([
+          { ...exportQueue, pending: 1 },
+          { ...held, pending: 1 },
+          { ...gone, pending: 1 },
+        ])
+      },
+    )
+
+    it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
+      await observe(failed())
+      await takeSnapshot()
+      await settle('delivered')
+      await keep(store, undecodable({ receivedAt: here.now() }))
+      await takeKeys(store, 'a')
+      here.move(30 * day)
+      const maintenance = () => {
+        let slept = (): void => undefined
+        const rested = new Promise<void>(resolve => (slept = resolve))
+        const clock = {
+          now: () => here.now(),
+          sleep: async (ms: number, signal?: AbortSignal) => {
+            if (ms < 1_000) return
+            slept()
+            await new Promise(resolve => signal?.addEventListener('abort', resolve))
+          },
+        }
+        const loop = createMaintenance({
+          store,
+          served: [exportQueue],
+          retention: week,
+          remember: 400 * day,
+          keepFigures: 400 * day,
+          clock,
+          log: silentLog(),
+        })
+        return { loop, rested }
+      }
+      expect(await store.leases.take('maintenance', 'another replica', minute)).toBe(true)
+      const early = maintenance()
+      early.loop.start()
+      await early.rested
+      expect(await store.runs.count()).toMatchObject({ runs: 1 })
+      here.move(minute)
+      early.loop.wake()
+      await expect.poll(async () => (await store.runs.count()).runs).toBe(0)
+      await expect
+        .poll(async () => store.counters.all())
+        .toEqual(
+          new Map([
+            ['pruned.delivery_keys', 1],
+            ['pruned.quarantined_deliveries', 1],
+            ['pruned.runs', 1],
+          ]),
+        )
+      await early.loop.stop()
+      expect(await store.leases.take('maintenance', 'another replica', minute)).toBe(true)
+    })
+  })
+}

@@ -1,0 +1,110 @@
+// Whether what the pages ask is answered through an index: no statement reads a table from end to end.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { countFigures } from '../../support/counted-figures.ts'
+import { createDamagedRows } from '../../../src/core/store/sql/damaged-rows.ts'
+import { manyRuns } from './many-runs.ts'
+import { newDatabase } from './new-database.ts'
+import { openPostgres, openSqlite } from '../../support/stores.ts'
+import { preparedOnce } from '../../../src/core/store/sqlite/database.ts'
+import { t0 } from '../../flow/world.ts'
+import type { Ask, Statements } from '../../../src/core/store/sql/statements.ts'
+import type { Row } from '../../../src/core/store/sql/columns.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+
+export interface Asked {
+  /** Asks everything once. */
+  readonly askAll: (statements: Statements, ask: Ask) => Promise<void>
+  /** What only a file is asked. */
+  readonly onSqlite?: (ask: Ask) => Promise<void>
+  /** Whether a line of SQLite's plan is a reading of a whole table; undefined: as usual. */
+  readonly isScan?: (sql: string, detail: string) => boolean | undefined
+}
+
+/** What SQLite says of a list that the statement itself has, or has just read. */
+const listsOfOurs = /^SCAN (known|walked|queues|subjects|newest_\d+|(\d+ )?CONSTANT ROW|\(subquery)/
+
+/** Reading an index in its own order up to a LIMIT, or one that holds only the backlog, is no reading of a table. */
+function isUsualScan(sql: string, detail: string): boolean {
+  if (!detail.startsWith('SCAN') || listsOfOurs.test(detail)) return false
+  if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish|project|pipeline)$/.test(detail))
+    return !sql.includes('LIMIT')
+  return !/^SCAN (o|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
+}
+
+export function queriesUseIndexes({ askAll, onSqlite, isScan }: Asked): void {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-plan-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  describe('the queries of the pages', () => {
+    it('scan no table of SQLite', async () => {
+      const file = path.join(folder, 'p.db')
+      await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }), 1_500)
+      const db = new DatabaseSync(file)
+      const plans: [string, string][] = []
+      const ask: Ask = async (sql, values) => {
+        const plan = db.prepare(`EXPLAIN QUERY PLAN ${preparedOnce(sql)}`).all(...values)
+        plans.push(...plan.map(({ detail }): [string, string] => [sql, String(detail)]))
+        return db.prepare(sql).all(...values)
+      }
+      await askAll(
+        statementsOf(ask, place => `SELECT value FROM json_each(${place})`),
+        ask,
+      )
+      await onSqlite?.(ask)
+      db.close()
+      expect(plans.length).toBeGreaterThan(20)
+      expect(plans.filter(([sql, detail]) => isScan?.(sql, detail) ?? isUsualScan(sql, detail))).toEqual([])
+    })
+
+    it('use an index of PostgreSQL', async () => {
+      const url = await newDatabase()
+      await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
+      // One connection: what is set for it holds for all that is asked.
+      const client = new pg.Pool({ connectionString: url, max: 1 })
+      try {
+        // A small table is read whole because that is quicker. Where there is no index, it is read whole even so.
+        await client.query('ANALYZE; SET enable_seqscan = off')
+        const scans: string[] = []
+        const ask: Ask = async (sql, values) => {
+          const placed = sql.replace(/\?(\d+)/g, '$$$1')
+          const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${placed}`, [...values])
+          scans.push(...rows.map(row => row['QUERY PLAN']).filter(line => line.includes('Seq Scan')))
+          return (await client.query<Row>(placed, [...values])).rows.map(numbers)
+        }
+        await askAll(
+          statementsOf(ask, place => `SELECT CAST(${place} AS bigint)`),
+          ask,
+        )
+        expect(scans).toEqual([])
+      } finally {
+        await client.end()
+      }
+    })
+  })
+}
+
+async function fill(store: Store, runs: number): Promise<void> {
+  await manyRuns({ store, runs, until: t0 })
+  await countFigures(store)
+  await store.close()
+}
+
+function statementsOf(ask: Ask, listed: Statements['listed']): Statements {
+  const all: Statements['all'] = async (sql, values = []) => ask(sql, values)
+  return { all, listed, damaged: createDamagedRows(undefined) } as unknown as Statements
+}
+
+/** A bare client gives large numbers as text. */
+function numbers(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value,
+    ]),
+  )
+}

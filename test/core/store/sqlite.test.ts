@@ -1,0 +1,135 @@
+import fs, { statSync, existsSync, readFileSync, readlinkSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../support/after-test.ts'
+import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
+import { sqliteBench } from './benches.ts'
+import { damageExercise } from './damage-exercise.ts'
+import { eventsExercise } from './events-exercise.ts'
+import { exercise } from './exercise.ts'
+import { keep, undecodable } from './taking-in-exercise.ts'
+import { pruningExercise } from './pruning-exercise.ts'
+import { storedRunsExercise } from './stored-runs-exercise.ts'
+import { settlerExercise } from './settler-exercise.ts'
+import { viewsExercise } from './views-exercise.ts'
+import { totalsExercise } from './totals-exercise.ts'
+import { openSqlite } from '../../support/stores.ts'
+import { t0 } from '../../flow/world.ts'
+
+exercise('SQLite', sqliteBench)
+pruningExercise('SQLite', sqliteBench)
+eventsExercise('SQLite', sqliteBench)
+storedRunsExercise('SQLite', sqliteBench)
+totalsExercise('SQLite', sqliteBench)
+enrichmentQueueExercise('SQLite', sqliteBench)
+settlerExercise('SQLite', sqliteBench)
+damageExercise('SQLite', sqliteBench)
+viewsExercise('SQLite', sqliteBench)
+
+describe('an SQLite file', () => {
+  let folder: string
+  let file: string
+  const options = { now: () => t0, maxSize: 2 ** 30 }
+
+  beforeEach(() => {
+    folder = temporaryFolder()
+    file = path.join(folder, 'data', 'pipespan.db')
+  })
+
+  it('is private to its user: folder 0700, file 0600', async () => {
+    const store = openSqlite(file, options)
+    expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    await store.close()
+  })
+
+  it.runIf(process.platform === 'linux')(
+    'is still there after a power failure, because the entry of its folder is synced',
+    async () => {
+      const synced = new Set<string>()
+      const { fsyncSync } = fs
+      fs.fsyncSync = descriptor => {
+        synced.add(readlinkSync(`/proc/self/fd/${descriptor}`))
+        fsyncSync(descriptor)
+      }
+      syncBuiltinESMExports()
+      onTestFinished(() => {
+        fs.fsyncSync = fsyncSync
+        syncBuiltinESMExports()
+      })
+      const store = openSqlite(file, options)
+      // The store's folder in its parent; what is in its folder is synced by SQLite.
+      expect(synced).toContain(folder)
+      await store.close()
+    },
+  )
+
+  it('of a much newer version is refused with a remedy', async () => {
+    await openSqlite(file, options).close()
+    const raw = new DatabaseSync(file)
+    raw.exec('PRAGMA user_version = 99')
+    raw.close()
+    expect(() => openSqlite(file, options)).toThrow(/schema 99.*Run the Pipespan version that wrote it, or a newer one/)
+  })
+
+  it('is refused with a remedy if it is no database', () => {
+    expect(() => openSqlite(path.join('/proc', 'version'), options)).toThrow(/cannot be opened.*PIPESPAN_STORE_URL/)
+  })
+
+  it('has no trace of a delivery that was quarantined and is pruned', async () => {
+    const store = openSqlite(file, options)
+    await keep(store, undecodable({ body: Buffer.from('{"variables":"planted-value-4711"}') }))
+    expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 10)).toBe(1)
+    await store.close()
+    expect(existsSync(`${file}-wal`)).toBe(false)
+    expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
+  })
+
+  it.runIf(process.platform === 'linux')(
+    'is synced at the start, because a killed process may not have done so',
+    async () => {
+      await openSqlite(file, options).close()
+      const synced: string[] = []
+      const { fsyncSync } = fs
+      fs.fsyncSync = descriptor => {
+        synced.push(readlinkSync(`/proc/self/fd/${descriptor}`))
+        fsyncSync(descriptor)
+      }
+      syncBuiltinESMExports()
+      onTestFinished(() => {
+        fs.fsyncSync = fsyncSync
+        syncBuiltinESMExports()
+      })
+      await openSqlite(file, options).close()
+      expect(synced).toContain(`${file}-wal`)
+    },
+  )
+
+  it('releases the leases of a crashed process at once', async () => {
+    const dead = openSqlite(file, options)
+    expect(await dead.leases.take('maintenance', 'dead', 60_000)).toBe(true)
+    await dead.close()
+    const next = openSqlite(file, options)
+    await next.reclaim()
+    expect(await next.leases.take('maintenance', 'alive', 60_000)).toBe(true)
+    await next.close()
+  })
+
+  it('keeps little free space for reuse, and returns much of it to the file system in steps', async () => {
+    const store = openSqlite(file, options)
+    const large = Array.from({ length: 8 }, () => undecodable({ body: Buffer.alloc(1_000_000, 'x') }))
+    await keep(store, ...large)
+    const before = statSync(file).size + statSync(`${file}-wal`).size
+    expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 1)).toBe(1)
+    expect(await store.pruning.giveBack()).toBe(0)
+    expect(await store.pruning.quarantinedDeliveries(Number.MAX_SAFE_INTEGER, 10)).toBe(7)
+    const given: number[] = []
+    for (let bytes = -1; bytes !== 0; given.push(bytes)) bytes = await store.pruning.giveBack()
+    expect(given.length).toBeGreaterThan(3)
+    expect(before).toBeGreaterThan(8e6)
+    expect(statSync(file).size).toBeLessThan(3e6)
+    await store.close()
+  })
+})

@@ -1,0 +1,264 @@
+// What every store promises of the document of a run and the pages of its jobs, as one function: run against each database.
+import fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import {
+  at,
+  day,
+  event,
+  everything,
+  instance,
+  job,
+  jobEvent,
+  minute,
+  rules,
+  snapshotterWith,
+} from '../../flow/world.ts'
+import { canonical } from '../../../src/model/versioned.ts'
+import { type Snapshotter } from '../../../src/core/settle/take-snapshots.ts'
+import { createSelection } from '../../../src/core/take-in/selection.ts'
+import { observation } from '../../model/arbitraries.ts'
+import { readTombstone, tombstoneText } from '../../../src/core/store/sql/tombstone-text.ts'
+import { remember, revive } from '../../../src/model/tombstone.ts'
+import { deliver } from '../../support/of-run.ts'
+import type { Bench } from './benches.ts'
+import type { Cells } from '../../../src/core/store/ports/tables.ts'
+import type { Observation } from '../../../src/model/observation.ts'
+import type { Run } from '../../../src/model/run.ts'
+import type { RunWork, StoredRun } from '../../../src/core/store/ports/runs.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+import { runs } from '../../full.ts'
+
+const key = { instance, pipelineId: 7 }
+const atOnce = { ...rules, settle: 0, deadline: 0 }
+
+function snapshotterFor(selection = everything): Snapshotter {
+  return snapshotterWith({ rules: atOnce, selection })
+}
+
+const exportsAll = snapshotterFor()
+/** Takes the snapshot too, with nothing pending for it. */
+const exportsNothing = snapshotterFor(createSelection({ projects: {}, refs: { exclude: ['**'] }, sources: {} }))
+
+/** A pipeline that has ended, as one webhook reports it. */
+const end = observation.map((one): Observation => ({
+  ...one,
+  origin: 'webhook',
+  pipeline: { facts: { status: 'success', ref: 'main' }, times: { createdAt: at(0), finishedAt: at(60) } },
+  jobs: one.jobs.map(({ id, facts }) => ({
+    id,
+    facts: { ...facts, status: 'success', failureReason: undefined },
+    times: { createdAt: at(0), startedAt: at(id), finishedAt: at(id + 50) },
+  })),
+}))
+
+/** One thing that happens to a run. */
+interface Step {
+  readonly observations: readonly Observation[]
+  /** Whether its snapshot is taken in the transaction that merges it, in one of its own, or not. */
+  readonly snapshot: 'with it' | 'after it' | 'not'
+  readonly isWanted: boolean
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  observations: fc.array(fc.oneof(observation, end), { minLength: 1, maxLength: 2 }),
+  snapshot: fc.constantFrom('with it', 'after it', 'not'),
+  isWanted: fc.constantFrom(true, true, true, false),
+})
+
+function works(pipelineId: number, { observations, snapshot, isWanted }: Step): RunWork[] {
+  const own = { instance, pipelineId }
+  const by = isWanted ? exportsAll : exportsNothing
+  const merged = mergeObservations(
+    observations.map(one => ({ ...one, key: own })),
+    'webhook',
+    atOnce,
+  )
+  if (snapshot === 'with it') return merged.map(work => by.atOnce(work, []))
+  if (snapshot === 'not') return merged
+  const decide: RunWork['decide'] = known => {
+    const decision = known && by.decide(known, { chain: [], newer: [] }, at(0) + 30 * day)
+    return decision && 'change' in decision ? decision.change : undefined
+  }
+  return [...merged, { key: own, jobs: 'all', decide }]
+}
+
+/** The run as it is when nothing has to be stored. */
+function follow(known: StoredRun | undefined, work: readonly RunWork[], now: number): StoredRun | undefined {
+  return work.reduce<StoredRun | undefined>((before, { decide }) => {
+    const change = decide(before, now)
+    if (change === undefined) return before
+    return { run: change.run, timing: change.timing, firstSeenBy: {} }
+  }, known)
+}
+
+function written(run: Run | undefined): string {
+  return canonical(run && { ...run, jobs: [...run.jobs.values()].sort((a, b) => a.id - b.id) })
+}
+
+export function storedRunsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`stored runs on ${name}`, () => {
+    let here: Bench
+    let store: Store
+    beforeEach(async () => {
+      here = closeAfterTest(await bench())
+      store = await here.open()
+    })
+
+    const observe = async (one: Observation): Promise<void> =>
+      store.runs.transact(mergeObservations([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
+    /** Lets it happen one by one; what the run is afterwards when nothing has to be stored. `look`: after each. */
+    const happen = async (
+      pipelineId: number,
+      steps: readonly Step[],
+      look?: (expected: StoredRun | undefined) => Promise<void>,
+    ): Promise<StoredRun | undefined> => {
+      let expected: StoredRun | undefined
+      for (const one of steps) {
+        const work = works(pipelineId, one)
+        expected = follow(expected, work, here.now())
+        for (const item of work) await store.runs.transact([item])
+        await look?.(expected)
+      }
+      return expected
+    }
+    const pages = async (): Promise<readonly Cells[]> => {
+      const table = (await store.tables.list()).find(one => one.name === 'job_pages')!
+      return store.tables.read(table, undefined, 1_000)
+    }
+    const build = job(1, 'build', 'success', { started: 5, finished: 50 }, { runner: { id: 3, tags: ['linux'] } })
+    const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
+    const finished = event('failed', { finishedAt: at(60) }, [build, test])
+
+    it('are read as they were written, after any observations and snapshots in any order', async () => {
+      let pipelineId = 100
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
+          pipelineId += 1
+          await happen(pipelineId, steps, async so => {
+            expect(written((await store.runs.get({ instance, pipelineId }))?.run)).toBe(written(so?.run))
+          })
+        }),
+        runs(80),
+      )
+    })
+
+    it('leave the tombstone of all that is known of them', async () => {
+      let pipelineId = 10_000
+      let tombstones = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
+          pipelineId += 1
+          const expected = await happen(pipelineId, steps)
+          await deliver(store)
+          here.move(1)
+          await store.pruning.runs(here.now(), 1_000, undefined)
+          let left: StoredRun | undefined
+          const own = { instance, pipelineId }
+          await store.runs.transact([{ key: own, jobs: 'all', decide: known => ((left = known), undefined) }])
+          // Not pruned: something of it is still due.
+          if (left?.run.project.version !== '') return
+          tombstones += 1
+          const { run } = expected!
+          const tombstone = remember(run)!
+          expect(written(left.run)).toBe(
+            written(revive(readTombstone(own, run.project.facts.id, tombstoneText(tombstone)))),
+          )
+        }),
+        runs(80),
+      )
+      expect(tombstones).toBeGreaterThan(0)
+    })
+
+    it('mark in their jobs what was exported', async () => {
+      await observe(finished)
+      const { run } = (await store.runs.get(key))!
+      expect([...run.jobs.values()].map(({ id, snapshot }) => [id, snapshot?.attempt, snapshot?.spans])).toEqual([
+        [1, 1, 1],
+        [2, 1, 1],
+      ])
+      expect((await store.runs.ancestor(key, 2))?.trigger).toEqual(run.jobs.get(2))
+    })
+
+    it('of any number of jobs, in any order, are read as they were written, whole or for one job', async () => {
+      let pipelineId = 20_000
+      const ids = fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 130 })
+      await fc.assert(
+        fc.asyncProperty(fc.array(ids, { minLength: 1, maxLength: 4 }), async batches => {
+          pipelineId += 1
+          const own = { instance, pipelineId }
+          for (const [index, batch] of batches.entries()) {
+            const jobs = batch.map(id => job(id, `job ${id}`, 'running', { started: index }))
+            await store.runs.transact(mergeObservations([event('running', {}, jobs, {}, pipelineId)], 'webhook', rules))
+          }
+          const { run } = (await store.runs.get(own))!
+          const expected = new Map(batches.flatMap((batch, index) => batch.map(id => [id, at(index)])))
+          expect(new Map([...run.jobs.values()].map(({ id, times }) => [id, times.startedAt]))).toEqual(expected)
+          for (const id of batches.flat().slice(0, 5))
+            expect((await store.runs.ancestor(own, id))?.trigger).toEqual(run.jobs.get(id))
+          expect(written((await store.views.find(3, pipelineId, instance))?.run)).toBe(written(run))
+        }),
+        runs(30),
+      )
+    })
+
+    it('of many jobs write one page when one job changes', async () => {
+      const many = Array.from({ length: 400 }, (_, index) => job(index + 1, `job ${index}`, 'running', { started: 5 }))
+      await observe(event('running', {}, many))
+      const before = await pages()
+      expect(before.length).toBeGreaterThanOrEqual(8)
+      await observe(jobEvent(job(222, 'job 221', 'success', { started: 5, finished: 50 })))
+      const after = await pages()
+      expect(after).toHaveLength(before.length)
+      expect(after.filter((row, index) => JSON.stringify(row) !== JSON.stringify(before[index]))).toHaveLength(1)
+      expect((await store.runs.get(key))?.run.jobs.get(222)?.record.facts.status).toBe('success')
+    })
+
+    it('are changed by all works of a transaction in their order', async () => {
+      const names: (string | undefined)[] = []
+      const work = [build, test].map((one, index): RunWork => {
+        const [merging] = mergeObservations([event('running', {}, [one])], 'webhook', rules)
+        return {
+          ...merging!,
+          decide: (known, now) => (
+            names.push(`${index} after ${known?.run.jobs.size ?? 0}`),
+            merging!.decide(known, now)
+          ),
+        }
+      })
+      await store.runs.transact(work)
+      expect(names.slice(-2)).toEqual(['0 after 0', '1 after 1'])
+      expect([...(await store.runs.get(key))!.run.jobs.keys()]).toEqual([1, 2])
+    })
+
+    it('are shown on the pages like others', async () => {
+      await observe(finished)
+      here.move(2 * minute)
+      const stored = await store.runs.get(key)
+      expect(await store.views.find(3, 7, instance)).toEqual(stored)
+      expect((await store.views.search({ limit: 10 })).runs).toEqual([stored])
+    })
+
+    it('keep the mark of a job about which more is observed, without another snapshot', async () => {
+      await observe(finished)
+      here.move(2 * minute)
+      const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
+      await observe(jobEvent(coverage))
+      const { run } = (await store.runs.get(key))!
+      expect(run.jobs.get(1)).toMatchObject({ record: { facts: { coverage: 81.5, runnerTags: { tags: ['linux'] } } } })
+      expect(run.jobs.get(1)?.snapshot?.spans).toBe(1)
+    })
+
+    it('are in the tombstone of their run, so that observing them again causes no export', async () => {
+      await observe(finished)
+      const exportQueue = { destination: 'default', signal: 'traces' as const }
+      await deliver(store, exportQueue)
+      here.move(day)
+      expect(await store.pruning.runs(here.now(), 10, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
+      await observe(finished)
+      expect(await store.views.chunks(key)).toEqual([])
+      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ snapshot }) => snapshot?.spans)).toEqual([1, 1])
+    })
+  })
+}

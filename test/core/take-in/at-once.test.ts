@@ -1,0 +1,125 @@
+// Runs that are due the moment they are observed, on a real store: their snapshot is taken in the same transaction, and is as it would have been later.
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import { type Snapshotter, type SnapshotStep } from '../../../src/core/settle/take-snapshots.ts'
+import { openSqlite } from '../../support/stores.ts'
+import { observation } from '../../model/arbitraries.ts'
+import { event, instance, job, rules as usual, t0, snapshotterWith, settlerOf } from '../../flow/world.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
+import type { Observation } from '../../../src/model/observation.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
+import { runs } from '../../full.ts'
+import { chunkOfRun } from '../../support/of-run.ts'
+
+const rules = { ...usual, settle: 0 }
+const exportQueue = { destination: 'default', signal: 'traces' } as const
+
+interface Flow {
+  readonly store: Store
+  readonly snapshotter: Snapshotter
+  /** New observations; the snapshot is taken at once where it can be. */
+  observe(...observations: Observation[]): Promise<void>
+  /** News that waits for the settler. */
+  observeOnly(...observations: Observation[]): Promise<void>
+  settle(): Promise<void>
+  sent(): Promise<Chunk[]>
+}
+
+function openFlow(ruled = rules): Flow {
+  const store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
+  const snapshotter = snapshotterWith({ rules: ruled })
+  const clock = { now: () => t0, sleep: async () => undefined }
+  const settler = settlerOf(store, { snapshotter, clock })
+  return {
+    store,
+    snapshotter,
+    observe: async (...observations) => {
+      const did: SnapshotStep[][] = []
+      const work = mergeObservations(observations, 'webhook', ruled).map((one, at) =>
+        snapshotter.atOnce(one, (did[at] = [])),
+      )
+      await store.runs.transact(work)
+      snapshotter.committed(did.flat())
+    },
+    observeOnly: async (...observations) => {
+      await store.runs.transact(mergeObservations(observations, 'webhook', ruled))
+    },
+    settle: () => settler.drain(),
+    sent: async () => {
+      const { items } = await store.outbox.lease(exportQueue, 10_000, 60_000)
+      return items.map(chunkOfRun).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
+    },
+  }
+}
+
+it('takes the same snapshot at once that the settle loop would take later, for any observations in any order', async () => {
+  const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async observed => {
+    const [atOnce, later] = [openFlow(), openFlow()]
+    for (const one of observed) {
+      await atOnce.observe(one)
+      await atOnce.settle()
+      await later.observeOnly(one)
+      await later.settle()
+    }
+    expect(await atOnce.sent()).toEqual(await later.sent())
+    expect(atOnce.snapshotter.counters).toEqual(later.snapshotter.counters)
+    await atOnce.store.close()
+    await later.store.close()
+  })
+  await fc.assert(property, runs(150))
+})
+
+const finished = event('success', { finishedAt: t0 + 60_000 }, [
+  job(70, 'build', 'success', { started: 5, finished: 50 }),
+])
+
+it('writes the outbox entry of a finished pipeline in the transaction of its delivery, and leaves nothing to the settle loop', async () => {
+  const flow = openFlow()
+  await flow.observe(finished)
+  expect(await flow.store.runs.dueIn()).toBeUndefined()
+  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70]])
+  expect(flow.snapshotter.counters.attempts).toBe(1)
+  await flow.store.close()
+})
+
+it('includes jobs that were observed earlier, even if the last observation does not name them', async () => {
+  const flow = openFlow()
+  await flow.observe({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
+  await flow.observe({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
+  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70, 71]])
+  await flow.store.close()
+})
+
+it('leaves a child pipeline to the settle loop, which looks up its family first', async () => {
+  const flow = openFlow()
+  const parent = event(
+    'success',
+    { finishedAt: t0 + 90_000 },
+    [{ ...job(90, 'deploy', 'success', { started: 5, finished: 80 }), facts: { kind: 'bridge', status: 'success' } }],
+    {},
+    9,
+  )
+  await flow.observe(parent)
+  await flow.observe({
+    ...finished,
+    pipeline: {
+      facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3, bridgesAreListed: true } },
+      times: { createdAt: t0, finishedAt: t0 + 60_000 },
+    },
+  })
+  expect(await flow.store.runs.dueIn()).toBe(0)
+  await flow.settle()
+  const child = (await flow.sent()).find(({ key }) => key.pipelineId === 7)
+  expect(child?.trace).toMatchObject({ rootPipelineId: 9, parent: { jobId: 90, kind: 'bridge' } })
+  await flow.store.close()
+})
+
+it('leaves the run to the settle loop if there is a settle delay', async () => {
+  const flow = openFlow(usual)
+  await flow.observe(finished)
+  expect(await flow.sent()).toEqual([])
+  expect(await flow.store.runs.dueIn()).toBe(usual.settle)
+  expect((await flow.store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])
+  await flow.store.close()
+})

@@ -1,0 +1,102 @@
+// Events around pipelines as log records: the name, the times, the resource, and what the operator decides.
+import { describe, expect, it } from 'vitest'
+import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-logs.ts'
+import { encodeLogs, encodeMetrics, encodeTraces, logsAsJson } from '../../../src/core/telemetry/encode.ts'
+import { eventChunk, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
+import { version } from '../../../src/lib/version.ts'
+
+const at = Date.UTC(2026, 5, 1, 12)
+const receivedAt = at + 1_500
+
+const deployment: PlatformEvent = {
+  instance: 'https://git.example.com',
+  kind: 'deployment',
+  name: 'platform.deployment',
+  at,
+  severity: 'error',
+  body: 'Deployment failed: production',
+  attributes: { 'deployment.id': '15', 'platform.deployment.status': 'failed', 'user.name': 'ada' },
+  project: { id: 71, name: 'Shop', path: 'team/shop' },
+  object: 'o',
+  content: 'c',
+}
+
+function sent(event: Partial<PlatformEvent>, options: TelemetryOptions = {}, profile = 'generic'): ReceivedLogRecord {
+  const chunk = eventChunk({ ...deployment, ...event }, receivedAt, profile)
+  // As the store gives it back.
+  const stored = JSON.parse(JSON.stringify(chunk)) as EventChunk
+  const [record, ...others] = decodeLogs(encodeLogs([stored], telemetrySettings({ profiles, ...options })))
+  expect(others).toEqual([])
+  return record!
+}
+
+describe('an event', () => {
+  it('is a named log record without a span, and absent from the other signals', () => {
+    expect(sent({})).toMatchObject({
+      eventName: 'platform.deployment',
+      time: at,
+      observedNanos: BigInt(receivedAt) * 1_000_000n,
+      severityNumber: 17,
+      severityText: '',
+      body: 'Deployment failed: production',
+      traceId: undefined,
+      spanId: undefined,
+      attributes: deployment.attributes,
+      scope: { name: 'pipespan.events', version },
+    })
+    const chunk = eventChunk(deployment, receivedAt, 'generic')
+    const settings = telemetrySettings({ profiles })
+    expect(encodeTraces([chunk], settings)).toHaveLength(0)
+    expect(encodeMetrics([chunk], settings)).toHaveLength(0)
+  })
+
+  it('has the time of its receipt if the platform reports none', () => {
+    expect(sent({ at: undefined }).time).toBe(receivedAt)
+  })
+
+  it('has its names under the namespace of the profile that it was received under', () => {
+    const { eventName, attributes } = sent({}, {}, 'gitlab')
+    expect(eventName).toBe('gitlab.deployment')
+    expect(attributes).toHaveProperty(['gitlab.deployment.status'], 'failed')
+  })
+
+  it('has its name as an attribute, too, if configured', () => {
+    expect(sent({}).attributes).not.toHaveProperty(['event.name'])
+    expect(sent({}, { eventNameAttribute: true }, 'gitlab').attributes).toHaveProperty(
+      ['event.name'],
+      'gitlab.deployment',
+    )
+  })
+
+  it("has the same resource as its project's pipelines", () => {
+    expect(sent({}).resource.attributes).toMatchObject({
+      'service.name': 'Shop',
+      'vcs.repository.name': 'Shop',
+      'platform.vcs.repository.id': '71',
+      'vcs.repository.url.full': 'https://git.example.com/team/shop',
+      'vcs.owner.name': 'team',
+    })
+  })
+
+  it('without a project has the name of its group, else of the instance, unless one is configured', () => {
+    const of = (event: Partial<PlatformEvent>, options?: TelemetryOptions): unknown =>
+      sent({ project: undefined, ...event }, options).resource.attributes['service.name']
+    expect(of({ group: 'team' })).toBe('team')
+    expect(of({})).toBe('git.example.com')
+    expect(of({ group: 'team' }, { serviceName: 'ci' })).toBe('ci')
+    expect(sent({ project: undefined }).resource.attributes).not.toHaveProperty(['platform.vcs.repository.id'])
+  })
+
+  it('respects the attributes that the operator drops and hashes', () => {
+    const { attributes } = sent({}, { drop: ['deployment.*'], hash: ['user.name'] })
+    expect(attributes).not.toHaveProperty(['deployment.id'])
+    expect(attributes['user.name']).toMatch(/^[0-9a-f]{32}$/)
+  })
+
+  it('is shown as OTLP/JSON with its name', () => {
+    const chunk = eventChunk(deployment, receivedAt, 'generic')
+    expect(logsAsJson([chunk], telemetrySettings({ profiles }))).toContain('"eventName": "platform.deployment"')
+  })
+})

@@ -1,0 +1,55 @@
+// How the inside of a job looks as spans and log records.
+import { describe, expect, it } from 'vitest'
+import { insideRecords, insideSpans } from '../../../src/core/telemetry/inside.ts'
+import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { stories } from './stories.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { InsideJob, Section } from '../../../src/model/inside.ts'
+import type { OwnSpan } from '../../../src/model/own-span.ts'
+
+const settings = telemetrySettings({ profiles })
+const [chunk] = stories.success!
+const t0 = chunk!.pipeline.start
+const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end: t0 + 9 }
+/** Before 1970, after what 64 bits of nanoseconds can hold, and no number. */
+const impossible = [-1, 1e16, NaN]
+
+describe('the inside of a job', () => {
+  it('is exported without sections, own spans and lines that have an impossible time', () => {
+    const section = (name: string, start: number, end: number): Section => ({
+      ...{ ordinal: 1, name, kind: 'script', clock: 'line', start, end },
+    })
+    const own = (name: string, start: number, end: number): OwnSpan => ({
+      ...{ id: '0123456789abcdef', name, kind: 1, start, end, attributes: [], status: 0 },
+      dropped: { attributes: 0, events: 0, links: 0 },
+    })
+    const times = [[t0, t0 + 9] as const, ...impossible.flatMap(at => [[t0, at] as const, [at, t0 + 9] as const])]
+    const sections = times.map(([start, end], at) => section(`part-${at}`, start, end))
+    const ownSpans = times.map(([start, end], at) => own(`part-${at}`, start, end))
+    const lines = [t0, ...impossible].map((at, number) => ({ number, at, text: `line ${number}` }))
+    for (const inside of [{ sections }, { ownSpans }]) {
+      const spans = insideSpans(chunk!, { job, ...inside }, settings)
+      expect(spans).toMatchObject([
+        {
+          ...{ name: expect.stringContaining('part-0') as string, droppedAttributesCount: 0 },
+          ...{ droppedEventsCount: 0, droppedLinksCount: 0 },
+        },
+      ])
+    }
+    expect(insideRecords(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
+  })
+
+  it('says where the job ran on the spans of its sections and the records of its lines', () => {
+    const section: Section = {
+      ...{ ordinal: 1, name: 'step_script', kind: 'runner', clock: 'line', start: t0, end: t0 + 9 },
+    }
+    const ranOn = { host: 'ip-10-0-0-1', pod: 'runner-1', node: 'node-a' }
+    const names = { 'host.name': 'ip-10-0-0-1', 'k8s.pod.name': 'runner-1', 'k8s.node.name': 'node-a' }
+    const [span] = insideSpans(chunk!, { job, ranOn, sections: [section] }, settings)
+    const [record] = insideRecords(chunk!, { job, ranOn, lines: [{ number: 1, at: t0, text: 'hello' }] }, settings)
+    for (const { attributes } of [span!, record!]) expect(plainAttributes(attributes)).toMatchObject(names)
+    const [unknown] = insideSpans(chunk!, { job, sections: [section] }, settings)
+    expect(Object.keys(plainAttributes(unknown!.attributes))).not.toContain('host.name')
+  })
+})

@@ -1,0 +1,34 @@
+// The copied names of the conventions, and the values that the tables use, held against the package.
+import * as incubating from '@opentelemetry/semantic-conventions/incubating'
+import { describe, expect, it } from 'vitest'
+import * as semconv from '../../../src/core/telemetry/mapping/semconv.ts'
+import { changeStates, results, statusMeanings } from '../../../src/core/telemetry/mapping/statuses.ts'
+import { refTypeOf, runAction } from '../../../src/core/telemetry/mapping/pipeline.ts'
+import { taskTypes } from '../../../src/core/telemetry/mapping/job.ts'
+
+describe('the copied names of the conventions', () => {
+  const copied = Object.entries(semconv).filter(([name]) => name !== 'schemaUrl')
+
+  it.each(copied)('%s equals the name in the package', (name, value) => {
+    expect((incubating as Record<string, unknown>)[name]).toBe(value)
+  })
+})
+
+describe('the values of attributes', () => {
+  it.each([
+    ['CICD_PIPELINE_ACTION_NAME', [runAction]],
+    ['CICD_PIPELINE_RESULT', results],
+    ['CICD_PIPELINE_RUN_STATE', Object.values(statusMeanings).map(({ state }) => state)],
+    ['CICD_PIPELINE_TASK_TYPE', Object.keys(taskTypes)],
+    ['CICD_WORKER_STATE', ['available', 'busy', 'offline']],
+    ['DEPLOYMENT_STATUS', ['failed', 'succeeded']],
+    ['TEST_CASE_RESULT_STATUS', ['fail', 'pass']],
+    ['TEST_SUITE_RUN_STATUS', ['failure', 'success']],
+    ['VCS_CHANGE_STATE', [...Object.values(changeStates), 'wip']],
+    ['VCS_REF_BASE_TYPE', ['branch']],
+    ['VCS_REF_HEAD_TYPE', [refTypeOf(true), refTypeOf(false)]],
+  ])('of %s are in the package', (attribute, used) => {
+    const known = Object.entries(incubating).filter(([name]) => name.startsWith(`${attribute}_VALUE_`))
+    expect(known.map(([, value]) => value)).toEqual(expect.arrayContaining([...used]))
+  })
+})

@@ -1,0 +1,382 @@
+// Believable pipelines, as observations whose snapshots the model itself takes: what the golden files are made from.
+import { traceContextOf, type Ancestor, type FamilyOptions } from '../../../src/model/family.ts'
+import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
+import { plan } from '../../../src/model/settle.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
+import type {
+  ObservedJob,
+  JobFacts,
+  JobTimes,
+  Observation,
+  PipelineFacts,
+  PipelineTimes,
+} from '../../../src/model/observation.ts'
+
+export const instance = 'https://git.example.com'
+
+/** Milliseconds after the morning on which all stories begin. */
+export function at(minutes: number, seconds = 0): number {
+  return Date.UTC(2026, 2, 2, 9, 0, 0) + (minutes * 60 + seconds) * 1000
+}
+
+interface Reported {
+  readonly id: number
+  readonly origin?: Observation['origin']
+  readonly facts: PipelineFacts
+  readonly times?: PipelineTimes
+  readonly jobs?: readonly ObservedJob[]
+}
+
+const project = {
+  id: 42,
+  name: 'Checkout',
+  path: 'shop/backend/checkout',
+  webUrl: 'https://git.example.com/shop/backend/checkout',
+  defaultBranch: 'main',
+}
+
+function reported({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Reported): Observation {
+  return { key: { instance, pipelineId: id }, origin: origin, project, pipeline: { facts, times }, jobs }
+}
+
+function job(id: number, stage: string, name: string, facts: Partial<JobFacts>, times: JobTimes): ObservedJob {
+  const all: JobFacts = { kind: 'job', status: 'success', manual: false, allowFailure: false, stage, name, ...facts }
+  return { id, facts: all, times }
+}
+
+const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, chunkSize: 100 }
+
+interface Story {
+  readonly run: Run
+  readonly chunks: Chunk[]
+}
+
+/** Merges each round, lets it settle, and returns the chunks of all snapshots. */
+function chunksAfter(
+  rounds: readonly (readonly Observation[])[],
+  ancestors: readonly Ancestor[] = [],
+  family: Partial<FamilyOptions> = {},
+): Story {
+  let run: Run | undefined
+  const chunks: Chunk[] = []
+  for (const round of rounds) {
+    for (const seen of round.map(observedRun)) run = run === undefined ? seen : mergeRun(run, seen)
+    if (run === undefined) continue
+    const options = { scheme: 'instance' as const, profile: 'generic', bridgesWillCome: false, ...family }
+    for (;;) {
+      const clock = { now: at(100_000), changedAt: 0, endedAt: 0 }
+      const next = plan(run, traceContextOf(run, ancestors, options), rules, clock)
+      if (next.step !== 'snapshot') break
+      chunks.push(...next.snapshot.chunks)
+      run = next.snapshot.run
+    }
+  }
+  if (run === undefined) throw new Error('a story needs an observation')
+  return { run, chunks }
+}
+
+const ada = { id: 7, username: 'ada' }
+const runner = {
+  id: 380987,
+  description: 'shared-runner-eu-3',
+  tags: ['linux', 'docker'],
+  type: 'instance_type',
+  active: true,
+  isShared: true,
+}
+const sha = 'f0c1d2e3a4b5968778695a4b3c2d1e0ff0e1d2c3'
+
+const main: PipelineFacts = {
+  status: 'success',
+  iid: 311,
+  name: 'Build and deploy',
+  ref: 'main',
+  sha,
+  beforeSha: '0a1b2c3d4e5f60718293a4b5c6d7e8f901234567',
+  tag: false,
+  source: 'push',
+  detailedStatus: 'passed',
+  stages: ['build', 'test', 'deploy'],
+  duration: 247,
+  queuedDuration: 3,
+  protectedRef: true,
+  user: ada,
+  commit: { id: sha, message: 'Round totals to cents\n\nFixes the invoice of ticket 88.\n' },
+}
+
+/** Five jobs in three stages, two of them side by side; whole and broken coverage; a deployment. */
+function success(): Chunk[] {
+  const deploy: Partial<JobFacts> = {
+    duration: 61.2,
+    queuedDuration: 1.5,
+    when: 'on_success',
+    user: ada,
+    runner: { id: 17, description: 'deployer', tags: [], type: 'project_type', active: false, isShared: false },
+    environment: { name: 'production', action: 'start', deploymentTier: 'production' },
+  }
+  const ran = (duration: number, queuedDuration: number): Partial<JobFacts> => ({
+    duration,
+    queuedDuration,
+    when: 'on_success',
+    user: ada,
+    runner,
+  })
+  const jobs = [
+    job(105, 'deploy', 'live', deploy, { createdAt: at(0, 1), startedAt: at(3, 8), finishedAt: at(4, 9) }),
+    job(
+      101,
+      'build',
+      'compile',
+      {
+        ...ran(58.35, 2),
+        artifacts: { filename: 'artifacts.zip', size: 48_211 },
+        artifactSizes: { archive: 48_211, metadata: 164, trace: 9_377 },
+      },
+      { createdAt: at(0, 1), startedAt: at(0, 3), finishedAt: at(1, 1) },
+    ),
+    job(
+      103,
+      'test',
+      'unit',
+      { ...ran(93, 1), coverage: 88 },
+      { createdAt: at(0, 1), startedAt: at(1, 2) + 250, finishedAt: at(2, 35) + 250 },
+    ),
+    job(
+      104,
+      'test',
+      'integration',
+      { ...ran(123, 1), coverage: 71.5 },
+      { createdAt: at(0, 1), startedAt: at(1, 2), finishedAt: at(3, 5) },
+    ),
+    job(102, 'build', 'lint', ran(12, 2.5), { createdAt: at(0, 1), startedAt: at(0, 3), finishedAt: at(0, 15) }),
+  ]
+  const url = 'https://git.example.com/shop/backend/checkout/-/pipelines/9001'
+  const facts = { ...main, url, coverage: 79.75, committedAt: at(-2) }
+  return chunksAfter([[reported({ id: 9001, facts, times: { createdAt: at(0), finishedAt: at(4, 10) }, jobs })]]).chunks
+}
+
+const firstFailure: Reported = {
+  id: 9002,
+  origin: 'rest',
+  facts: { ...main, iid: 312, name: undefined, status: 'failed', detailedStatus: 'failed' },
+  times: { createdAt: at(10), finishedAt: at(13), updatedAt: at(13) },
+  jobs: [
+    job(
+      201,
+      'test',
+      'unit',
+      { status: 'failed', failureReason: 'runner_system_failure', duration: 20, runner },
+      { createdAt: at(10), startedAt: at(10, 5), finishedAt: at(10, 25) },
+    ),
+    job(
+      202,
+      'test',
+      'audit',
+      { status: 'failed', failureReason: 'script_failure', allowFailure: true, duration: 9 },
+      { createdAt: at(10), startedAt: at(10, 5), finishedAt: at(10, 14) },
+    ),
+    job(203, 'deploy', 'live', { status: 'skipped' }, { createdAt: at(10) }),
+    job(
+      204,
+      'test',
+      'unit',
+      { status: 'failed', failureReason: 'job_execution_timeout', duration: 120, runner },
+      { createdAt: at(10, 26), startedAt: at(10, 30), finishedAt: at(12, 30) },
+    ),
+    job(
+      205,
+      'test',
+      'browser',
+      { status: 'failed', failureReason: 'stuck_or_timeout_failure' },
+      { createdAt: at(10), finishedAt: at(13) },
+    ),
+  ],
+}
+
+/** Fails for a timeout: one job failed twice, one may fail, one waits for what never came. */
+function failure(): Chunk[] {
+  return chunksAfter([[reported(firstFailure)]]).chunks
+}
+
+/** The same pipeline retried an hour later: new ids for the failed jobs, the old id for the skipped one. */
+function retry(): Chunk[] {
+  const second = reported({
+    id: 9002,
+    facts: { ...main, iid: 312, name: undefined, status: 'success', duration: 320 },
+    times: { createdAt: at(10), finishedAt: at(75) },
+    jobs: [
+      job(206, 'test', 'unit', { duration: 95 }, { createdAt: at(70), startedAt: at(70, 2), finishedAt: at(71, 37) }),
+      job(
+        207,
+        'test',
+        'browser',
+        { duration: 40 },
+        { createdAt: at(70), startedAt: at(70, 3), finishedAt: at(70, 43) },
+      ),
+      job(203, 'deploy', 'live', { duration: 70 }, { createdAt: at(10), startedAt: at(73, 50), finishedAt: at(75) }),
+    ],
+  })
+  return chunksAfter([[reported(firstFailure)], [second]]).chunks
+}
+
+/** Canceled: one job in the middle of its work, one before it started; what waited for them never ran. */
+function canceled(): Chunk[] {
+  const facts: PipelineFacts = {
+    ...main,
+    iid: 313,
+    status: 'canceled',
+    detailedStatus: 'canceled',
+    duration: undefined,
+  }
+  const jobs = [
+    job(
+      301,
+      'build',
+      'compile',
+      { status: 'canceled', duration: 30, runner },
+      { createdAt: at(20), startedAt: at(20, 5), finishedAt: at(20, 35) },
+    ),
+    job(302, 'build', 'docs', { status: 'canceled' }, { createdAt: at(20), finishedAt: at(20, 34) }),
+    job(303, 'test', 'unit', { status: 'skipped' }, { createdAt: at(20) }),
+    job(304, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(20) }),
+  ]
+  return chunksAfter([[reported({ id: 9003, facts, times: { createdAt: at(20), finishedAt: at(20, 36) }, jobs })]])
+    .chunks
+}
+
+/** A parent, its bridge, and the child under it: the platform's own ids, the vendor's own names. */
+function family(): Chunk[] {
+  const platform = { scheme: 'platform', profile: 'gitlab' } as const
+  const bridge = job(
+    401,
+    'deploy',
+    'trigger-deployment',
+    { kind: 'bridge', duration: 100, downstream: { pipelineId: 9005, projectId: 42 } },
+    { createdAt: at(30), startedAt: at(30, 10), finishedAt: at(31, 50) },
+  )
+  const parent = chunksAfter(
+    [[reported({ id: 9004, facts: main, times: { createdAt: at(30), finishedAt: at(32) }, jobs: [bridge] })]],
+    [],
+    platform,
+  )
+  const facts: PipelineFacts = {
+    ...main,
+    iid: 315,
+    name: 'Deploy',
+    source: 'parent_pipeline',
+    stages: undefined,
+    sourcePipeline: { pipelineId: 9004, projectId: 42, jobId: 401, bridgesAreListed: true },
+  }
+  const rollout = job(411, 'roll', 'rollout', { duration: 60 }, { startedAt: at(30, 40), finishedAt: at(31, 40) })
+  const smoke = job(412, 'check', 'smoke', { duration: 5 }, { startedAt: at(31, 42), finishedAt: at(31, 47) })
+  const child = chunksAfter(
+    [[reported({ id: 9005, facts, times: { createdAt: at(30, 11), finishedAt: at(31, 48) }, jobs: [smoke, rollout] })]],
+    [{ head: parent.run, trigger: parent.run.jobs.get(401) }],
+    platform,
+  )
+  return [...parent.chunks, ...child.chunks]
+}
+
+/** A merge request pipeline of a new branch, without much else being known. */
+function mergeRequest(): Chunk[] {
+  const facts: PipelineFacts = {
+    status: 'success',
+    ref: 'round-totals',
+    sha,
+    beforeSha: '0000000000000000000000000000000000000000',
+    tag: false,
+    source: 'merge_request_event',
+    user: { id: 90, username: 'project_42_bot_5e1f' },
+    committedAt: at(39),
+    mergeRequest: {
+      id: 8800,
+      iid: 88,
+      title: 'Draft: Round totals',
+      state: 'opened',
+      draft: true,
+      sourceBranch: 'round-totals',
+      targetBranch: 'main',
+      url: 'https://git.example.com/shop/backend/checkout/-/merge_requests/88',
+      fork: true,
+    },
+  }
+  const unit = job(501, 'test', 'unit', {}, { startedAt: at(40, 2), finishedAt: at(40, 32) })
+  return chunksAfter([
+    [reported({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })],
+  ]).chunks
+}
+
+/** Waits at a manual gate: exported as it stands. */
+function blocked(): Chunk[] {
+  const facts: PipelineFacts = { ...main, iid: 317, status: 'manual', detailedStatus: 'blocked', duration: undefined }
+  const jobs = [
+    job(601, 'build', 'compile', { duration: 60 }, { createdAt: at(50), startedAt: at(50, 5), finishedAt: at(51, 5) }),
+    job(602, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(50) }),
+  ]
+  return chunksAfter([[reported({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).chunks
+}
+
+/** A webhook has the latest jobs; long after the export, REST brings the attempt before and the bridge. */
+function supplement(): Chunk[] {
+  const facts: PipelineFacts = { ...main, iid: 318 }
+  const times = { createdAt: at(60), finishedAt: at(63) }
+  const unit = job(702, 'test', 'unit', { duration: 30 }, { startedAt: at(62), finishedAt: at(62, 30) })
+  const late = [
+    job(
+      701,
+      'test',
+      'unit',
+      { status: 'failed', failureReason: 'script_failure' },
+      { startedAt: at(61), finishedAt: at(61, 20) },
+    ),
+    job(703, 'deploy', 'trigger', { kind: 'bridge' }, { startedAt: at(62, 31), finishedAt: at(62, 59) }),
+  ]
+  return chunksAfter([
+    [reported({ id: 9008, facts, times, jobs: [unit] })],
+    [reported({ id: 9008, origin: 'rest', facts, times: { ...times, updatedAt: at(63) }, jobs: [unit, ...late] })],
+  ]).chunks
+}
+
+/** Of another project's pipeline, which is known by number alone; started with a traceparent; for a tag. */
+function linked(): Chunk[] {
+  const facts: PipelineFacts = {
+    ...main,
+    iid: 319,
+    ref: 'v2.4.0',
+    tag: true,
+    source: 'pipeline',
+    sourcePipeline: { pipelineId: 8000, projectId: 12 },
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  }
+  return chunksAfter([[reported({ id: 9009, facts, times: { createdAt: at(80), finishedAt: at(80, 9) } })]]).chunks
+}
+
+/** A platform of tomorrow: statuses that this version does not know, silent for days; a configuration that failed before any job. */
+function unknown(): Chunk[] {
+  const tomorrow = reported({
+    id: 9010,
+    facts: { status: 'awaiting_quota', ref: 'main', sha },
+    times: { createdAt: at(90) },
+    jobs: [job(801, 'test', 'unit', { status: 'paused_by_policy' }, { startedAt: at(90, 5) })],
+  })
+  const broken = reported({
+    id: 9011,
+    facts: { status: 'failed', ref: 'main', sha, source: 'schedule', yamlErrors: 'jobs config should contain a job' },
+    times: { createdAt: at(92) + 1, finishedAt: at(92) },
+  })
+  return [...chunksAfter([[tomorrow]]).chunks, ...chunksAfter([[broken]]).chunks]
+}
+
+/** Every story's chunks, by the name of its golden file. */
+export const stories: Readonly<Record<string, readonly Chunk[]>> = {
+  success: success(),
+  failure: failure(),
+  retry: retry(),
+  canceled: canceled(),
+  family: family(),
+  'merge-request': mergeRequest(),
+  blocked: blocked(),
+  supplement: supplement(),
+  linked: linked(),
+  unknown: unknown(),
+}

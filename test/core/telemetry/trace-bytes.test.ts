@@ -1,0 +1,185 @@
+// Our encoder against the official serializer: the same bytes for whatever can be sent.
+import fc from 'fast-check'
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { describe, expect, it } from 'vitest'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { attributesFrom } from '../../../src/core/telemetry/otlp/attribute.ts'
+import { encode, encodeTraces } from '../../../src/core/telemetry/encode.ts'
+import { readableSpan, readableSpans, sdkResource } from './sdk.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import { toTraces } from '../../../src/core/telemetry/traces.ts'
+import { traceRequest, type Span } from '../../../src/core/telemetry/otlp/messages.ts'
+import { officially } from './official.ts'
+import { changes, anyJobSnapshot, anyChunk } from './arbitraries.ts'
+import { stories } from './stories.ts'
+import { binaryText } from '../../support/binary-text.ts'
+import type { JobSnapshot, Chunk } from '../../../src/model/chunk.ts'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+import { runs } from '../../full.ts'
+
+const settings = telemetrySettings({ profiles })
+const success = stories.success![0]!
+
+function official(spans: readonly ReadableSpan[]): Uint8Array {
+  return officially(spans, prepared => ProtobufTraceSerializer.serializeRequest(prepared))
+}
+
+function officialOf(chunks: readonly Chunk[], chosen = settings): Uint8Array {
+  return official(chunks.flatMap(chunk => readableSpans(chunk, chosen)))
+}
+
+/** A request of these spans, with the resource and the scope of the story. */
+function requestOf(...spans: Span[]): Uint8Array {
+  const traces = toTraces(success, settings)!
+  const scopeSpans = [{ ...traces.scopeSpans[0]!, spans }]
+  return encode(traceRequest, { resourceSpans: [{ ...traces, scopeSpans }] })
+}
+
+const [firstSpan] = toTraces(success, settings)!.scopeSpans[0]!.spans
+
+function withPercentCoverage(job: JobSnapshot): JobSnapshot {
+  return {
+    ...job,
+    coverage: job.coverage === undefined ? undefined : (Math.round(Math.abs(job.coverage) * 100) % 10_001) / 100,
+  }
+}
+
+describe('the trace encoder', () => {
+  it.each(Object.entries(stories))(
+    'writes the bytes of the official serializer for the story "%s"',
+    (_name, chunks) => {
+      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
+    },
+  )
+
+  it('writes the bytes of the official serializer for arbitrary chunks', () => {
+    fc.assert(
+      fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
+        // Whole doubles go through the official serializer by way of their neighbours; next to zero there is none.
+        const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(withPercentCoverage) }))
+        expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
+      }),
+      runs(300),
+    )
+  })
+
+  it('writes the bytes of the official serializer for jobs that differ in a few fields', () => {
+    const strict = telemetrySettings({
+      profiles,
+      drop: ['job.user.*', '*.allow_failure'],
+      hash: ['*.runner.description', '*.stage', '*.duration', 'job.created_at'],
+      valueLengthLimit: 5,
+    })
+    const hidden = telemetrySettings({ profiles, hash: ['*.url.full', '*.run.id'], drop: ['job.id', 'job.name'] })
+    const alike = fc
+      .tuple(anyJobSnapshot, fc.array(changes, { maxLength: 12 }))
+      .map(([job, all]) => all.map((change, n) => withPercentCoverage({ ...job, ...change, id: job.id + n })))
+    const chunks = fc.array(
+      fc.tuple(anyChunk, alike).map(([chunk, jobs]) => ({ ...chunk, jobs })),
+      { minLength: 1, maxLength: 2 },
+    )
+    fc.assert(
+      fc.property(chunks, fc.constantFrom(settings, strict, hidden), (given, chosen) => {
+        expect(Buffer.from(encodeTraces(given, chosen)).equals(officialOf(given, chosen))).toBe(true)
+      }),
+      runs(300),
+    )
+  })
+
+  it('writes the bytes of the official serializer for every value, instant and text', () => {
+    const value = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 300 }),
+      fc.boolean(),
+      fc.double(),
+      fc.integer(),
+      fc.maxSafeInteger(),
+      fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 53, 2 ** 63, -(2 ** 63), 1_767_225_600_123_000_000, -0, 0.5),
+      fc.array(fc.string(), { maxLength: 40 }),
+      fc.array(fc.integer(), { maxLength: 4 }),
+    )
+    const attributes = fc.dictionary(fc.string({ minLength: 1, maxLength: 200 }), value, { maxKeys: 30 })
+    const time = fc.integer({ min: 1, max: 9_223_372_036_854 })
+    fc.assert(
+      fc.property(attributes, time, time, binaryText(), (given, start, end, name) => {
+        const time = { startTimeUnixNano: start, endTimeUnixNano: end }
+        const span = { ...firstSpan!, name, attributes: attributesFrom(given), ...time }
+        const bytes = Buffer.from(requestOf(span))
+        expect(bytes.equals(official([readableSpan(span, sdkResource(success, settings))]))).toBe(true)
+      }),
+      runs(1_000),
+    )
+  })
+
+  it('writes a message that outgrows its buffer', () => {
+    const [first] = success.jobs
+    const jobs = Array.from({ length: 1_000 }, (_, n) => ({ ...first!, id: n + 1, name: `job ${n}` }))
+    const chunks = [{ ...success, jobs }]
+    const bytes = encodeTraces(chunks, settings)
+    expect(bytes.length).toBeGreaterThan(1024 * 1024)
+    expect(Buffer.from(bytes).equals(officialOf(chunks))).toBe(true)
+  })
+
+  it('discards a message that could not be written', () => {
+    const broken = attributesFrom({ name: 'value' })
+    broken[0]!.table.write = () => {
+      throw new Error('broken')
+    }
+    expect(() => requestOf({ ...firstSpan!, attributes: broken }, firstSpan!)).toThrow('broken')
+    expect(Buffer.from(encodeTraces([success], settings)).equals(officialOf([success]))).toBe(true)
+  })
+
+  it('writes every change of a known runner, and its earlier state', () => {
+    const known = { id: 7, description: 'one', tags: ['a', 'b'], type: 'shared', active: true, isShared: true }
+    const others: Partial<typeof known>[] = [
+      { id: 8 },
+      { description: 'two' },
+      { description: 'x'.repeat(3_000) },
+      { tags: ['a', 'c'] },
+      { tags: [] },
+      { type: 'own' },
+      { active: false },
+      { isShared: false },
+    ]
+    for (const other of others) {
+      const runners = [known, known, { ...known, ...other }, known, { id: 9 }, known]
+      const chunks = [
+        { ...success, jobs: runners.map((runner, n) => ({ ...success.jobs[0]!, id: n + 1, runner })) },
+        { ...success, jobs: [{ ...success.jobs[0]!, runner: { ...known, ...other } }] },
+      ]
+      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks)), JSON.stringify(other)).toBe(true)
+    }
+  })
+
+  it('writes the stages of each pipeline independently of the previous one', () => {
+    const lists = [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'c'],
+      ['a'],
+      ['a', 'x'.repeat(300)],
+      ['a', 'x'.repeat(300)],
+      ['a', 'b'],
+    ]
+    for (const stages of lists) {
+      const facts = { ...success.pipeline.facts, stages }
+      const chunks = [{ ...success, pipeline: { ...success.pipeline, facts } }]
+      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks)), stages.join()).toBe(true)
+    }
+  })
+
+  it('writes lengths of one byte and of more alike', () => {
+    for (let length = 0; length < 300; length += 1) {
+      const given = { text: 'x'.repeat(length), wide: 'é'.repeat(length), ['n'.repeat(length + 1)]: length }
+      const span = { ...firstSpan!, attributes: attributesFrom(given) }
+      const written = official([readableSpan(span, sdkResource(success, settings))])
+      expect(Buffer.from(requestOf(span)).equals(written), `${length}`).toBe(true)
+    }
+  })
+
+  it('returns separate bytes to each caller', () => {
+    const all = Object.values(stories)
+    const first = all.map(chunks => encodeTraces(chunks, settings))
+    for (const chunks of all) encodeTraces(chunks, settings)
+    for (const [n, bytes] of first.entries()) expect(Buffer.from(bytes).equals(officialOf(all[n]!))).toBe(true)
+  })
+})

@@ -1,0 +1,170 @@
+// The rules that set attributes: names that are not allowed, and rules that can never match.
+import { describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { costsOf } from '../../../src/commands/config-costs.ts'
+import { faults, good } from './given.ts'
+import { wrongAttributeName } from '../../../src/daemon/configuration/attribute-rule-options.ts'
+import { projectLabels } from '../../../src/core/telemetry/metrics/families.ts'
+
+/** The warnings about rules, without the name of the file. */
+function warnings(yaml: string, env = {}): string[] {
+  return good({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...env }, `attributes:\n  rules:\n${yaml}`).warnings.map(warning =>
+    warning.replace(/^\S*:\d+:\d+: /, ''),
+  )
+}
+
+/** Names that the reference pages list as exported. */
+function exportedNames(): string[] {
+  return ['ATTRIBUTES', 'EVENTS', 'METRICS', 'INVENTORY'].flatMap(page =>
+    readFileSync(`docs/${page}.md`, 'utf8')
+      .split('\n')
+      .filter(line => line.startsWith('| `') || line.startsWith('|  | `'))
+      .flatMap(line => [
+        ...line
+          .split(' | ', 2)
+          .join(' ')
+          .matchAll(/`([a-z_0-9]+(?:\.[a-z_0-9]+)+)`/g),
+      ])
+      .map(([, name = '']) => name),
+  )
+}
+
+describe('the names of own attributes', () => {
+  it('are none that Pipespan exports itself, nor a label of the metrics page', () => {
+    const names = [...new Set([...exportedNames(), ...projectLabels, 'otel.scope.name', 'le', 'job'])]
+    expect(names.length).toBeGreaterThan(150)
+    expect(names.filter(name => wrongAttributeName(name) === undefined)).toEqual([])
+    // Their Prometheus labels would collide.
+    expect(wrongAttributeName('cicd_pipeline_name')?.what).toContain('reserved')
+  })
+
+  it('may be any other name of letters, digits, dots and underscores', () => {
+    for (const name of ['team', 'tier', 'cost_center', 'acme.team', 'jobs', 'test_level', 'Team2']) {
+      expect([name, wrongAttributeName(name)]).toEqual([name, undefined])
+    }
+    for (const name of ['', '2nd', 'a-b', 'a..b', 'a.', '.a', 'é', 'a'.repeat(65)]) {
+      expect(wrongAttributeName(name)?.what).toContain('is not the name of an attribute')
+    }
+  })
+})
+
+it("are none of the configured vendor's", () => {
+  const yaml = 'attributes: { rules: [{ set: { gitlab.team: shop, gitlab_tier: 1 } }] }'
+  expect(faults({}, yaml)).toEqual([])
+  expect(faults({ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, yaml)).toEqual([
+    expect.stringContaining('The name gitlab.team is reserved: names that begin with "gitlab."'),
+    expect.stringContaining('The name gitlab_tier is reserved'),
+  ])
+})
+
+describe('a value', () => {
+  it('is a literal, or comes from a label with a prefix or a variable with a name', () => {
+    const { config } = good(
+      {},
+      'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1, lane: { variable: LANE } } }] }',
+    )
+    expect(config.attributes.rules[0]?.set).toEqual({
+      team: { label: 'team::' },
+      tier: '1',
+      lane: { variable: 'LANE' },
+    })
+    for (const name of ['TEAM*', '"*"', 'A-B', '1A', '"A B"']) {
+      expect(faults({}, `attributes: { rules: [{ set: { team: { variable: ${name} } } }] }`)).toEqual([
+        expect.stringContaining('The variable of team is not an exact name. Write one name, no pattern'),
+      ])
+    }
+    for (const source of ['{ label: "" }', '{}', '{ lable: x }', '{ label: x, more: y }']) {
+      expect(faults({}, `attributes: { rules: [{ set: { team: ${source} } }] }`)).toEqual([
+        expect.stringContaining('team has no value. Write a string, or where it comes from'),
+      ])
+    }
+    for (const source of ['[a]', '{ label: [a] }', '{ label: { a: b } }']) {
+      expect(faults({}, `attributes: { rules: [{ set: { team: ${source} } }] }`)).toEqual([
+        expect.stringMatching(/is not a plain value\. Write names and values/),
+      ])
+    }
+  })
+})
+
+it('may come from sixteen variables in all', () => {
+  const rules = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `    - { set: { team: { variable: TEAM_${n} } } }`).join('\n')
+  expect(faults({}, `attributes:\n  rules:\n${rules(16)}\n    - { set: { tier: { variable: TEAM_0 } } }`)).toEqual([])
+  expect(faults({}, `attributes:\n  rules:\n${rules(18)}`)).toEqual([
+    expect.stringContaining('attributes.rules[16].set: The rules read more than 16 different variables.'),
+  ])
+})
+
+it('costs requests if a value comes from a label', () => {
+  const rules = 'attributes: { rules: [{ set: { team: { label: "team::" } } }] }'
+  expect(costsOf(good({}, 'attributes: { rules: [{ set: { team: shop } }] }').config)).not.toContainEqual(
+    expect.stringContaining('Labels'),
+  )
+  expect(costsOf(good({}, rules).config)).toContainEqual(
+    expect.stringMatching(/^Labels \(attributes\.rules\): only those in webhooks/),
+  )
+  const env = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'pat-1' }
+  expect(costsOf(good(env, rules).config)).toContain(
+    'Labels (attributes.rules): at most 2 requests for each pipeline of a merge request.',
+  )
+})
+
+describe('a rule that can never match', () => {
+  const never = 'attributes.rules[0]: The rule can never match: '
+
+  it('is named if its projects are excluded', () => {
+    const rule = '    - { projects: { include: [shop/*, shop/web] }, set: { team: shop } }'
+    expect(warnings(rule)).toEqual([])
+    expect(warnings(rule, { PIPESPAN_PROJECTS_EXCLUDE: 'shop/web' })).toEqual([])
+    for (const exclude of ['shop/**', '**', 'other/**,{shop,x}/*']) {
+      expect(warnings(rule, { PIPESPAN_PROJECTS_EXCLUDE: exclude })).toEqual([
+        `${never}projects.exclude excludes every project that it includes. Correct its patterns, or remove the rule.`,
+      ])
+    }
+  })
+
+  it('is named if its projects are not included', () => {
+    const rule = '    - { projects: { include: [shop/**] }, set: { team: shop } }'
+    for (const include of ['shop/web', 'sho*/x', '**', '*/web', 'shop/**']) {
+      expect([include, warnings(rule, { PIPESPAN_PROJECTS_INCLUDE: include })]).toEqual([include, []])
+    }
+    expect(warnings(rule, { PIPESPAN_PROJECTS_INCLUDE: 'team/*,mobile/**' })).toEqual([
+      `${never}projects.include contains no project that it includes. Correct its patterns, or remove the rule.`,
+    ])
+  })
+
+  it('is named if its sources are excluded, or if it excludes what it includes', () => {
+    const schedules = '    - { sources: { include: [schedule] }, set: { team: shop } }'
+    expect(warnings(schedules)).toEqual([])
+    expect(warnings(schedules, { PIPESPAN_SOURCES_EXCLUDE: 'schedule' })).toHaveLength(1)
+    expect(warnings('    - { jobs: { include: [deploy*], exclude: ["**"] }, set: { team: shop } }')).toEqual([
+      `${never}its own jobs.exclude excludes every job that it includes. Correct its patterns, or remove the rule.`,
+    ])
+    expect(warnings('    - { jobs: { include: [deploy*], exclude: ["deploy-*"] }, set: { team: shop } }')).toEqual([])
+  })
+
+  it('is named if a rule after it sets the same of every pipeline', () => {
+    const first = '    - { projects: { include: [shop/*] }, set: { team: shop } }\n'
+    expect(warnings(`${first}    - { branches: [tag], set: { team: all } }`)).toEqual([])
+    expect(warnings(`${first}    - { set: { tier: "1" } }`)).toEqual([])
+    expect(warnings(`${first}    - { set: { team: all, tier: "1" } }`)).toEqual([
+      'attributes.rules[0]: The rule has no effect: attributes.rules[1] after it sets the same attributes of every pipeline. Move it after that rule, or remove it.',
+    ])
+  })
+})
+
+describe('an attribute by which the pages group', () => {
+  it('is warned about if no rule has a literal value for whole projects', () => {
+    const env = { PIPESPAN_PAGES_GROUP_BY: 'team' }
+    expect(warnings('    - { set: { team: shop } }', env)).toEqual([])
+    for (const rule of [
+      'set: { tier: "1" }',
+      'set: { team: { label: "t::" } }',
+      'jobs: { include: [a] }, set: { team: x }',
+    ]) {
+      expect(warnings(`    - { ${rule} }`, env)).toEqual([
+        expect.stringContaining('pages.group_by: No rule sets team to a literal value for whole projects'),
+      ])
+    }
+  })
+})

@@ -1,0 +1,39 @@
+// Configurations for tests: loaded from variables and the text of a YAML file.
+import { writeFileSync } from 'node:fs'
+import { temporaryFolder } from '../../support/after-test.ts'
+import path from 'node:path'
+import { describeFault } from '../../../src/daemon/configuration/config-fault.ts'
+import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../../src/daemon/configuration/load.ts'
+import { profiles, type ProfileName } from '../../../src/daemon/profile.ts'
+import { features } from '../../../src/features.ts'
+import type { Environment } from '../../../src/daemon/configuration/variables.ts'
+
+/** A folder that is gone after the test. */
+export function folder(): string {
+  const made = temporaryFolder()
+  return made
+}
+
+/** The path of a new file with this text. */
+export function fileWith(text: string, name = 'pipespan.yaml'): string {
+  const file = path.join(folder(), name)
+  writeFileSync(file, text)
+  return file
+}
+
+export function load(env: Environment, yaml?: string): LoadedConfig<ProfileName> | FaultyConfig {
+  return loadConfig({ env, profiles, features, file: yaml === undefined ? undefined : fileWith(yaml) })
+}
+
+/** The configuration, which must be without faults. */
+export function good(env: Environment, yaml?: string): LoadedConfig<ProfileName> {
+  const loaded = load(env, yaml)
+  if (loaded.ok) return loaded
+  throw new Error(loaded.faults.map(describeFault).join('\n'))
+}
+
+/** The faults as the operator reads them, the name of the file left out. */
+export function faults(env: Environment, yaml?: string): string[] {
+  const loaded = load(env, yaml)
+  return loaded.ok ? [] : loaded.faults.map(fault => describeFault(fault).replace(/^\/\S*\/pipespan\.yaml:/, ''))
+}

@@ -1,0 +1,324 @@
+import { describe, expect, it } from 'vitest'
+import { inspect } from 'node:util'
+import { writeFileSync } from 'node:fs'
+import { faults, fileWith, good } from './given.ts'
+import { describeConfig } from '../../../src/daemon/configuration/reader.ts'
+import { loadConfig } from '../../../src/daemon/configuration/load.ts'
+import { features } from '../../../src/features.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+
+const noSecret =
+  'webhook.token: There is no webhook secret, so any process on this machine can post webhooks to 127.0.0.1:8080. ' +
+  'Set webhook.signing_token or webhook.token.'
+
+describe('precedence', () => {
+  it('uses defaults without a file and variables', () => {
+    const { config, warnings } = good({})
+    expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080 })
+    expect(config.settle).toBe(5000)
+    expect(config.observability.export).toEqual(['traces', 'metrics', 'logs'])
+    expect(config.store.url).toEqual({ engine: 'sqlite', path: './data/pipespan.db' })
+    expect(config.webhook.token.current()).toBeUndefined()
+    expect(warnings).toEqual([noSecret])
+  })
+
+  it('prefers the file to the default and the variable to the file', () => {
+    const yaml = 'settle: 6s\nblocked_after: 2h\n'
+    const { config, settings } = good({ PIPESPAN_SETTLE: '7s' }, yaml)
+    expect([config.settle, config.blockedAfter, config.staleAfter]).toEqual([7000, 7_200_000, 604_800_000])
+    const sources = Object.fromEntries(settings.map(({ path, source }) => [path, source]))
+    expect(sources.settle).toEqual({ from: 'environment', variable: 'PIPESPAN_SETTLE' })
+    expect(sources.blocked_after).toMatchObject({ from: 'file', line: 2, column: 16 })
+    expect(sources.stale_after).toEqual({ from: 'default' })
+  })
+
+  it.each(['', '  ', '\t'])('treats a blank variable (%j) as unset', blank => {
+    expect(good({ PIPESPAN_SETTLE: blank, PIPESPAN_CONFIG: blank }, 'settle: 6s').config.settle).toBe(6000)
+    expect(good({ SERVICE_OBSERVABILITY_TOKEN: blank }).config.observability.token.current()).toBeUndefined()
+  })
+
+  it.each(['settle:', 'settle: ""', 'settle: null', 'webhook:', 'destinations:'])(
+    'treats a blank key (%s) as unset',
+    yaml => {
+      expect(good({}, `remember: 10d\n${yaml}`).config).toMatchObject({ settle: 5000, destinations: [] })
+    },
+  )
+
+  it('finds an invalid value in the file even if a variable overrides it', () => {
+    expect(faults({ PIPESPAN_SETTLE: '7s' }, 'settle: soon')).toEqual([
+      '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+    ])
+  })
+
+  it('reads the file that PIPESPAN_CONFIG names', () => {
+    const loaded = loadConfig({ env: { PIPESPAN_CONFIG: fileWith('settle: 8s') }, profiles, features })
+    expect(loaded).toMatchObject({ ok: true, config: { settle: 8000 } })
+  })
+
+  it.each([
+    ['https_proxy', 'HTTPS_PROXY', 'http://lower:1'],
+    ['HTTPS_PROXY', 'https_proxy', 'http://upper:1'],
+  ])('reads %s, and prefers the lower-case spelling', (set, other, url) => {
+    const { config } = good({ [set]: url, [other]: '' })
+    expect(config.httpsProxy?.reveal()).toBe(url)
+    expect(good({ HTTP_PROXY: 'upper:1', http_proxy: 'lower:1' }).config.httpProxy?.reveal()).toBe('http://lower:1')
+  })
+
+  it('keeps texts as written that YAML would read as numbers or booleans', () => {
+    const { config } = good({}, 'webhook: { token: [0123, 1e5, yes] }\nresource: { attributes: { zip: 01234 } }')
+    expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['0123', '1e5', 'yes'])
+    expect(config.resource.attributes).toEqual({ zip: '01234' })
+  })
+})
+
+describe('faults', () => {
+  it('are all reported together, from the file and from the environment', () => {
+    const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
+    expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
+      '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+      '2:15: log.level: "loud" is not one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Write one of trace, debug, info, warn, error, fatal, silent.',
+      '3:1: webhok: Unknown setting. Did you mean webhook?',
+      'PIPESPAN_LISTEN: "nowhere" is not a listen address. Write host and port, such as 127.0.0.1:8080, or "[::]:8080" in quotes for every address.',
+      expect.stringMatching(/^OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" .* Remove it, and use an OTLP\/HTTP endpoint/),
+    ])
+  })
+
+  it.each([
+    ['/no/such/file.yaml', 'The configuration file "/no/such/file.yaml" cannot be read (ENOENT).'],
+    ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
+  ])('name an unusable configuration file: %s', (file, message) => {
+    const remedy = 'Use a YAML file that this process can read.'
+    expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({
+      ok: false,
+      faults: [{ what: message, remedy }],
+    })
+    expect(faults({ PIPESPAN_CONFIG: file })).toEqual([`PIPESPAN_CONFIG: ${message} ${remedy}`])
+  })
+
+  it('include a file that is nested too deeply', () => {
+    expect(faults({}, `refs: ${'['.repeat(10_000)}${']'.repeat(10_000)}`)).toEqual([
+      expect.stringMatching(/^1:\d+: The file is nested too deeply\. /),
+    ])
+  })
+
+  it('include only the syntax error of an invalid YAML file', () => {
+    expect(faults({ PIPESPAN_LISTEN: '[::]:8080' }, 'webhook: { token: abc')).toHaveLength(1)
+  })
+
+  it.each([
+    ['127.0.0.1:1', 0],
+    ['127.9.8.7:1', 0],
+    ['localhost:1', 0],
+    ['[::1]:1', 0],
+    ['0.0.0.0:1', 1],
+    ['[::]:1', 1],
+    ['10.0.0.1:1', 1],
+    ['example.com:1', 1],
+  ])('include a missing webhook secret for %s only if other hosts can reach it', (listen, count) => {
+    expect(faults({ PIPESPAN_LISTEN: listen })).toHaveLength(count)
+    expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_TOKEN: 'abc' })).toEqual([])
+    expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0' })).toEqual([])
+  })
+
+  it('include an empty list of tokens', () => {
+    expect(faults({ PIPESPAN_LISTEN: '[::]:1', PIPESPAN_WEBHOOK_TOKEN: ' , ' })).toEqual([
+      'PIPESPAN_WEBHOOK_TOKEN: The list is empty. Copy it again, as one line of printable ASCII.',
+    ])
+  })
+
+  it('include a client certificate without its key, also across two levels', () => {
+    const key = 'test/fixtures/tls/first.key.pem'
+    const certificate = 'test/fixtures/tls/first.cert.pem'
+    const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
+    expect(faults({ ...both, OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: key })).toEqual([])
+    expect(faults({ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: key })).toHaveLength(1)
+    expect(faults({ OTEL_EXPORTER_OTLP_CLIENT_KEY: key })).toEqual([
+      'OTEL_EXPORTER_OTLP_CLIENT_KEY: otlp.client_key requires otlp.client_certificate. Set both or neither.',
+    ])
+  })
+})
+
+describe('secrets', () => {
+  it('are read from a file without the line break at its end', () => {
+    const file = fileWith('abc,def\r\n', 'token')
+    const { config } = good({ PIPESPAN_WEBHOOK_TOKEN_FILE: file })
+    expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['abc', 'def'])
+  })
+
+  it('cause a fault if they are given both as a value and as a file', () => {
+    expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
+      'SERVICE_OBSERVABILITY_TOKEN: Both SERVICE_OBSERVABILITY_TOKEN and SERVICE_OBSERVABILITY_TOKEN_FILE are given. Keep one of the two.',
+    ])
+  })
+
+  it('in a variable override a file that the YAML names, which is then not read', () => {
+    const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, 'webhook: { token_file: /no/such/file }')
+    expect(config.webhook.token.current()?.[0]?.equals('abc')).toBe(true)
+  })
+
+  it.each(['hunter2\n', 'hun\tter2', 'hunter2\u0000', 'hunter2\u007f', 'hunter2\u0085'])(
+    'with a control character (%j) are invalid',
+    token => {
+      expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
+        'SERVICE_OBSERVABILITY_TOKEN: The secret contains a control character. Copy it again, as one line of printable ASCII.',
+      ])
+      expect(faults({ PIPESPAN_WEBHOOK_TOKEN: token })).toHaveLength(1)
+    },
+  )
+
+  it('are never printed with the configuration', () => {
+    const file = fileWith('hunter2', 'secret')
+    const loaded = good({
+      PIPESPAN_WEBHOOK_TOKEN: 'hunter2',
+      PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_hunter2h',
+      SERVICE_OBSERVABILITY_TOKEN_FILE: file,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=hunter2',
+      HTTPS_PROXY: 'http://user:hunter2@proxy:3128',
+      PIPESPAN_STORE_URL: 'postgres://user:hunter2@db/pipespan?password=hunter2',
+    })
+    loaded.config.observability.token.current()
+    const printed = [inspect(loaded, { depth: 20, showHidden: true }), JSON.stringify(loaded), describeConfig(loaded)]
+    for (const text of printed) expect(text).not.toContain('hunter2')
+    expect(printed[2]).toContain('https_proxy = http://[secret]@proxy:3128 (HTTPS_PROXY)')
+    expect(printed[2]).toContain('store.url = postgres://db/pipespan (PIPESPAN_STORE_URL)')
+    expect(printed[2]).toContain('otlp.headers = x-api-key=[secret] (OTEL_EXPORTER_OTLP_HEADERS)')
+    expect(printed[2]).toContain('webhook.token = [secret] (PIPESPAN_WEBHOOK_TOKEN)')
+  })
+})
+
+describe('variables', () => {
+  it.each([
+    ['PIPESPAN_SETLE', 'PIPESPAN_SETLE: Unknown variable. Did you mean PIPESPAN_SETTLE?'],
+    ['PIPESPAN_PORT', 'PIPESPAN_PORT: Unknown variable. Remove it; config/REFERENCE.md lists all.'],
+    ['PIPESPAN_WEBHOOK_TOKENS', 'PIPESPAN_WEBHOOK_TOKENS: Unknown variable. Did you mean PIPESPAN_WEBHOOK_TOKEN?'],
+    [
+      'PIPESPAN_XYZZY_FROBNICATE',
+      'PIPESPAN_XYZZY_FROBNICATE: Unknown variable. Remove it; config/REFERENCE.md lists all.',
+    ],
+  ])('that are unknown cause a warning: %s', (name, warning) => {
+    const { warnings } = good({ [name]: '9090', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
+    expect(warnings).toEqual([warning])
+  })
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_TRACE_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?'],
+    ['OTEL_EXPORTER_OTLP_HEADER', 'Did you mean OTEL_EXPORTER_OTLP_HEADERS?'],
+    ['OTEL_EXPORTER_OTLP_URL', 'config/REFERENCE.md lists all.'],
+    ['OTEL_EXPORTER_OLTP_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_ENDPOINT?'],
+    ['OTEL_SERVICE_NAMES', 'Did you mean OTEL_SERVICE_NAME?'],
+    ['OTEL_RESOURCE_ATTRIBUTE', 'Did you mean OTEL_RESOURCE_ATTRIBUTES?'],
+  ])('with a mistyped OpenTelemetry name cause a warning: %s', (name, remedy) => {
+    const { warnings } = good({ [name]: 'x', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
+    expect(warnings).toEqual([`${name}: Unknown variable. ${remedy}`])
+  })
+
+  it('cause no warning if they are blank or belong to other programs', () => {
+    const others = {
+      ...{ PIPE: '1', OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_SDK_DISABLED: 'true', OTEL_TRACES_SAMPLER: 'always_on' },
+      ...{ OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '9', OTEL_METRICS_EXPORTER: 'otlp' },
+      ...{ OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'x', OTEL_NODE_RESOURCE_DETECTORS: 'none' },
+    }
+    expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
+  })
+
+  it('that the SDK for self-telemetry ignores are named if it is used', () => {
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'otlp' }
+    expect(good(env).warnings).toEqual([])
+    expect(good({ ...env, PIPESPAN_SELF_TELEMETRY: 'true' }).warnings).toEqual([
+      "OTEL_TRACES_EXPORTER: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all.",
+    ])
+  })
+
+  it('that exceed another setting are named with it', () => {
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
+    expect(good(env).warnings).toEqual([])
+    expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
+      'OTEL_METRIC_EXPORT_TIMEOUT: It is above OTEL_METRIC_EXPORT_INTERVAL, which applies to both. Lower it, or raise the other.',
+    ])
+  })
+
+  it('of Kubernetes service links cause one warning in all', () => {
+    const { warnings } = good({
+      PIPESPAN_WEBHOOK_TOKEN: 'abc',
+      PIPESPAN_SERVICE_HOST: '10.0.0.1',
+      PIPESPAN_SERVICE_PORT_HTTP: '8080',
+      PIPESPAN_PORT: 'tcp://10.0.0.1:8080',
+      PIPESPAN_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      PIPESPAN_ADMIN_PORT_8081_TCP_ADDR: '10.0.0.1',
+    })
+    expect(warnings).toEqual([
+      'PIPESPAN_ADMIN_PORT_8081_TCP_ADDR, PIPESPAN_PORT, PIPESPAN_PORT_8080_TCP, PIPESPAN_SERVICE_HOST, ' +
+        'PIPESPAN_SERVICE_PORT_HTTP: Kubernetes service links, which are not settings. ' +
+        'Set enableServiceLinks: false to remove them.',
+    ])
+  })
+
+  it.each([
+    [{ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, undefined],
+    [{}, 'platform: { profile: gitlab }'],
+  ])('of the platform have the names of its profile, however that is set: %j', (env, yaml) => {
+    const { config } = good({ ...env, GITLAB_OBSERVABILITY_EXPORT: 'logs', GITLAB_OBSERVABILITY_TOKEN: 'abc' }, yaml)
+    expect(config.platform.profile).toBe('gitlab')
+    expect(config.observability.export).toEqual(['logs'])
+    expect(config.observability.token.current()?.reveal()).toBe('abc')
+  })
+
+  it.each(Object.keys(profiles))('of the export have the same names in every profile (%s)', profile => {
+    const env = { PIPESPAN_PLATFORM_PROFILE: profile, PIPESPAN_WEBHOOK_TOKEN: 'abc' }
+    const token = fileWith('of-a-file', 'token')
+    const { config, warnings } = good({
+      ...env,
+      PIPESPAN_OBSERVABILITY_EXPORT: 'logs',
+      PIPESPAN_OBSERVABILITY_TOKEN_FILE: token,
+    })
+    expect(warnings).toEqual([])
+    expect(config.observability.export).toEqual(['logs'])
+    expect(config.observability.token.current()?.reveal()).toBe('of-a-file')
+  })
+
+  it('are named if another name of the same setting overrides them', () => {
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN: 'one', https_proxy: 'http://same:1' }
+    const { config, warnings } = good({ ...env, PIPESPAN_OBSERVABILITY_TOKEN: 'two', HTTPS_PROXY: 'http://same:1' })
+    expect(config.observability.token.current()?.reveal()).toBe('two')
+    expect(warnings).toEqual([
+      'SERVICE_OBSERVABILITY_TOKEN: Ignored, because PIPESPAN_OBSERVABILITY_TOKEN is set to another value. Keep one of the two.',
+    ])
+  })
+
+  it('of another profile are ignored with a warning that names the profile', () => {
+    const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
+    expect(config.observability.export).toHaveLength(3)
+    expect(warnings).toEqual([
+      'GITLAB_OBSERVABILITY_EXPORT: Only used with the platform profile gitlab, but the profile is generic. ' +
+        'Set PIPESPAN_PLATFORM_PROFILE=gitlab, or use SERVICE_OBSERVABILITY_EXPORT.',
+    ])
+  })
+})
+
+it.each([
+  '',
+  ' \n',
+  '\uFEFF',
+  '# settle: 5s\n',
+  '---\n',
+  '---\n...\n',
+  'null',
+  '~',
+  '{}',
+  '""',
+  'webhook:\n',
+  'pages: {}\nredact:\n',
+])('refuses a file without settings (%j)', yaml => {
+  expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)).toEqual([
+    '1:1: The file has no settings. Write at least one, or start without a configuration file.',
+  ])
+})
+
+it('accepts a byte order mark and Windows line ends', () => {
+  const file = fileWith('')
+  writeFileSync(file, '\uFEFFsettle: 6s\r\nlog:\r\n  level: warn\r\n')
+  expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({
+    ok: true,
+    config: { settle: 6000, log: { level: 'warn' } },
+  })
+})

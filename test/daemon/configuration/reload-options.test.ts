@@ -1,0 +1,126 @@
+// A reload of each option, changed alone: afterwards the daemon has it as one that was started so, or it says that it has not. That the parts use what
+// they are given: `test/e2e/reload-parts.test.ts`.
+import { expect, it } from 'vitest'
+import { pino } from 'pino'
+import { companions, nameOf, placesIn, plain, several, valueAt, whole, withValue, writingsOf, yamlOf } from './whole.ts'
+import { createLiveConfig } from '../../../src/daemon/live-config.ts'
+import { fileWith } from './given.ts'
+import { loadConfig, type LoadedConfig } from '../../../src/daemon/configuration/load.ts'
+import { profiles, type ProfileName } from '../../../src/daemon/profile.ts'
+import type { Option } from '../../../src/daemon/configuration/option.ts'
+import { features } from '../../../src/features.ts'
+import type { Place, Tree } from './whole.ts'
+
+type OptionPlace = Place & { readonly tree: Tree; readonly option: Option }
+
+const optionsOf = (tree: Tree): OptionPlace[] =>
+  placesIn(tree).flatMap(({ steps, option }) => (option === undefined ? [] : [{ tree, steps, option }]))
+const places = [...optionsOf(whole), ...optionsOf(several).filter(({ steps }) => steps[0] === 'platforms')]
+
+const inAnyItem = (name: string): string => name.replace(/\[\d+\]/g, '[]')
+const tried = new Set<string>()
+const started = new Map<Tree, LoadedConfig<ProfileName>>()
+
+function load(text: string) {
+  return loadConfig({ env: {}, file: 'pipespan.yaml', text, profiles, features })
+}
+
+function loaded(tree: Tree): LoadedConfig<ProfileName> {
+  const found = load(yamlOf(tree))
+  if (!found.ok) throw new Error(found.faults.map(({ setting, what }) => `${setting}: ${what}`).join('\n'))
+  return found
+}
+
+/** The configuration before, which a reload of a secret changes. */
+function runningOf({ tree, option }: OptionPlace): LoadedConfig<ProfileName> {
+  const known = option.kind.secret ? undefined : started.get(tree)
+  const running = known ?? loaded(tree)
+  if (!option.kind.secret) started.set(tree, running)
+  return running
+}
+
+async function reload(place: OptionPlace, value: unknown): Promise<boolean> {
+  const { tree, steps, option } = place
+  const name = nameOf(place)
+  const changed = Object.entries(companions[name] ?? {}).reduce(
+    (inner, [path, other]) => withValue(inner, path.split('.'), other),
+    withValue(tree, steps, value),
+  )
+  const text = yamlOf(changed)
+  const wanted = load(text)
+  const running = runningOf(place)
+  const before = plain(running.config)
+  if (!wanted.ok || JSON.stringify(plain(wanted.config)) === JSON.stringify(before)) return false
+  const lines: string[] = []
+  const log = pino({ base: null }, { write: line => lines.push(line) })
+  let inUse = running.config
+  let restarts = 0
+  const loading = { env: {}, file: 'pipespan.yaml', profiles, features }
+  const live = createLiveConfig({ loaded: running, loading, log, now: () => 0 })
+  const daemon = {
+    refresh: () => undefined,
+    reload: async (config: typeof inUse) => {
+      inUse = config
+      restarts += 1
+    },
+  }
+  await live.reload(daemon, text)
+  const said = [...live.status().restart, ...(live.status().refused?.faults ?? [])].join('\n')
+  if (said === '') {
+    expect(plain(inUse)).toEqual(plain(wanted.config))
+    // The value of a secret is read at each use; for all else the parts start anew.
+    if (restarts === 0) expect(option.kind.secret).toBe(true)
+  } else {
+    expect(plain(inUse)).toEqual(before)
+    expect(lines.join('')).toMatch(/restart to apply/i)
+    expect(said).toContain(name.replace(/s?[.[].*/, ''))
+  }
+  return true
+}
+
+it.each(places.map(place => [nameOf(place), place] as const))('%s', async (name, place) => {
+  const isSet = valueAt(place.tree, place.steps) !== undefined
+  for (const value of writingsOf(place.option).slice(0, place.option.kind.secret ? 4 : undefined)) {
+    if (!(await reload(place, value))) continue
+    tried.add(inAnyItem(name))
+    if (!place.option.kind.secret) break
+  }
+  if (isSet) await reload(place, undefined)
+})
+
+it('was tried with every option that has two values', () => {
+  const all = new Set(places.map(place => inAnyItem(nameOf(place))))
+  // There is one protocol, and a query can name another platform only if there are several.
+  const others = [...all].filter(name => !tried.has(name) && !/protocol$|^queries\[\]\.platform$/.test(name))
+  expect(others).toEqual([])
+})
+
+it('applies another secret without starting anything anew, but not templates, or a token that comes or goes', async () => {
+  const restartsFor = async (from: string, to: string): Promise<number> => {
+    const file = fileWith(from)
+    const loading = { env: {}, file, profiles, features }
+    const running = loadConfig(loading)
+    if (!running.ok) throw new Error('The configuration of this test has faults.')
+    const live = createLiveConfig({ loaded: running, loading, log: pino({ enabled: false }), now: () => 0 })
+    let restarts = 0
+    const reloading = async (): Promise<void> => {
+      restarts += 1
+    }
+    await live.reload({ refresh: () => undefined, reload: reloading }, to)
+    expect(live.status().refused).toBeUndefined()
+    return restarts
+  }
+  const headers = (value: string): string => `destinations: [{ name: a, endpoint: 'http://a', headers: ${value} }]`
+  const platform = (more: string): string => `settle: 5s\nplatform: { url: 'http://a'${more} }`
+  expect([
+    await restartsFor(headers('{ x: one }'), headers('{ x: two, y: three }')),
+    await restartsFor(headers("{ x: 'a-{group}' }"), headers("{ x: 'b-{group}' }")),
+    await restartsFor(platform(', token: one'), platform(', token: two')),
+  ]).toEqual([0, 0, 0])
+  expect([
+    await restartsFor(headers('{ x: one }'), headers("{ x: 'tenant-{group}' }")),
+    await restartsFor(headers("{ x: 'tenant-{group}' }"), headers("{ x: 'tenant-{project.id}' }")),
+    await restartsFor(platform(''), platform(', token: one')),
+    await restartsFor(platform(', token: one'), platform('')),
+  ]).toEqual([1, 1, 1, 1])
+})

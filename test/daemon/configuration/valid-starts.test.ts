@@ -1,0 +1,173 @@
+// Whatever `config check` calls valid starts: random settings of the whole table, and standard variables besides, given to the real daemon.
+import fc from 'fast-check'
+import { createServer } from 'node:http'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { allOptions } from '../../../src/daemon/configuration/options.ts'
+import { loadConfig, type LoadedConfig } from '../../../src/daemon/configuration/load.ts'
+import { newDatabase } from '../../core/store/new-database.ts'
+import { profiles, type ProfileName } from '../../../src/daemon/profile.ts'
+import { rowsOf, variablesOf } from '../../../src/daemon/configuration/option.ts'
+import { runs } from '../../full.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { startDaemon } from '../../../src/daemon/daemon.ts'
+import { features } from '../../../src/features.ts'
+import { writingOf } from './writings.ts'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+const garbage = fc.constantFrom(
+  'package.json',
+  'test/fixtures/tls/second.key.pem',
+  '0',
+  '-1',
+  '1',
+  '1.5',
+  '15000',
+  '99999999999999',
+  'abc',
+  'true',
+  'none',
+  '%',
+  ',',
+  '{',
+  '(',
+  '/',
+  '=',
+)
+
+/** What the daemon exports to, and asks: it takes everything, and nothing leaves this machine. */
+const server = createServer((request, response) => request.resume().on('end', () => response.end('{}')))
+beforeAll(async () => once(server.listen(0, '127.0.0.1'), 'listening'))
+afterAll(() => server.close())
+
+const local = fc
+  .constantFrom('http://127.0.0.1', 'http://localhost', 'https://127.0.0.1')
+  .chain(host =>
+    fc
+      .constantFrom('', '/', '/a/b', '/a?b=c')
+      .map(rest => () => `${host}:${(server.address() as AddressInfo).port}${rest}`),
+  )
+  .map(url => url())
+
+const credentials = fc.constantFrom('', 'user:password@', 'user@', 'us%er:p%zz@', ':@')
+
+/** In place of those that would reach other machines, or take a port of this one. */
+const onThisMachine: Record<string, fc.Arbitrary<string>> = {
+  'an http or https URL': local,
+  'the URL of a proxy': fc.tuple(local, credentials).map(([url, user]) => url.replace('://', `://${user}`)),
+  'a listen address': fc.constantFrom('127.0.0.1:0', 'localhost:0', '[::1]:0'),
+}
+
+const rows = rowsOf(allOptions(profiles, features)).filter(({ path }) => !['config', 'store.url'].includes(path))
+const variables = rows.flatMap(({ option }) => {
+  const [variable] = variablesOf(option, profiles.generic).slice(-1)
+  return variable === undefined ? [] : [{ variable, noun: option.kind.noun }]
+})
+
+/** Of the specification, and not in the table: the SDK would read them. */
+const standard = [
+  'OTEL_BLRP_SCHEDULE_DELAY',
+  'OTEL_EXPORTER_PROMETHEUS_PORT',
+  'OTEL_LOGS_EXPORTER',
+  'OTEL_LOG_LEVEL',
+  'OTEL_METRICS_EXPORTER',
+  'OTEL_NODE_EXPERIMENTAL_SDK_METRICS',
+  'OTEL_NODE_RESOURCE_DETECTORS',
+  'OTEL_PROPAGATORS',
+  'OTEL_TRACES_EXPORTER',
+]
+
+const setting = fc
+  .constantFrom(...variables)
+  .chain(({ variable, noun }) =>
+    fc.tuple(
+      fc.constant(variable),
+      fc.oneof({ weight: 4, arbitrary: onThisMachine[noun] ?? writingOf(noun) }, { weight: 1, arbitrary: garbage }),
+    ),
+  )
+const environment = fc
+  .tuple(
+    fc.uniqueArray(setting, {
+      minLength: 1,
+      maxLength: variables.length,
+      selector: ([variable]) => variable,
+      size: 'max',
+    }),
+    fc.array(fc.tuple(fc.constantFrom(...standard), garbage), { maxLength: 4 }),
+  )
+  .map(([settings, others]) => ({ ...Object.fromEntries(others), ...Object.fromEntries(settings) }))
+
+/** Each of them was called valid, and ended the start or the scraping of metrics. */
+const reported: [Record<string, string>][] = [
+  [{ OTEL_METRIC_EXPORT_INTERVAL: '15000' }],
+  [{ OTEL_METRIC_EXPORT_INTERVAL: 'abc', OTEL_METRIC_EXPORT_TIMEOUT: '-1' }],
+  [{ OTEL_SDK_DISABLED: 'true' }],
+  [{ HTTP_PROXY: 'http://us%er:p%zz@127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1/a?b=c' }],
+  [{ PIPESPAN_TLS_CERT_FILE: 'package.json', PIPESPAN_TLS_KEY_FILE: 'package.json' }],
+]
+
+/** In place of the default ports, which something else on this machine may have. */
+const freePorts = { PIPESPAN_LISTEN: '127.0.0.1:0', PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0' }
+
+/** What is left of it once everything that is wrong is removed, fault by fault, as an operator would. */
+function corrected(env: Record<string, string>): { env: Record<string, string>; loaded: LoadedConfig<ProfileName> } {
+  const loaded = loadConfig({ env, profiles, features })
+  if (loaded.ok) return { env, loaded }
+  const wrong = loaded.faults.flatMap(({ source }) => (source.from === 'environment' ? [source.variable] : []))
+  const [named = ''] = loaded.faults.map(({ setting = '' }) => setting)
+  const left = Object.fromEntries(Object.entries(env).filter(([name]) => !wrong.includes(name)))
+  if (Object.keys(left).length === Object.keys(env).length) throw new Error(`${named}: no variable is named`)
+  return corrected({ ...freePorts, ...left })
+}
+
+async function starts(given: Record<string, string>, store: string): Promise<void> {
+  const { env, loaded } = corrected({
+    ...freePorts,
+    PIPESPAN_SELF_TELEMETRY: 'true',
+    ...given,
+    PIPESPAN_STORE_URL: store,
+    OTEL_EXPORTER_OTLP_ENDPOINT:
+      given.OTEL_EXPORTER_OTLP_ENDPOINT ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  })
+  vi.unstubAllEnvs()
+  for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) vi.stubEnv(name, value)
+  const daemon = await startDaemon({ config: loaded.config, features, log: silentLog() })
+  try {
+    const token = loaded.config.admin.token.current()?.reveal()
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const { status } = await fetch(`${daemon.adminUrl}/metrics`, { headers })
+    expect(status).toBe(200)
+  } finally {
+    await daemon.stop(0)
+  }
+}
+
+describe('a configuration that config check accepts starts', () => {
+  it('on SQLite', async () => {
+    await fc.assert(
+      fc.asyncProperty(environment, async env => {
+        const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-starts-'))
+        try {
+          await starts(env, `sqlite:${path.join(folder, 'p.db')}`)
+        } finally {
+          rmSync(folder, { recursive: true })
+        }
+      }),
+      { ...runs(100), examples: reported },
+    )
+  })
+
+  it('on PostgreSQL', async () => {
+    await fc.assert(
+      fc.asyncProperty(environment, async env => starts(env, await newDatabase())),
+      runs(10),
+    )
+  })
+})

@@ -1,0 +1,23 @@
+// Metrics as a text, and a page of metrics with other parts than the daemon's.
+import { expositionOf, type Exposition, type ScrapedMetric } from '../../../src/daemon/listeners/exposition.ts'
+import { createMetricsPage, type MetricsPageOptions } from '../../../src/daemon/listeners/metrics-page.ts'
+import { createTurns } from '../../../src/lib/turns.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { FastifyPluginAsync } from 'fastify'
+
+export function metricsPageOf(options: Partial<MetricsPageOptions>): FastifyPluginAsync {
+  return createMetricsPage({
+    ofPipelines: async () => Promise.resolve([]),
+    own: async () => Promise.resolve([]),
+    ...{ maxSeries: Infinity, counts: { leftOut: 0 }, turns: createTurns(), log: silentLog() },
+    ...options,
+  })
+}
+
+/** The whole text, without its end mark. */
+export async function expositionText(metrics: readonly ScrapedMetric[], format: Exposition): Promise<string> {
+  let text = ''
+  const room = { left: Infinity, leftOut: 0 }
+  for await (const piece of expositionOf(metrics, format, room, async () => Promise.resolve())) text += piece
+  return text
+}
