@@ -134,6 +134,12 @@ function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>;
   return { answer, finish: () => sent.end(body.at(-1)) }
 }
 
+/** How many deliveries were refused because too many bodies waited. */
+async function refusedBodies(daemon: Daemon): Promise<number> {
+  const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
+  return Number(/^pipespan_webhook_deliveries_total\{[^}]*reason="budget"[^}]*\} (\d+)$/m.exec(page)?.[1] ?? 0)
+}
+
 it('stays within the documented memory while bodies of up to 25 MB fill the budget, and accepts all of them in the end', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -145,9 +151,9 @@ it('stays within the documented memory while bodies of up to 25 MB fill the budg
       pipelineEvent({ id: round * large.concurrency + index + 1 }).replace('{', `{"padding":"${padding}",`),
     )
     const held = bodies.map(body => ({ body, ...hold(daemon, body) }))
-    let answered = 0
-    for (const { answer } of held) void answer.catch(() => 503).then(() => (answered += 1))
-    await expect.poll(() => answered).toBeGreaterThanOrEqual(large.concurrency - fit)
+    // What fits no more is refused as it arrives, and answered once all of it has arrived.
+    const before = answers.refused
+    await expect.poll(async () => refusedBodies(daemon)).toBeGreaterThanOrEqual(before + large.concurrency - fit)
     for (const { finish } of held) finish()
     const statuses = await Promise.all(held.map(async ({ answer }) => answer.catch(() => 503)))
     answers.taken += statuses.filter(status => status === 202).length
