@@ -26,21 +26,23 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
 /** Reports are names of projects, as they are configured. */
 const nextRound: Reporter<string> = { order: 150, write: askAgain }
 
-/** Of all states, as nobody but the reader knows their scopes. */
-const selectStates = "SELECT name, value FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
+/**
+ * Names are `inventory SCOPE KIND OF`. Nobody but the reader knows the scopes, so all names are listed; without values, as the state of one project's
+ * dependencies may have hundreds of kilobytes.
+ */
+const selectNames = "SELECT name FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
 const nameIn = text('name')
 
 function* askAgain(names: readonly string[], within: Within): Steps<void> {
-  const rows = (yield [selectStates, []]).filter(row => {
-    const state = stateIn(row, within)
-    return state?.kind === includes.kind && names.includes(state.of)
-  })
-  const keys = rows.map(row => nameIn(row)).sort()
+  const ends = names.map(of => ` ${includes.kind} ${of}`)
+  const listed = (yield [selectNames, []]).map(row => nameIn(row))
+  const keys = listed.filter(name => ends.some(end => name.endsWith(end))).sort()
   yield* lockNames(keys, within)
   for (const name of keys) {
     const [row] = yield [selectValue, [name]]
     const state = stateIn(row && { ...row, name }, within)
-    if (state === undefined) continue
+    // The end of a name may also be that of a query.
+    if (state?.kind !== includes.kind || !names.includes(state.of)) continue
     yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
   }
 }
