@@ -2,7 +2,7 @@
 import { createSteps } from '../../src/core/store/maintenance/steps.ts'
 import { features } from '../../src/features.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock, type Clock } from '../../src/lib/clock.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { LineStep } from '../../src/core/store/ports/reporter.ts'
 import type { Reports } from '../../src/core/store/ports/runs.ts'
@@ -24,8 +24,15 @@ export async function countFigures(store: Pick<SharedStore, 'on'>): Promise<void
   const failures: unknown[] = []
   const log = { ...silentLog(), error: (failure: unknown) => failures.push(failure) }
   for (const { create } of trends?.parts ?? []) {
-    const loop = create({} as never, { store, clock: systemClock, log } as never)
+    const { promise: isIdle, resolve: rests } = Promise.withResolvers<undefined>()
+    const sleep: Clock['sleep'] = async (ms, signal) => {
+      rests(undefined)
+      return systemClock.sleep(ms, signal)
+    }
+    const loop = create({} as never, { store, clock: { ...systemClock, sleep }, log } as never)
     loop?.start()
+    // It rests when nothing is left, or when it has failed.
+    await isIdle
     await loop?.stop()
   }
   if (failures.length > 0) throw new Error(JSON.stringify(failures))

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules, t0 } from '../../flow/world.ts'
 import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
+import { createFoldLoop } from '../../../src/features/trends/counting/fold.ts'
 import { costsOn } from '../../../src/features/trends/cost/sql.ts'
 import { countFigures, pruneFigures } from '../../support/counted-figures.ts'
 import {
@@ -16,7 +17,9 @@ import {
 import { manyRuns } from '../../core/store/many-runs.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { middleOf } from '../../../src/lib/log-bins.ts'
+import { silentLog } from '../../../src/lib/log.ts'
 import { snapshotWork } from '../../core/store/exported-run.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
 import { trendsOn } from '../../../src/features/trends/reading/sql.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'
 import type { CostGroup, CostLine, CostReads } from '../../../src/features/trends/cost/rows.ts'
@@ -219,6 +222,21 @@ describe.each(bothDatabases())('figures on %s', (_, bench) => {
     const query = { step: day, since: t0 - day, until: t0 + day } as const
     expect(await trends.series({}, query)).toMatchObject([{ runs: 2 }])
     expect(await costs.lines('total', query, 1)).toMatchObject([{ runs: 1 }])
+  })
+
+  it('adds up one transaction of a backlog in each turn, so that it can be stopped after each', async () => {
+    await observe(1, 'success', { created: 0, finished: 100 })
+    await takeSnapshot(1)
+    const more = 'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)'
+    const copy = 'INSERT INTO figures_added (project_id, content) SELECT project_id, content FROM figures_added, n'
+    await here.sql(`${more} ${copy}`)
+    const query = { step: day, since: t0 - day, until: t0 + day } as const
+    const loop = createFoldLoop({ store, clock: systemClock, log: silentLog() })
+    loop.start()
+    await loop.stop()
+    expect(await trends.series({}, query)).toMatchObject([{ runs: 500 }])
+    await countFigures(store)
+    expect(await trends.series({}, query)).toMatchObject([{ runs: 1_201 }])
   })
 
   it('keeps pipelines apart by the class of their branch, by their source and by their name', async () => {

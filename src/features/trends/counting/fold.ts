@@ -12,7 +12,6 @@ import { figuresOf } from '../reading/sql.ts'
 import { knownSections, sectionDayKey, sectionValues, writeSections } from '../sections/sql.ts'
 import { readJson } from './stored-counted.ts'
 import { PipelineNames, plus, TrendSums, type Addition } from './sums.ts'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context } from '../../../daemon/context.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
@@ -24,25 +23,23 @@ export function createFoldLoop({ store, clock, log }: Pick<Context, 'store' | 'c
   const fold = store.on(foldingOn)
   return createLoop({
     ...{ name: 'trends', clock, log },
-    turn: async () => {
-      await fold()
-      return every
-    },
+    // The loop can be stopped between two turns, so a stop waits for one transaction, however many rows wait.
+    turn: async () => ((await fold()) ? 0 : every),
   })
 }
 
-/** Folds all rows, a few at a time, between which other work goes on. */
-export function foldingOn(sql: Statements): () => Promise<void> {
+/** Each call folds some rows, in one transaction, and continues where the call before ended. Returns whether there are more. */
+export function foldingOn(sql: Statements): () => Promise<boolean> {
   const names = new PipelineNames()
+  let next: Place | undefined
   return async () => {
     // Usually there is nothing, and a SELECT needs no transaction.
-    if ((await sql.all('SELECT 1 FROM figures_added LIMIT 1')).length === 0) return
-    let from: Place | undefined = { projectId: Number.MIN_SAFE_INTEGER, id: 0 }
-    while (from !== undefined) {
-      const begin: Place = from
-      from = await sql.transaction(within => foldSome(begin, names, within))
-      await nextTurn()
-    }
+    if (next === undefined && (await sql.all('SELECT 1 FROM figures_added LIMIT 1')).length === 0) return false
+    const begin = next ?? { projectId: Number.MIN_SAFE_INTEGER, id: 0 }
+    // If it fails, the next call begins at the first row.
+    next = undefined
+    next = await sql.transaction(within => foldSome(begin, names, within))
+    return next !== undefined
   }
 }
 
