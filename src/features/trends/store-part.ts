@@ -2,10 +2,12 @@
 import { countedName } from './counting/counted-chunk.ts'
 import { day, hour, hoursStoredFor } from './counting/figures.ts'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
+import { lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { number, text } from '../../core/store/sql/columns.ts'
 import { schema } from './schema.ts'
 import { sectionsStoredFor } from './sections/sql.ts'
 import type { Kept } from '../../core/store/ports/kept.ts'
+import type { Millis } from '../../model/instant.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 
 /** A job that more projects have is searched in all of them. */
@@ -20,7 +22,7 @@ export const trendTables: StorePart = {
     const kept = (kind: string, keep: number, old: string): Kept => ({
       ...{ kind, keep: Math.min(keep, keepFigures) },
       sweep: () => async (before, isEnough) =>
-        steps.repeat(async () => on(sql => sql.change(`DELETE FROM ${old} bucket < ?1`, [before])), isEnough),
+        steps.repeat(async () => on(sql => sql.transaction(within => deleteOld(old, before, within))), isEnough),
     })
     return [
       kept('hourly_figures', hoursStoredFor, `trends WHERE step = ${hour} AND`),
@@ -47,6 +49,18 @@ export const trendTables: StorePart = {
       since: Math.min(...its.map(number('first'))) - olderBy,
     }
   },
+}
+
+/** Rows of one transaction, and the others of the last bucket: folding waits for it. */
+const prunedAtOnce = 1_000
+
+/** Returns how many rows. */
+function* deleteOld(old: string, before: Millis, within: Within): Steps<number> {
+  // Folding writes the same rows in another order.
+  yield* lockNames(['trends'], within)
+  const oldest = `SELECT bucket FROM ${old} bucket < ?1 ORDER BY bucket LIMIT ${prunedAtOnce}`
+  const last = `SELECT max(bucket) FROM (${oldest}) AS oldest`
+  return (yield [`DELETE FROM ${old} bucket <= (${last}) RETURNING 1`, [before]]).length
 }
 
 const projectOf = text('project')

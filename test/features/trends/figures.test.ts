@@ -14,6 +14,7 @@ import {
   type TrendReads,
   type TrendViews,
 } from '../../../src/features/trends/counting/figures.ts'
+import { lockNames } from '../../../src/core/store/sql/steps.ts'
 import { manyRuns } from '../../core/store/many-runs.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { middleOf } from '../../../src/lib/log-bins.ts'
@@ -27,7 +28,7 @@ import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.
 import type { RateOf } from '../../../src/model/runner-time.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-describe.each(bothDatabases())('figures on %s', (_, bench) => {
+describe.each(bothDatabases())('figures on %s', (database, bench) => {
   let here: BareBench
   let store: Store
   let trends: TrendViews
@@ -387,6 +388,38 @@ describe.each(bothDatabases())('figures on %s', (_, bench) => {
     here.move(2 * day)
     expect(await prune(6 * day)).toBe(2)
     expect(await trends.series({}, { ...query, step: day })).toEqual([])
+  })
+
+  it('removes all that is old, also more than one transaction removes', async () => {
+    const row = `INSERT INTO costs SELECT 0, n, 'unit', '', '', '', '', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM n`
+    await here.sql(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1500) ${row}`)
+    await here.sql(
+      `INSERT INTO costs SELECT project_id, 1, 'e2e', '', '', '', '', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM costs`,
+    )
+    expect(await prune(day)).toBe(3_000)
+  })
+
+  it.runIf(database === 'PostgreSQL')('removes none while another process adds', async () => {
+    await observe(1, 'success', { created: 0, finished: 100 })
+    await takeSnapshot(1)
+    await countFigures(store)
+    here.move(5 * day)
+    const other = await here.open()
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<undefined>()
+    const done: string[] = []
+    const adding = other.on(async sql =>
+      sql.transaction(function* (within) {
+        yield* lockNames(['trends'], within)
+        locked(undefined)
+        yield ['SELECT pg_sleep(0.3)', []]
+        done.push('added')
+      }),
+    )
+    await isLocked
+    expect(await prune(400 * day)).toBe(2)
+    done.push('removed')
+    await adding
+    expect(done).toEqual(['added', 'removed'])
   })
 })
 
