@@ -4,6 +4,7 @@ import { insideChunks } from '../../model/inside-chunks.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { CallOptions } from '../../platform/port.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
+import type { InsideOf } from '../../core/store/ports/reporter.ts'
 import type { JobTests } from '../../model/job-tests.ts'
 import { claimOf, type JobRead } from './queue.ts'
 import type { Reports, RunWork } from '../../core/store/ports/runs.ts'
@@ -27,7 +28,7 @@ export interface InsideOutlets {
   /** What a chunk adds to its project's totals; undefined: no totals are kept. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   /** What features report of a chunk. */
-  readonly reports?: ((chunk: Chunk) => readonly Reports[]) | undefined
+  readonly reports?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
 }
 
 /** Stores what was read and removes the row of the queue, in one transaction. */
@@ -43,14 +44,14 @@ export function applyReading(
       const made = known && insideChunks(known.run, chunk, insides)
       if (known === undefined || made === undefined || insides.length === 0) return undefined
       const { run, chunks } = made
+      const addressed = chunks.map(one => {
+        const signals = one.inside === undefined ? [] : signalsOf(one.inside)
+        return { chunk: one, to: routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal)) }
+      })
       return {
         ...{ run, timing: known.timing },
-        pending: chunks.flatMap(one => {
-          const signals = one.inside === undefined ? [] : signalsOf(one.inside)
-          const queues = routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal))
-          return queues.length === 0 ? [] : [{ chunk: one, to: queues }]
-        }),
-        reports: reports === undefined ? [] : chunks.flatMap(reports),
+        pending: addressed.filter(one => one.to.length > 0),
+        reports: addressed.flatMap(one => reports?.(one.chunk, { isSent: one.to.length > 0 }) ?? []),
         totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),
       }
     },

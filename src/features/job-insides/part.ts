@@ -28,10 +28,10 @@ export function jobReaderOf(options: InsideOptions, context: PartContext): Runni
   const reader = createJobReader({
     ...{ tokens, queue: store.on(jobReads), runs: store.runs, to, measure, clock, log },
     refusedEndpoints: store.repositories.refusedEndpoints,
-    reports: chunk => {
+    reports: (chunk, of) => {
       const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}
       const ofTests = job === undefined ? [] : notifier.reports(...ofFlakyTests(chunk, job, flaky))
-      return [...ofTests, ...context.line().lineSteps.flatMap(({ onInside }) => onInside?.(chunk) ?? [])]
+      return [...ofTests, ...context.line().lineSteps.flatMap(({ onInside }) => onInside?.(chunk, of) ?? [])]
     },
     onRead: () => events.pending.emit(),
   })

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { applyAnswer } from '../../../src/core/complete/apply-answers.ts'
-import { applyReading } from '../../../src/features/job-insides/job-reading.ts'
+import { applyReading, type InsideOutlets } from '../../../src/features/job-insides/job-reading.ts'
 import { jobReadStep } from '../../../src/features/job-insides/job-reads.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { snapshotSupplements } from '../../../src/model/snapshot.ts'
@@ -70,10 +70,12 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
   })
 
   const take = async (limit = 10): Promise<readonly JobRead[]> => queue.take(limit, minute)
-  const apply = async (read: JobRead, count = 1): Promise<unknown> => {
+  const insideOf = (read: JobRead): JobInside => {
     const section: Section = { ordinal: 1, name: 'x', kind: 'custom', clock: 'line', start: at(6), end: at(7) }
-    const inside: JobInside = { job: { id: read.jobId, kind: 'job', start: at(5), end: at(50) }, sections: [section] }
-    const insides = Array<JobInside>(count).fill(inside)
+    return { job: { id: read.jobId, kind: 'job', start: at(5), end: at(50) }, sections: [section] }
+  }
+  const apply = async (read: JobRead, count = 1): Promise<unknown> => {
+    const insides = Array<JobInside>(count).fill(insideOf(read))
     return store.runs.transact([applyReading(read, insides, { to: [traces], measure: undefined })])
   }
   const numbers = async (): Promise<(readonly [number, string])[]> => {
@@ -116,6 +118,22 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await take()).map(({ jobId }) => jobId)).toEqual([2])
     expect(await store.views.chunks(key)).toHaveLength(1)
     expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
+  })
+
+  it('tells who reports of what was read whether a destination takes it, and asks in any case', async () => {
+    const [first, second] = await take()
+    const told: boolean[] = []
+    const reports: InsideOutlets['reports'] = (_, { isSent }) => {
+      told.push(isSent)
+      return []
+    }
+    for (const [read, to] of [
+      [first!, [traces]],
+      [second!, [{ destination: 'default', signal: 'logs' }]],
+    ] as const)
+      await store.runs.transact([applyReading(read, [insideOf(read)], { to, measure: undefined, reports })])
+    expect(told).toEqual([true, false])
+    expect((await numbers()).filter(([, kind]) => kind === 'job')).toHaveLength(1)
   })
 
   it('returns the tests of a job as they were last read', async () => {

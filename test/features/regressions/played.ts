@@ -101,7 +101,7 @@ function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
       })
       const made = insideChunks(snapshot.run, chunk!, read)!
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))
-      const ofInsides = made.chunks.flatMap(one => counting.onInside?.(one) ?? [])
+      const ofInsides = made.chunks.flatMap(one => counting.onInside?.(one, { isSent: true }) ?? [])
       const reports = [...countedIn(snapshot.run, snapshot.chunks), ...ofInsides]
       return { run: made.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending, reports }
     },

@@ -31,7 +31,7 @@ export interface LineStep {
   /** A snapshot was taken; once for each of its chunks. */
   readonly onSnapshot?: ((chunk: Chunk, of: SnapshotOf) => readonly Reports[]) | undefined
   /** Something was read about the inside of a job. */
-  readonly onInside?: ((chunk: Chunk) => readonly Reports[]) | undefined
+  readonly onInside?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
   /** An event came that is about no run. */
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
   /** Attributes that it adds to an event. */
@@ -45,6 +45,9 @@ export interface SnapshotOf {
   readonly run: Run
   readonly isSent: boolean
 }
+
+/** `isSent`: false if no destination takes it. */
+export type InsideOf = Pick<SnapshotOf, 'isSent'>
 
 /** Takes reports of conditions that people may want to know of. Where no feature tells people, nobody does. */
 export interface Notifier {

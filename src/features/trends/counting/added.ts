@@ -10,14 +10,14 @@ import type { Run } from '../../../model/run.ts'
 export function countingStep(): LineStep {
   let last: { readonly run: Run; readonly failures: Failures } | undefined
   return {
+    // What is not exported is not counted either.
     onSnapshot: (chunk, { run, isSent }) => {
-      // What is not exported is not counted either.
       if (!isSent) return []
       // The chunks of a large pipeline come one after the other.
       if (last?.run !== run) last = { run, failures: failuresIn(run) }
       return reported(countedOf(chunk, last.failures))
     },
-    onInside: chunk => reported(countedOf(chunk, new Map())),
+    onInside: (chunk, { isSent }) => (isSent ? reported(countedOf(chunk, new Map())) : []),
   }
 }
 
