@@ -130,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it('shows every page of the site so, or another test does', () => {
     // They need a platform that answers, or figures of weeks.
     const elsewhere: Readonly<Record<string, string>> = {
-      '/pipelines/:projectId/:pipelineId/jobs/:jobId/log': 'job-log',
+      '/pipelines/:projectId/:pipelineId/jobs/:jobId/log': '../features/job-insides/job-log',
       '/trends/regressions': '../features/regressions/pages',
       '/environments/behind/:projectId': '../features/deployments/behind',
       '/timeline': 'timeline',
