@@ -1,5 +1,4 @@
 // Counts how many commits a branch has that a revision has not, with a request for each one who wants to know. The answer is stored nowhere.
-import { elsewhere } from '../../lib/busy-limit.ts'
 import { isWithin } from '../../model/territory.ts'
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -37,7 +36,7 @@ export function countBehindWith({
   if (counts.length === 0) return undefined
   return async ({ instance, path, ...of }) => {
     const found = counts.find(({ territory }) => isWithin(territory, instance, path))
-    if (found !== undefined) return elsewhere(async () => found.count(of))
+    if (found !== undefined) return found.count(of)
     return refused('The project is on a platform for which the daemon has no token.', 'Compare the two there.')
   }
 }
