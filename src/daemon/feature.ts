@@ -311,7 +311,10 @@ export interface AskedBackfill {
   /** Whether this process also exports what is found. */
   readonly deliver: boolean
   readonly signal: AbortSignal
-  /** `share`: undefined while it is not known. `seen`: how many, in words. `facts`: with `requests`. */
+  /**
+   * Called before the first request too: a command that is stopped prints the latest call. `share`: undefined while it is not known. `seen`: how many,
+   * in words. `facts`: with `requests`.
+   */
   readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
 }
 

@@ -46,13 +46,15 @@ export function pipelineReading(
         ...{ client, runs: store.runs, selection: taking.selection, rules: { blockedAfter, staleAfter } },
         ...{ source: 'backfill', signal: asked.signal, clock: systemClock },
       })
+      const report = (progress: Counts & Pick<PastPipelines, 'projects'>): void => {
+        const { done, all } = progress.projects
+        const seen = `${progress.seen} pipelines (${progress.found} new) in ${done} of ${all} projects`
+        asked.onProgress(all === 0 ? undefined : done / all, seen, factsOf(progress))
+      }
+      report({ projects: { done: 0, all: 0 }, seen: 0, found: 0, requests: 0 })
       const found = await readPastPipelines({
         ...{ context, store, scope, name: asked.name, range: asked.range, dryRun: asked.dryRun },
-        onProgress: progress => {
-          const { done, all } = progress.projects
-          const seen = `${progress.seen} pipelines (${progress.found} new) in ${done} of ${all} projects`
-          asked.onProgress(all === 0 ? undefined : done / all, seen, factsOf(progress))
-        },
+        onProgress: report,
         now: () => systemClock.now(),
       })
       const { range, resumed, projects, failed, requests } = found
@@ -72,7 +74,9 @@ export function pipelineReading(
   }
 }
 
-function factsOf({ seen, found, requests }: PastPipelines): Readonly<Record<string, number>> {
+type Counts = Pick<PastPipelines, 'seen' | 'found' | 'requests'>
+
+function factsOf({ seen, found, requests }: Counts): Readonly<Record<string, number>> {
   return { pipelines: seen, new: found, requests }
 }
 

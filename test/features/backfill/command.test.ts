@@ -92,6 +92,22 @@ describe('pipespan backfill', () => {
     expect(out).toMatch(/The token's own pipelines were skipped: .*PIPESPAN_POLL_PROJECTS/)
   })
 
+  it.each(['SIGINT', 'SIGTERM'])('prints what it has seen if %s stops it while projects are listed', async signal => {
+    api.misbehave = ({ path }) => {
+      if (path.startsWith('/groups/')) process.emit(signal as 'SIGINT')
+      return undefined
+    }
+    const args = ['--since', '2d', '--group', 'brightwater']
+    const { code, out } = await run(...args)
+    expect([code, out]).toEqual([
+      0,
+      'Stopped. 0 pipelines (0 new) in 0 of 0 projects seen. Run the same command again to resume.\n',
+    ])
+    const scripted = await run(...args, '--json')
+    expect(scripted.code).toBe(0)
+    expect(JSON.parse(scripted.out)).toEqual({ stopped: true, pipelines: 0, new: 0, requests: 0 })
+  })
+
   it.each([
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
