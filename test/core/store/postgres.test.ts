@@ -45,8 +45,8 @@ it('the size of a PostgreSQL store includes all its tables', async () => {
     const client = new pg.Client(url)
     await client.connect()
     await client.query(
-      `INSERT INTO deployments (instance, project_id, job_id, happened_at, content)
-       SELECT 'https://git.example.com', 1, id, 0, repeat(md5(CAST(id AS text)), 30) FROM generate_series(1, 20000) AS id`,
+      `INSERT INTO key_value (name, value)
+       SELECT 'a document ' || id, repeat(md5(CAST(id AS text)), 30) FROM generate_series(1, 20000) AS id`,
     )
     // With the end of the connection its statistics are published.
     await client.end()
