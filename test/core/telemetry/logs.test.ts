@@ -21,7 +21,7 @@ const settings = telemetrySettings({ profiles })
 describe('the log records of whole stories', () => {
   for (const [name, chunks] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      await expect(readable(logsAsJson(chunks, settings))).toMatchFileSnapshot(`../golden/logs/${name}.json`)
+      await expect(readable(logsAsJson(chunks, settings))).toMatchFileSnapshot(`../../golden/logs/${name}.json`)
     })
   }
 })

@@ -37,7 +37,7 @@ describe('the delta metrics of whole stories', () => {
   for (const [name, chunks] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
       const reported = chunks.flatMap(chunk => toDelta(chunk, settings) ?? [])
-      await expect(readable(metricsAsJson(reported))).toMatchFileSnapshot(`../golden/metrics/${name}.json`)
+      await expect(readable(metricsAsJson(reported))).toMatchFileSnapshot(`../../golden/metrics/${name}.json`)
     })
   }
 })

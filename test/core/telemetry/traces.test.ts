@@ -26,7 +26,7 @@ function spansOf(name: string, chunk = 0) {
 describe('the traces of whole stories', () => {
   for (const [name, chunks] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      await expect(readable(tracesAsJson(chunks, settings))).toMatchFileSnapshot(`../golden/traces/${name}.json`)
+      await expect(readable(tracesAsJson(chunks, settings))).toMatchFileSnapshot(`../../golden/traces/${name}.json`)
     })
   }
 })

@@ -19,7 +19,7 @@ function spansOf(name: string): WaterfallSpan[] {
 describe('the waterfalls of whole stories', () => {
   for (const name of Object.keys(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      await expect(`${waterfall(spansOf(name))}\n`).toMatchFileSnapshot(`../golden/waterfalls/${name}.txt`)
+      await expect(`${waterfall(spansOf(name))}\n`).toMatchFileSnapshot(`../../golden/waterfalls/${name}.txt`)
     })
   }
 })
