@@ -56,7 +56,7 @@ export interface FeatureOf<Slice> {
   readonly unreported?: (options: Slice & Config) => Unreported
   /** Destinations of messages that are no telemetry: each has a format of its own (`encode`). */
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
-  /** Tells people of conditions that others report. */
+  /** Notifies people about conditions that others report. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
   /** The word of PIPESPAN_EVENTS that selects the events that it makes itself. */
   readonly ownEvents?: string

@@ -1,4 +1,4 @@
-// Conditions that people may be told of: a default branch is broken, a token expires. Pure.
+// Conditions that people may be notified about: a default branch is broken, a token expires. Pure.
 import type { EventValue } from './event.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'

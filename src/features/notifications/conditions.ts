@@ -57,7 +57,7 @@ export function ofDeadLetters(destination: string, dead: number, now: Millis): C
       : `Destination ${destination} has no refused exports any more`,
     text: isBroken ? 'The page of exports and pipespan dead-letters list show its answers.' : undefined,
     details: { destination },
-    // Nobody is told that their own receiver refuses messages.
+    // Nobody is notified that their own receiver refuses messages.
     except: destination,
   }
 }

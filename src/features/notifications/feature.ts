@@ -1,5 +1,5 @@
 // Messages to people by webhook: one when something breaks, and one when it works again. What is broken is a condition (`model/condition.ts`), which any
-// room reports to the context's `notifier` within its transaction; rules of the configuration decide who is told (`notifier.ts`), and what is known of
+// room reports to the context's `notifier` within its transaction; rules of the configuration decide who is notified (`notifier.ts`), and what is known of
 // the condition whether it is news (`incident.ts`, read that first; `condition-reporter.ts` writes it). A message then waits in the outbox like any export,
 // for a destination with a format of its own (`destinations.ts`, `formats.ts`). `pipespan notify` sends a test message.
 import { addNotifyCommand } from './commands.ts'

@@ -49,7 +49,7 @@ export interface SnapshotOf {
 /** `isSent`: false if no destination takes it. */
 export type InsideOf = Pick<SnapshotOf, 'isSent'>
 
-/** Takes reports of conditions that people may want to know of. Where no feature tells people, nobody does. */
+/** Takes reports of conditions that people may want to know of. Where no feature notifies people, the reports are dropped. */
 export interface Notifier {
   /** Whether anybody wants to know of these. */
   readonly isAbout: (kind: ConditionKind) => boolean

@@ -14,7 +14,7 @@ const days = 7
 const maxPriced = 500
 const maxFixes = 8
 /** What costs less in a week is not worth a line. */
-const leastMs = 60_000
+const minMs = 60_000
 /** After this time it is read again, ms; until then, and while it is read, what was read before is shown. */
 const freshFor = 60_000
 /** What is older than this, ms, is not shown. */
@@ -82,7 +82,7 @@ async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise
 /** The most expensive first. `rateOf`: undefined without prices. */
 export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: RateOf | undefined): Fix[] {
   return all
-    .filter(({ weekMs }) => weekMs >= leastMs)
+    .filter(({ weekMs }) => weekMs >= minMs)
     .sort((a, b) => b.weekMs - a.weekMs)
     .slice(0, maxFixes)
     .map(({ of, cost, ...fix }) => {
