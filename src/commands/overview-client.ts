@@ -1,7 +1,7 @@
 // Asks a running daemon for its overview, and says who answers instead of it.
 import { Agent, request } from 'undici'
 import { Fault } from '../lib/fault.ts'
-import { overviewShape } from '../console/overview/overview-shape.ts'
+import { overviewShape, type Overview } from '../console/overview/overview-shape.ts'
 import { whoAnswers } from './doctor/who-answers.ts'
 import type { LiveState } from './terminal/live-state.ts'
 
@@ -22,7 +22,11 @@ export function createDispatcher(): Agent {
 }
 
 /** `from`: the address of the pages, without a slash at its end. Throws Unanswered, which says who answers there instead. */
-export async function overviewAt(from: string, headers: Record<string, string>, dispatcher: Agent): Promise<LiveState> {
+export async function overviewAt(
+  from: string,
+  headers: Record<string, string>,
+  dispatcher: Agent,
+): Promise<LiveState & Pick<Overview, 'flow'>> {
   const answer = await answerOf(`${from}/api/overview?limit=${limit}`, headers, dispatcher)
   const read = overviewShape.safeParse(jsonOf(answer?.text))
   if (answer?.status === 200 && read.success) return read.data

@@ -284,6 +284,20 @@ it('5: finds a daemon with another webhook secret', async () => {
   })
 })
 
+it('5: finds that the platform sends another webhook secret', async () => {
+  afterwardsAnew()
+  const sent = async (token: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json', 'x-gitlab-event': 'Pipeline Hook', 'x-gitlab-token': token }
+    return (await fetch(`${daemon.url}/webhooks`, { method: 'POST', headers, body: '{}' })).status
+  }
+  await daemon.stop(0)
+  await startWith(usual)
+  expect(await sent('the-platforms-secret')).toBe(401)
+  expect((await examined()).reported).toMatchObject([
+    { check: 'webhooks', remedy: expect.stringContaining('the same secret token in the webhook') as string },
+  ])
+})
+
 it('5: finds a daemon that verifies signatures without a token that identifies the platform', async () => {
   afterwardsAnew()
   delete env.PIPESPAN_WEBHOOK_TOKEN

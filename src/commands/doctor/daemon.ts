@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
+import { checkDeliveries } from './deliveries.ts'
 import { harmlessDelivery } from '../platform.ts'
 import { localAddress } from '../local-address.ts'
 import { profiles, type ProfileName } from '../../daemon/profile.ts'
@@ -15,7 +16,7 @@ const timeoutMs = 5_000
 
 const seeLog = 'See its log for the reason.'
 
-export async function checkDaemon(config: Config<ProfileName>): Promise<Finding> {
+export async function checkDaemon(config: Config<ProfileName>): Promise<Finding | readonly Finding[]> {
   const report = reportOf('daemon')
   const scheme = config.tls.certFile === undefined ? 'http' : 'https'
   const base = localAddress(config.listen, { scheme, basePath: config.basePath })
@@ -41,8 +42,10 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding>
       body: harmlessDelivery.body,
     })
     await body.dump()
-    if (statusCode === 200)
-      return report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`, tokenToo(config))
+    if (statusCode === 200) {
+      const found = report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`, tokenToo(config))
+      return [found, ...(await checkDeliveries(config))]
+    }
     if (statusCode !== 401)
       return report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, seeLog)
     return report(

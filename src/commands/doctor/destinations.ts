@@ -125,7 +125,7 @@ function findingOf(verdict: Verdict, where: string): Finding {
   if (verdict.as !== 'delivered') {
     const [level, what, remedy] = meanings[verdict.as === 'later' ? verdict.kind : verdict.as]
     const does = typeof remedy === 'string' ? remedy : remedy(verdict.message)
-    return report(level, `${where} ${what}: ${sentenceOf(verdict)}.`, does)
+    return report(level, `${where} ${what}: ${sentenceOf(verdict).replace(/\.$/, '')}.`, does)
   }
   if (verdict.message === undefined) return report('fine', `${where} accepts exports.`)
   const what = `${where} accepts exports, with a message: ${verdict.message}.`
