@@ -1,5 +1,6 @@
 // Flaky tests by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testMemory } from '../../src/features/job-insides/test-memory.ts'
 import { groupsOf } from '../../src/console/layout/groups.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { ProjectFacts } from '../../src/model/observation.ts'
@@ -48,7 +49,7 @@ async function reportPipeline({ id, name, path: project = '' }: Project): Promis
 /** Two flaky tests, which failed in the same job. */
 async function makeFlaky({ id, path: project = '' }: Project, minutes: number): Promise<void> {
   for (const hasFailed of [true, false])
-    await house.daemon.store.tests.record({
+    await house.daemon.store.on(testMemory).record({
       ...{ instance, projectId: id, project, job: 'unit', jobId: id * 2 + Number(hasFailed), pipelineId: id },
       ...{ revision: 'abc', flaky: new Map(), endedAt: Date.now(), lostMs: minutes * 60_000, slowest: [] },
       failed: new Map(hasFailed ? [7, 8].map(hash => [hash, { suite: '', name: `adds up ${hash}` }]) : []),

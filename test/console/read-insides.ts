@@ -1,4 +1,5 @@
 // Sections and tests of a job as if its log and its report had been read: for the pages that show them.
+import { testMemory } from '../../src/features/job-insides/test-memory.ts'
 import { insideChunks } from '../../src/model/inside-chunks.ts'
 import type { InsideJob, JobInside, Section } from '../../src/model/inside.ts'
 import type { JobTests } from '../../src/model/job-tests.ts'
@@ -46,9 +47,9 @@ export async function withTests(store: Store): Promise<string> {
     ...{ pipelineId: Number(pipelineId), revision: 'abc', flaky: new Map(), slowest: [slow] },
   }
   const failed = { passed: new Set<number>(), failed: new Map([named]), lostMs: 90_000, endedAt: Date.now() }
-  await store.tests.record({ ...report, ...failed, jobId: Number(jobId) })
+  await store.on(testMemory).record({ ...report, ...failed, jobId: Number(jobId) })
   const passed = { passed: new Set([1]), failed: new Map(), lostMs: 0, endedAt: Date.now() }
-  await store.tests.record({ ...report, ...passed, jobId: Number(jobId) + 1 })
+  await store.on(testMemory).record({ ...report, ...passed, jobId: Number(jobId) + 1 })
   return address
 }
 

@@ -78,7 +78,7 @@ interface OfProject {
  * `projects`: full paths. What names no project, such as the list of known projects, stays as it is.
  */
 function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
-  const { views, runs, tests, repositories } = parts
+  const { views, runs, repositories } = parts
   const scopeOf = (asked: ProjectScope | undefined): ReadonlySet<string> =>
     asked === undefined ? projects : new Set([...projects].filter(path => isInScope(path, asked)))
   const inProject = <Of extends OfProject>(of: Of) => ({ ...of, project: scopeOf(of.project) })
@@ -91,11 +91,6 @@ function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): Pages
         const found = await runs.get(key)
         return has(found?.run.project.facts.path) ? found : undefined
       },
-    },
-    tests: {
-      figures: async (question, of) => tests.figures(question, inProject(of)),
-      flakyTime: async of => tests.flakyTime(inProject(of)),
-      flakyDays: async of => tests.flakyDays(inProject(of)),
     },
     on: make => parts.on(make, projects),
     repositories: {

@@ -64,7 +64,7 @@ export function createViews(
 
 /** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
 export function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
-  const { views, runs, outbox, quarantine, tests, repositories, counters } = all
+  const { views, runs, outbox, quarantine, repositories, counters } = all
   return {
     ...all,
     ...inTurns(turns, {
@@ -72,7 +72,6 @@ export function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
       runs,
       outbox,
       quarantine,
-      tests,
       counters,
     }),
     on: (make, projects) => inTurns(turns, all.on(make, projects)),

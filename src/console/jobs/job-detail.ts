@@ -6,9 +6,8 @@ import { jobList, runCard, runCardShape } from '../pipelines/run-card.ts'
 import { jobSectionsShape, sectionsOf } from './job-sections.ts'
 import { jobReportShape, reportOf } from './job-tests.ts'
 import { exportedSpanShape } from '../layout/attributes.ts'
-import { failedTestsOfJob } from '../pipelines/failed-tests.ts'
 import { usualShape } from '../pipelines/usual.ts'
-import { verdictOfJob, verdictShape } from '../pipelines/verdict.ts'
+import { failedTestsOf, verdictOfJob, verdictShape } from '../pipelines/verdict.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { viewJob, type Job } from '../../model/job.ts'
 import type { JobInside, RanOn } from '../../model/inside.ts'
@@ -73,22 +72,22 @@ export async function jobDetail(
   const known = stored.run.jobs.get(jobId)
   if (job === undefined || known === undefined) return undefined
   const { key } = stored.run
-  const [chunks, insides, reports, usuals, history] = await Promise.all([
+  const [chunks, insides, reports, usuals, history, failed] = await Promise.all([
     parts.views.chunks(key),
     parts.views.sections(key, maxReadings, jobId),
     parts.views.tests(key, maxReadings, jobId),
     parts.usuals.of(card, [job.name]),
     historyOf(parts, card, job),
+    failedTestsOf(parts, key, card, [job]),
   ])
   const itsOwn = chunks.filter(({ jobs }) => jobs.some(({ id }) => id === jobId))
   const usual = usuals.get(job.name)
   const sections = sectionsOf(insides, jobId)
   const tests = reportOf(reports)
-  const failed = await failedTestsOfJob(parts, card, job, tests)
   const { jobs: _, failures: __, ...pipeline } = card
   return {
     ...{ pipeline, job, history, usual, sections, tests },
-    verdict: verdictOfJob(job, usual, sections, failed),
+    verdict: verdictOfJob(job, usual, sections, failed.get(jobId)),
     about: aboutOf(
       { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)), insides },
       parts,

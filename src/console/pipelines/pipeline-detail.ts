@@ -4,9 +4,8 @@ import { exportedSpanShape } from '../layout/attributes.ts'
 import { runCard, runCardShape, type RunCard } from './run-card.ts'
 import { jobSectionsShape, sectionsOf } from '../jobs/job-sections.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
-import { failedTestsOf } from './failed-tests.ts'
 import { usualShape, days, minRuns, type Usual } from './usual.ts'
-import { verdictOfRun, verdictShape } from './verdict.ts'
+import { failedTestsOf, verdictOfRun, verdictShape } from './verdict.ts'
 import { day } from '../layout/trend-spans.ts'
 import { maxGenerations, parentOf } from '../../model/family.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
@@ -142,7 +141,7 @@ export async function pipelineDetail(
     parts.views.sections(key, maxReadings),
     parts.views.outboxOf(key),
     parts.usuals.of(pipeline, ['', ...names]),
-    failedTestsOf(parts, key, pipeline),
+    failedTestsOf(parts, key, pipeline, pipeline.failures),
   ])
   const spans = parts.exported(chunks)
   const traceId = spans[0]?.traceId

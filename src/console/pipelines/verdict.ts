@@ -1,6 +1,7 @@
 // The verdict about a pipeline or a job, for its page and the JSON API.
 import { z } from 'zod'
 import { html, type Content } from '../layout/html.ts'
+import { Slot } from '../../lib/slot.ts'
 import {
   jobVerdict,
   pipelineVerdict,
@@ -16,6 +17,8 @@ import { startOf, type JobCard, type RunCard } from './run-card.ts'
 import { verdictPartKinds, type JudgedJob, type VerdictPart } from '../../model/verdict-parts.ts'
 import { verdictSentence } from '../../model/verdict-sentence.ts'
 import { labelOf, type JobSections } from '../jobs/job-sections.ts'
+import type { PagesParts } from '../ports.ts'
+import type { RunKey } from '../../model/observation.ts'
 
 export const verdictShape = z
   .object({
@@ -40,11 +43,32 @@ export const verdictShape = z
   .describe('Why it took as long as it did, or where it failed. Absent while it has not ended.')
 type ShownVerdict = Shaped<typeof verdictShape>
 
+type FailedTestsById = ReadonlyMap<number, FailedTests>
+
+/** Reads how many tests failed in these jobs, and how many of them had been flaky before. */
+export const failedTestsSlot = new Slot<
+  (parts: PagesParts, key: RunKey, of: RunCard, jobs: readonly JobCard[]) => Promise<FailedTestsById>
+>()
+
+/** Failed jobs whose tests are counted: as many as a verdict names. */
+const maxJobs = 3
+
+/** By job id; of those that failed. */
+export async function failedTestsOf(
+  parts: PagesParts,
+  key: RunKey,
+  card: RunCard,
+  jobs: readonly JobCard[],
+): Promise<FailedTestsById> {
+  const found = failedTestsSlot.of(parts).map(async read => read(parts, key, card, jobs.slice(0, maxJobs)))
+  return new Map((await Promise.all(found)).flatMap(one => [...one]))
+}
+
 interface Known {
   readonly usual: Usual | undefined
   readonly usualRun: RunCard | undefined
   /** By job id. */
-  readonly tests: ReadonlyMap<number, FailedTests>
+  readonly tests: FailedTestsById
 }
 
 /** Undefined while the pipeline has not ended. */

@@ -1,6 +1,8 @@
 // The pages, routes and tools of a job's log and of tests, and what they add to the page of a job.
 import { answerOf } from '../../console/access/own-values.ts'
 import { at, filteredAt, type ConsolePart } from '../../console/console-part.ts'
+import { failedTests } from './failed-tests.ts'
+import { flakyFixes } from './pages/flaky-fixes.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape, testSpanNames } from './pages/test-figures.ts'
 import { costlyTestsPage, flakyTestsPage } from './pages/tests.ts'
 import { get } from '../../console/api/api-route.ts'
@@ -28,6 +30,7 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
   const logsOf = ({ views, clocks, now }: PagesParts): LogSources => ({ views, clocks, now, jobLog: jobLog() })
   return {
     links: [{ group: 'Over time', link: ['/tests', 'Tests', 'scoped'] }],
+    fills: [failedTests, flakyFixes],
     job: {
       links: ({ job, pipeline }, settings, { base, query }) =>
         jobLog() !== undefined &&

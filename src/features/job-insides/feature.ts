@@ -7,8 +7,8 @@ import { feature } from '../../daemon/feature.ts'
 import { insideCosts, wrongInsides } from './settings.ts'
 import { insideCounts } from './counts.ts'
 import { insideOptions } from './options.ts'
+import { insideTables } from './store-part.ts'
 import { jobReadRulesOf, jobReadStep } from './job-reads.ts'
-import { jobReadTables } from './queue.ts'
 import { jobReaderOf } from './part.ts'
 
 export const jobInsides = feature({
@@ -16,7 +16,7 @@ export const jobInsides = feature({
   options: insideOptions,
   patterns: ['job.projects'],
   faults: wrongInsides,
-  schema: jobReadTables,
+  schema: insideTables,
   lineStep: (options, context) => (context.tokens().length === 0 ? {} : jobReadStep(jobReadRulesOf(options, context))),
   parts: [{ why: 'remaining job logs and reports are read after the next start', create: jobReaderOf }],
   counts: insideCounts,

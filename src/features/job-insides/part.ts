@@ -16,6 +16,7 @@ import { jobReads } from './queue.ts'
 import { ofFlakyTests } from './flaky-condition.ts'
 import { sparseWarnings } from '../../lib/sparse-warnings.ts'
 import { summed } from '../../lib/summed.ts'
+import { testMemory } from './test-memory.ts'
 import type { InsideOptions } from './options.ts'
 import type { InsideRules } from '../../platform/port/inside.ts'
 import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts'
@@ -67,7 +68,7 @@ function tokenOf(options: InsideOptions, token: TokenContext) {
   })
   const tests = createTestReading({
     ...{ tests: inside.tests, capabilities: createCapabilities(repositories.refusedEndpoints, scope) },
-    ...{ runs, memory: store.tests, spans: options.testsSpans },
+    ...{ runs, memory: store.on(testMemory), spans: options.testsSpans },
     sections: ({ key }, job) =>
       isChosen(rules.sections, job, true)
         ? views.sections(key, 1, job.id).then(all => all.flatMap(({ sections = [] }) => sections))

@@ -7,14 +7,11 @@ import { leasedQueue } from '../../core/store/sql/leased-queue.ts'
 import { loadRuns } from '../../core/store/sql/run-reads.ts'
 import { number, optional, record, word, type Row } from '../../core/store/sql/columns.ts'
 import { thoseIn } from '../../core/store/sql/territory-sql.ts'
-import { usual } from '../../core/store/sql/too-far-ahead.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { Dialect } from '../../core/store/sql/dialect.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Statements } from '../../core/store/sql/statements.ts'
-import type { StorePart } from '../../core/store/ports/store-part.ts'
 import type { Which } from '../../core/store/ports/enrichment-queue.ts'
 
 /** What can be read. Each kind has its own entry, so that a failure affects only that kind. */
@@ -59,31 +56,6 @@ export interface JobReads {
   drop(key: JobReadKey): Promise<void>
   /** How many are due now or leased, how many are due later, and since when the oldest is pending. */
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>
-}
-
-/** An entry names the chunk of its attempt that has the job's span. */
-export const jobReadTables: StorePart = {
-  name: 'job-insides',
-  schema: [
-    ({ id }: Dialect) => `
-    CREATE TABLE job_reads (
-      id            ${id},
-      run_id        bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-      attempt       integer NOT NULL,
-      number        integer NOT NULL,
-      job_id        bigint  NOT NULL,
-      what          text    NOT NULL,
-      pending_since bigint  NOT NULL,
-      due_at        bigint  NOT NULL,
-      tries         integer NOT NULL DEFAULT 0,
-      leased        integer NOT NULL DEFAULT 0,
-      UNIQUE (run_id, attempt, number, job_id, what)
-    );
-    CREATE INDEX job_reads_due ON job_reads (due_at, id);
-    `,
-  ],
-  queues: ['job_reads'],
-  waits: [{ table: 'job_reads', max: usual, since: 'pending_since' }],
 }
 
 /** Writes entries, in this order, as a join would not; one that exists stays. */

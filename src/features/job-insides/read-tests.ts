@@ -15,7 +15,7 @@ import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { Run } from '../../model/run.ts'
 import type { Section } from '../../model/inside.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
-import type { TestMemory } from '../../core/store/ports/test-memory.ts'
+import type { TestMemory } from './test-memory.ts'
 
 export interface TestReadingOptions {
   readonly tests: TestReports

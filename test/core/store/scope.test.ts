@@ -26,7 +26,7 @@ interface Thing {
   readonly ref: (typeof refs)[number]
   readonly status: (typeof statuses)[number]
   readonly job: 'unit' | 'lint'
-  readonly also: 'nothing' | 'event' | 'group event' | 'instance event' | 'tests'
+  readonly also: 'nothing' | 'event' | 'group event' | 'instance event'
   /** Whether a backend refuses its export for good. */
   readonly dead: boolean
   /** It was triggered by the one before it. */
@@ -38,7 +38,7 @@ const thing: fc.Arbitrary<Thing> = fc.record({
   ref: fc.constantFrom(...refs),
   status: fc.constantFrom(...statuses),
   job: fc.constantFrom('unit' as const, 'lint' as const),
-  also: fc.constantFrom(...(['nothing', 'event', 'group event', 'instance event', 'tests'] as const)),
+  also: fc.constantFrom(...(['nothing', 'event', 'group event', 'instance event'] as const)),
   dead: fc.boolean(),
   child: fc.boolean(),
 })
@@ -96,23 +96,6 @@ async function takeAlso(store: Store, { also, project: at }: Thing, index: numbe
   const when = createdAt(index)
   const key = `${also} ${index}`
   if (also === 'nothing') return
-  if (also === 'tests') {
-    const [failed, flaky] = [
-      new Map([[index, { suite: 's', name: `test ${index}` }]]),
-      new Map([[index + 1, { suite: 's', name: 'f' }]]),
-    ]
-    const report = {
-      instance,
-      projectId: project.id,
-      project: project.path,
-      job: 'unit',
-      jobId: index + 1,
-      pipelineId: 100 + index,
-    }
-    const rest = { revision: 'r', endedAt: when, lostMs: 1_000, passed: new Set<number>(), slowest: [] }
-    await store.tests.record({ ...report, ...rest, failed, flaky })
-    return
-  }
   const audit: PlatformEvent = someEvent(key, {
     ...{ kind: 'audit', name: 'platform.audit', at: when, key, object: key },
     ...(also === 'event' ? { project } : { project: undefined }),
@@ -168,11 +151,6 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
       ]),
     ),
     audit: [firstAudit, auditPages, await views.shownEvents({ ...period, as: 'audit', limit: 3 })],
-    tests: [
-      sorted(await reads.tests.figures('failed', { ...period, limit: 50 })),
-      await reads.tests.flakyTime(period),
-      await reads.tests.flakyDays(period),
-    ],
     letters: letters.map(({ id: _, error: __, ...one }) => one),
   }
 }

@@ -6,6 +6,7 @@ import { answer, json, startPlatform, type PlatformServer } from '../../platform
 import { createCapabilities } from '../../../src/core/complete/capability.ts'
 import { createTestReading, maxTestSpans, type TestReading } from '../../../src/features/job-insides/read-tests.ts'
 import { createTestReports } from '../../../src/platform/reports/read-tests.ts'
+import { testsOf } from './stored-tests.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-logs.ts'
 import { decodeTraces } from '../../support/otlp-traces.ts'
@@ -46,9 +47,9 @@ describe('the tests of jobs', () => {
   function begin(spans: 'none' | 'suites' | 'cases' = 'none', ofLogs = false): void {
     hasSections = ofLogs
     const { client } = world
-    const { runs, tests: memory, repositories } = store
+    const { runs, repositories } = store
     tests = createTestReading({
-      ...{ runs, memory, spans },
+      ...{ runs, memory: testsOf(store), spans },
       tests: createTestReports(client, {
         ...{ maxText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
         redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
@@ -196,7 +197,7 @@ describe('the tests of jobs', () => {
 
   it('are charged with the time of the jobs that failed because of them only', async () => {
     const cost = async (question: 'failed' | 'flaky') =>
-      (await store.tests.figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
+      (await testsOf(store).figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
         ...[name.split('.').at(-1), times, costMs],
       ])
     // The same test fails in a job that may fail, and in one that takes 49.0006 s and fails.
@@ -259,7 +260,7 @@ describe('the tests of jobs', () => {
     )
     await finish([tested(1)])
     const bytes = [encodeLogs(await world.sent('logs'), settings), encodeTraces(await world.sent('traces'), settings)]
-    const figures = await store.tests.figures('failed', { since: 0, limit: 10 })
+    const figures = await testsOf(store).figures('failed', { since: 0, limit: 10 })
     for (const shown of [Buffer.concat(bytes).toString(), JSON.stringify(figures)]) {
       expect(shown).toContain('[REDACTED]')
       for (const secret of ['ACME-4711', 'glpat-', 'jane@']) expect(shown).not.toContain(secret)
@@ -348,7 +349,7 @@ describe('the tests of jobs', () => {
       .find(({ metric }) => metric === 'platform.test.suite.duration')
     expect(durations?.amount).toMatchObject({ sum: 493 })
     expect(durations?.amount.kind === 'histogram' && durations.amount.counts.reduce((a, b) => a + b)).toBe(2)
-    expect(await store.tests.figures('slow', { since: 0, limit: 10 })).toMatchObject([
+    expect(await testsOf(store).figures('slow', { since: 0, limit: 10 })).toMatchObject([
       ...['p', 'q', 'r'].map(name => ({ name })),
     ])
   })

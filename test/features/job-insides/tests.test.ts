@@ -1,11 +1,16 @@
 // Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flakyTests } from '../../../src/features/job-insides/pages/test-figures.ts'
-import { failedTestsOfJob } from '../../../src/console/pipelines/failed-tests.ts'
+import { failedTestsIn } from '../../../src/features/job-insides/failed-tests.ts'
+import { flakyFixes } from '../../../src/features/job-insides/pages/flaky-fixes.ts'
 import { openHouse, type House } from '../../console/house.ts'
 import { reportOf } from '../../../src/console/jobs/job-tests.ts'
+import { testsOf } from './stored-tests.ts'
+import { unbounded } from '../../../src/core/store/sql/reading.ts'
 import { withTests } from '../../console/read-insides.ts'
+import type { FixSource } from '../../../src/console/overview/fix-source.ts'
 import type { JobCard } from '../../../src/console/pipelines/run-card.ts'
+import type { PagesParts } from '../../../src/console/ports.ts'
 import type { JobInside } from '../../../src/model/inside.ts'
 
 let house: House
@@ -20,7 +25,7 @@ beforeAll(async () => {
   })
   await house.live(['family', 'retried'])
   job = await withTests(house.daemon.store)
-  const { tests } = house.daemon.store
+  const tests = testsOf(house.daemon.store)
   const [known] = await tests.figures('failed', { since: 0, limit: 1 })
   project = known?.project ?? ''
   for (const jobId of [9_000, 9_001]) {
@@ -35,6 +40,9 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => house.close())
+
+/** What pages read, without a scope. */
+const parts = (): Pick<PagesParts, 'on'> => ({ on: make => house.daemon.store.on(sql => make(unbounded(sql))) })
 
 const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 const ask = async (path: string): Promise<unknown> => (await fetch(`${house.url}/api${path}`)).json()
@@ -74,21 +82,27 @@ describe('the tests of a job', () => {
   })
 
   it('count as flaky before if they were flaky before the job ended', async () => {
-    const { tests } = house.daemon.store
+    const tests = testsOf(house.daemon.store)
     const [flaky] = await tests.figures('flaky', { project, since: 0, limit: 1 })
     const { job: name = '', instance = '', projectId = 0 } = flaky ?? {}
     const report = {
       totals: { total: 12, passed: 10, failed: 2, errored: 0, skipped: 0, flaky: 0, seconds: 1 },
-      ...{ fault: undefined, left: 0, flaky: [] },
       failures: [
         { suite: 'shop.CartTest', name: 'adds <b>up</b>', result: 'fail' },
         { suite: 'shop.CartTest', name: 'takes away', result: 'fail' },
       ],
     } as const
-    const count = async (owner: Partial<JobCard>, project_ = project) =>
-      failedTestsOfJob(
-        { tests },
-        { instance, projectId, project: project_ },
+    const { totals, failures } = report
+    const dropped = { cases: 0, suites: 0, failures: 0 }
+    const owned = { id: 1, kind: 'job', start: 0, end: 1 } as const
+    const views = {
+      tests: async () => [{ job: owned, tests: { summary: { totals, dropped, suiteSeconds: [] }, failures } }],
+    } as unknown as PagesParts['views']
+    const count = async (owner: Partial<JobCard>) =>
+      failedTestsIn(
+        { ...parts(), views },
+        { instance, pipelineId: 1 },
+        { instance, projectId, project },
         {
           ...{
             id: 1,
@@ -101,7 +115,6 @@ describe('the tests of a job', () => {
           },
           ...{ finishedAt: Date.now() + 1, ...owner },
         },
-        report,
       )
     expect(await count({})).toEqual({ total: 12, failed: 2, flaky: 1 })
     expect(await count({ finishedAt: flaky?.lastAt })).toEqual({ total: 12, failed: 2, flaky: 0 })
@@ -144,6 +157,22 @@ describe('tests that cost time', () => {
     expect(await ask('/tests?project=acme/vault/')).toMatchObject({ total: { tests: 0, jobs: 0, lostMs: 0 } })
   })
 
+  it('are fixed first by the most expensive of each job', async () => {
+    const of = { instance: 'https://git.example.com', projectId: 3, project: 'acme/shop', job: 'unit' }
+    const flaky = (name: string, costMs: number) => ({
+      ...{ ...of, suite: 'Cart', name, times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
+    })
+    const figures = async () => [flaky('takes away', 1_200), flaky('adds up', 1_800)]
+    const { read: find } = flakyFixes.value as FixSource
+    expect(await find({ on: () => ({ figures }) } as unknown as PagesParts, 0, 1)).toEqual([
+      {
+        ...{ subject: 'adds up', project: 'acme/shop', of: { projectId: 3, job: 'unit' }, weekMs: 1_800 },
+        why: 'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
+        path: '/pipelines/3/7/jobs/11',
+      },
+    ])
+  })
+
   it('are listed as failing and slow', async () => {
     const page = await read('/tests/costly?span=7d')
     expect(page).toContain('walks all the way')
@@ -155,10 +184,9 @@ describe('tests that cost time', () => {
     ['7d', 7],
     ['24h', 7],
   ] as const)('are counted by whole days, today among them: %s', async (span, days) => {
-    const { tests } = house.daemon.store
     const day = 86_400_000
     const daysLater = async (later: number): Promise<readonly object[]> =>
-      (await flakyTests({ tests }, {}, { span, project, limit: 1 }, Date.now() + later * day)).days
+      (await flakyTests(parts(), {}, { span, project, limit: 1 }, Date.now() + later * day)).days
     expect(await daysLater(days - 1)).toMatchObject([{ retried: 1 }])
     expect(await daysLater(days)).toEqual([])
   })

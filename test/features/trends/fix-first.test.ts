@@ -19,9 +19,6 @@ const line = (superseded: number): CostLine => ({
   ...{ ...of, name: '', runs: 9, ...none },
   wasted: { retried: none, failed: none, superseded: { totalMs: superseded, cost: 2.5 } },
 })
-const flaky = (name: string, costMs: number) => ({
-  ...{ ...of, suite: 'Cart', name, job: 'unit', times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
-})
 const found = (weekMs: number): FoundFix & { kind: string } => ({
   ...{ kind: 'of_a_feature', subject: 'e2e', project: of.project, of: { projectId: of.projectId, job: 'e2e' } },
   ...{ weekMs, why: 'It takes longer.', path: '/there' },
@@ -29,18 +26,14 @@ const found = (weekMs: number): FoundFix & { kind: string } => ({
 
 interface Known {
   readonly jobs?: () => Promise<readonly TrendTotal[]>
-  readonly flaky?: readonly object[]
   readonly projects?: readonly CostLine[]
   readonly now?: () => number
 }
 
 /** Sources of the pages that know this. Trends and costs are made of one reading (`on`). */
-function partsOf({ jobs = async () => [], flaky = [], projects = [], now = () => 10 * day }: Known) {
+function partsOf({ jobs = async () => [], projects = [], now = () => 10 * day }: Known) {
   const lines = async (by: string): Promise<readonly CostLine[]> => (by === 'project' ? projects : [])
-  return {
-    ...{ now, fillings: [], on: () => ({ jobs, lines }) },
-    tests: { figures: async () => flaky },
-  } as unknown as PagesParts
+  return { now, fillings: [], on: () => ({ jobs, lines }) } as unknown as PagesParts
 }
 
 async function ownOf(parts: PagesParts) {
@@ -59,7 +52,6 @@ describe('what to fix first', () => {
           job('unit', 100, 60, 900 * minute),
           job('new', 2, 2, 90 * minute),
         ],
-        flaky: [flaky('takes away', 20 * minute), flaky('adds up', 30 * minute)],
         projects: [line(20 * minute)],
       }),
     )
@@ -67,16 +59,14 @@ describe('what to fix first', () => {
     expect(fixes.map(({ kind, subject, weekMs, path }) => [kind, subject, weekMs / minute, path])).toEqual([
       ['of_a_feature', 'e2e', 150, '/there'],
       ['failing', 'lint', 40, '/trends?project=3&job=lint'],
-      ['flaky_test', 'adds up', 30, '/pipelines/3/7/jobs/11'],
       ['superseded', 'Superseded pipelines', 20, '/cost?project=3'],
     ])
     expect(fixes.map(({ why }) => why)).toEqual([
       'It takes longer.',
       'Failed in all 20 runs.',
-      'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
       'Jobs ran for pipelines that were canceled because their branch had a newer one.',
     ])
-    expect(fixes.map(({ cost }) => cost)).toEqual([9_000, 2_400, 1_800, 2.5])
+    expect(fixes.map(({ cost }) => cost)).toEqual([9_000, 2_400, 2.5])
   })
 
   it('leaves out what costs less than a minute, and has no money without a price table', async () => {

@@ -1,13 +1,12 @@
 // The retention of everything that the store keeps: how long, what may be deleted earlier, and how.
 import { keyMemory } from '../ports/delivery-keys.ts'
-import { testMemoryMs } from '../ports/test-memory.ts'
 import type { Kept, KeepTimes } from '../ports/kept.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { RunCursor } from '../ports/pruning.ts'
 import type { Steps } from './steps.ts'
 import type { Store } from '../ports/store.ts'
 
-export type KeptStore = Pick<Store, 'pruning' | 'tests' | 'on' | 'parts'>
+export type KeptStore = Pick<Store, 'pruning' | 'on' | 'parts'>
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -16,7 +15,7 @@ const shown = { nearlyFull: 10 * minute, full: 0 }
 /** Most late reports arrive within a day: without the stored key they would be counted or exported again. */
 const remembered = { nearlyFull: day, full: day }
 export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): readonly Kept[] {
-  const { pruning, tests } = store
+  const { pruning } = store
   const { retention, remember } = times
   const sweepOf =
     (prune: (before: Millis, rows: number) => Promise<number>): Kept['sweep'] =>
@@ -41,10 +40,6 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
       // An event must be known while its delivery may be repeated.
       ...{ kind: 'events', keep: Math.max(retention, keyMemory), spared: { ...shown, full: shown.nearlyFull } },
       sweep: sweepOf(async (before, rows) => pruning.events(before, rows)),
-    },
-    {
-      ...{ kind: 'test_reports', keep: testMemoryMs, spared: remembered },
-      sweep: sweepOf(async (before, rows) => tests.prune(before, rows)),
     },
     ...store.parts.flatMap(({ kept }) => kept?.(store.on, times, steps) ?? []),
     {

@@ -3,7 +3,6 @@ import type { DeadLetters } from './outbox.ts'
 import type { DocumentKind, Readable, Repositories, Repository } from './repository.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { Runs } from './runs.ts'
-import type { TestMemory } from './test-memory.ts'
 import type { Views } from './views.ts'
 
 /** The documents that pages show. */
@@ -17,7 +16,6 @@ export interface Reads {
   readonly views: Views
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: DeadLetters
-  readonly tests: Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'>
   /** Makes what a feature reads of its own tables. `projects`: full paths; only what belongs to them. */
   readonly on: <T extends object>(make: (reading: Reading) => T, projects?: ReadonlySet<string>) => T
   readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> } & {

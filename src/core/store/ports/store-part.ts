@@ -6,9 +6,9 @@ import type { Reading } from '../sql/reading.ts'
 import type { RunQuery } from './views.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Steps } from '../maintenance/steps.ts'
-import type { Wait } from '../sql/too-far-ahead.ts'
+import type { StoredTimes } from '../sql/too-far-ahead.ts'
 
-export interface StorePart {
+export interface StorePart extends StoredTimes {
   /** That of the feature. The store remembers under it how many steps of the schema were done. */
   readonly name: string
   /** Its tables, as numbered steps; a released one is never edited. */
@@ -17,8 +17,6 @@ export interface StorePart {
   readonly kept?: (on: On, times: KeepTimes, steps: Steps) => readonly Kept[]
   /** Those of its tables that are queues (`sql/leased-queue.ts`): their leases end when the process that serves a file starts. */
   readonly queues?: readonly string[]
-  /** How long its rows may wait; longer: a clock was ahead. */
-  readonly waits?: readonly Wait[]
   /** Which runs may have a job of this name, for searches, which read whole runs; undefined: any may. */
   readonly findJob?: (reading: Reading, job: string, query: RunQuery) => Promise<KnownJob | undefined>
 }

@@ -13,7 +13,6 @@ import type { Scope } from './scope.ts'
 import type { On, StorePart } from './store-part.ts'
 import type { StoreError } from '../../../lib/fault.ts'
 import type { Tables } from './tables.ts'
-import type { TestMemory } from './test-memory.ts'
 import type { Totals } from './totals.ts'
 import type { Views } from './views.ts'
 
@@ -26,8 +25,6 @@ export interface StoreOptions {
   readonly maxSize: number
   /** How chunks become messages, in the transaction that writes them: it still adds to what is sent. */
   readonly encode: EncodeMessages
-  /** Bytes of test results of one project; `testMemoryBytes` if it is missing. */
-  readonly testMemory?: number | undefined
   /** The tables of features. */
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
@@ -49,7 +46,6 @@ export interface Store {
   readonly pruning: Pruning
   readonly tables: Tables
   readonly totals: Totals
-  readonly tests: TestMemory
   /** What features have added. */
   readonly parts: readonly StorePart[]
   readonly on: On

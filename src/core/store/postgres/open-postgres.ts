@@ -61,7 +61,7 @@ function meanWidth(name: string): string {
   return `SELECT avg(pg_column_size(sample.*)) FROM (${some}) AS sample`
 }
 
-type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'testMemory' | 'encode'>
+type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'encode'>
 
 const maintenancePatience = 60_000
 

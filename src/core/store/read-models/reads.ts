@@ -2,7 +2,6 @@
 import { readings, type Reading } from '../sql/reading.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { shownDocumentsOf } from './shown-documents.ts'
-import { testReads } from '../sql/test-reads.ts'
 import { viewsOn } from './views-sql.ts'
 import { number, record, type Row } from '../sql/columns.ts'
 import { inScope } from '../sql/project-scope.ts'
@@ -78,7 +77,6 @@ export function readsOn(
         },
       },
       outbox: outbox.within(scope),
-      tests: testReads(reading),
       on: (make, projects) => make(projects === undefined ? reading : readingOf(only(scope, projects))),
       repositories: shownDocumentsOf(reading, repositories),
     }

@@ -1,6 +1,5 @@
 // The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
 import { ownersSchema } from './owners.ts'
-import { testSchema } from './test-schema.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -250,8 +249,6 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX listed_by_finish ON listed_runs (finished_at) WHERE finished_at IS NOT NULL;
   CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
   CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
-
-  ${testSchema(dialect)}
 
   ${ownersSchema(dialect)}
 

@@ -30,6 +30,16 @@ export interface Wait {
   readonly only?: string
 }
 
+/** Times of rows of a feature. */
+export interface StoredTimes {
+  /** How long its rows may wait; longer: a clock was ahead. */
+  readonly waits?: readonly Wait[]
+  /** Columns of times that are only in the future if a clock was ahead. */
+  readonly times?: readonly TimeColumn[]
+}
+
+type TimeColumn = readonly [table: string, column: string]
+
 const waits: readonly Wait[] = [
   { table: 'enrichment_queue', max: usual, only: "priority <> 'silent' OR leased = 1" },
   { table: 'enrichment_queue', max: ofSilent },
@@ -40,14 +50,11 @@ const waits: readonly Wait[] = [
 ]
 
 /** After the waits, which are judged by some of them. */
-const times: readonly (readonly [table: string, column: string])[] = [
+const times: readonly TimeColumn[] = [
   ['runs', 'changed_at'],
   ['outbox', 'settled_at'],
   ['tombstones', 'pruned_at'],
   ['quarantined_deliveries', 'received_at'],
-  ['test_reports', 'reported_at'],
-  ['flaky_tests', 'found_at'],
-  ['flaky_jobs', 'found_at'],
 ]
 
 function broughtBack({ table, due = 'due_at', max, since, only = 'TRUE' }: Wait): string {
@@ -56,15 +63,17 @@ function broughtBack({ table, due = 'due_at', max, since, only = 'TRUE' }: Wait)
   return `UPDATE ${table} SET ${due} = ${now} WHERE ${due} > ${now} AND (${only}) AND (${tooLong} OR ${fromThen}) RETURNING 1`
 }
 
-const repairs: readonly string[] = times.map(
-  ([table, column]) => `UPDATE ${table} SET ${column} = ${now} WHERE ${column} > ${future} RETURNING 1`,
-)
+function repaired([table, column]: TimeColumn): string {
+  return `UPDATE ${table} SET ${column} = ${now} WHERE ${column} > ${future} RETURNING 1`
+}
 
-/** `others`: the waits of features. Returns the number of repaired rows. */
-export async function bringBack(sql: Statements, others: readonly Wait[]): Promise<number> {
+/** Returns the number of repaired rows. */
+export async function bringBack(sql: Statements, parts: readonly StoredTimes[]): Promise<number> {
+  const allWaits = [...waits, ...parts.flatMap(one => one.waits ?? [])]
+  const allTimes = [...times, ...parts.flatMap(one => one.times ?? [])]
   return sql.transaction(function* (within) {
     let rows = 0
-    for (const repair of [...[...waits, ...others].map(broughtBack), ...repairs])
+    for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)])
       rows += (yield [repair, [within.now]]).length
     return rows
   })

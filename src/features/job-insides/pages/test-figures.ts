@@ -7,7 +7,7 @@ import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 import type { Scope } from '../../../console/layout/scope-heading.ts'
-import type { FlakyDay, TestFigures, TestQuestion } from '../../../core/store/ports/test-memory.ts'
+import { testsIn, type FlakyDay, type TestFigures, type TestQuestion } from '../test-reads.ts'
 
 /** Test results are stored for 30 days. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
@@ -69,7 +69,7 @@ type FlakyTests = Shaped<typeof flakyTestsShape>
 export const costlyTestsShape = z.object({ ...ofShape, failed: figuresShape, slow: figuresShape })
 type CostlyTests = Shaped<typeof costlyTestsShape>
 
-type Sources = Pick<PagesSources, 'tests'>
+type Sources = Pick<PagesSources, 'on'>
 
 export async function flakyTests(
   parts: Sources,
@@ -80,8 +80,8 @@ export async function flakyTests(
   const { of, figures } = questions(parts, { ...asked, limit: maxSummed }, now)
   const [flaky, times, days] = await Promise.all([
     figures('flaky'),
-    parts.tests.flakyTime({ project: of.project, since: of.since }),
-    parts.tests.flakyDays({ project: of.project, since: chartDays(asked.span, now).since }),
+    testsIn(parts).flakyTime({ project: of.project, since: of.since }),
+    testsIn(parts).flakyDays({ project: of.project, since: chartDays(asked.span, now).since }),
   ])
   // The times of the tests must not be added up: one job may have failed with several of them.
   const summed: readonly FlakyPart[] = [
@@ -119,10 +119,10 @@ export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis
   return { ...of, failed, slow }
 }
 
-function questions({ tests }: Sources, { span, project, own, limit }: AskedTests, now: Millis) {
+function questions(parts: Sources, { span, project, own, limit }: AskedTests, now: Millis) {
   const of = { span, project, own, since: now - spans[span].length }
   const figures = async (question: TestQuestion): Promise<readonly TestFigures[]> =>
-    tests.figures(question, { project, since: of.since, limit })
+    testsIn(parts).figures(question, { project, since: of.since, limit })
   return { of, figures }
 }
 

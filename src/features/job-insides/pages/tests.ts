@@ -19,12 +19,12 @@ import { ages, figures, sortedTable, type ShownColumn } from '../../../console/l
 import { runsLink } from '../../../console/charts/runs-link.ts'
 import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
-import type { FlakyDay, TestFigures } from '../../../core/store/ports/test-memory.ts'
+import type { FlakyDay, TestFigures } from '../test-reads.ts'
 
 /** Rows of each list. */
 const maxRows = 50
 
-type Sources = Pick<PagesSources, 'tests' | 'views'>
+type Sources = Pick<PagesSources, 'on' | 'views'>
 /** `readsTests`: whether test reports are read. */
 type Settings = Pick<PagesSettings, 'groupBy'> & { readonly readsTests: boolean }
 

@@ -1,13 +1,46 @@
-// Stores test reports and finds flaky tests, as steps of a transaction.
-import { bytes, number, record, text, word } from './columns.ts'
-import { places, type Statements } from './statements.ts'
-import { testReads } from './test-reads.ts'
-import { unbounded } from './reading.ts'
-import { testMemoryBytes } from '../ports/test-memory.ts'
-import type { RememberedReport, TestMemory } from '../ports/test-memory.ts'
-import type { FlakyTest } from '../../../model/job-tests.ts'
-import { each, forRows, lockNames, type Steps, type Within } from './steps.ts'
-import type { TestName } from '../../../model/test-report.ts'
+// Stores test reports, and finds flaky tests: those that failed and passed on the same revision.
+import { bytes, number, record, text, word } from '../../core/store/sql/columns.ts'
+import { each, forRows, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
+import { places, type Statements } from '../../core/store/sql/statements.ts'
+import type { FlakyTest } from '../../model/job-tests.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { TestName, TestOutcomes } from '../../model/test-report.ts'
+
+/** One job's report. */
+export interface RememberedReport extends TestOutcomes {
+  readonly instance: string
+  readonly projectId: number
+  /** Full path. */
+  readonly project: string
+  /** The job's name without the number of a parallel job. */
+  readonly job: string
+  readonly jobId: number
+  readonly pipelineId: number
+  readonly revision: string
+  /** When the job ended, which dates its tests: the report may be read much later. */
+  readonly endedAt: Millis
+  /** How long the job took if it failed, else 0. */
+  readonly lostMs: number
+}
+
+export interface TestMemory {
+  /**
+   * Stores a report and returns the tests that it shows to be flaky. Each is returned once per revision; a repeated call for the same job returns the
+   * same.
+   */
+  record(report: RememberedReport): Promise<Recorded>
+  /** Deletes rows of jobs that ended before; returns how many, at most three times `limit`. */
+  prune(before: Millis, limit: number): Promise<number>
+}
+
+export interface Recorded {
+  readonly flaky: readonly FlakyTest[]
+  /** How many of the project's oldest reports were deleted to make room. */
+  readonly forgotten: number
+}
+
+/** Bytes per project. */
+const maxBytesOfProject = 64 * 1024 * 1024
 
 // A set of 48-bit hashes as bytes: sorted, six bytes each. Random bits cannot be compressed further.
 const width = 6
@@ -31,11 +64,6 @@ export function hasHash(packed: Uint8Array, hash: number): boolean {
     else to = middle
   }
   return false
-}
-
-export interface Recorded {
-  readonly flaky: readonly FlakyTest[]
-  readonly forgotten: number
 }
 
 /** The maximum of earlier reports of its revision that a report is compared with, the latest. */
@@ -239,7 +267,7 @@ const flakyRow = record({
 })
 
 /** `maxBytes`: of one project. */
-export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMemory {
+export function testMemory(sql: Statements, maxBytes = maxBytesOfProject): TestMemory {
   return {
     record: async report =>
       sql.transaction(function* (within) {
@@ -247,7 +275,6 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),
-    ...testReads(unbounded(sql)),
     prune: async (before, limit) => {
       const reports = await sql.change(
         `DELETE FROM test_reports WHERE id IN

@@ -1,17 +1,78 @@
 // Reads test results for pages: rankings of tests, what flaky tests cost, and how many were found on each day.
-import { number, record, text } from './columns.ts'
-import { inScope } from './project-scope.ts'
-import type { Row } from './columns.ts'
-import type { FlakyDay, FlakyTime, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
-import type { ProjectScope } from '../ports/project-scope.ts'
-import type { Reading, ScopedSql } from './reading.ts'
-import type { Value } from './statements.ts'
+import { inScope } from '../../core/store/sql/project-scope.ts'
+import { number, record, text, type Row } from '../../core/store/sql/columns.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ProjectScope } from '../../core/store/ports/project-scope.ts'
+import type { Reading, ScopedSql } from '../../core/store/sql/reading.ts'
+import type { Reads } from '../../core/store/ports/reads.ts'
+import type { TestName } from '../../model/test-report.ts'
+import type { Value } from '../../core/store/sql/statements.ts'
+
+/** One test over all of its reports. */
+export interface TestFigures extends TestName {
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  readonly job: string
+  /** How often it was flaky, failed, or was among the slowest of its report. */
+  readonly times: number
+  readonly lastAt: Millis
+  /** The latest such job, and its pipeline. */
+  readonly jobId: number
+  readonly pipelineId: number
+  /** Time of the jobs that failed with it, for flaky and failed tests; for slow ones its own time. */
+  readonly costMs: number
+}
+
+/** The jobs of one project that failed with flaky tests. Each job counts once, however many of its tests are flaky. */
+export interface FlakyTime {
+  /** Full path. */
+  readonly project: string
+  readonly jobs: number
+  /** How long they took, ms. */
+  readonly lostMs: number
+}
+
+/** Findings of one day. */
+export interface FlakyDay {
+  /** Its beginning. */
+  readonly at: Millis
+  /** Tests that failed and passed on the same revision. */
+  readonly retried: number
+  /** Tests that were repeated within one report until they passed. */
+  readonly repeated: number
+}
+
+export type TestQuestion = 'flaky' | 'failed' | 'slow'
+
+/** `project`: full path; undefined: all. */
+interface Since {
+  readonly project?: ProjectScope | undefined
+  readonly since: Millis
+}
+
+export interface TestReads {
+  /** The most expensive tests, among the newest results from `since` until before `until`. */
+  figures(
+    question: TestQuestion,
+    of: Since & { readonly until?: Millis | undefined; readonly limit: number },
+  ): Promise<readonly TestFigures[]>
+  /** What flaky tests cost: the jobs that failed with those that were found since then. The most expensive project first. */
+  flakyTime(of: Since): Promise<readonly FlakyTime[]>
+  /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
+  flakyDays(of: Since): Promise<readonly FlakyDay[]>
+}
+
+/** What is known of tests within somebody's scope. */
+export function testsIn(reads: Pick<Reads, 'on'>): TestReads {
+  return reads.on(testReads)
+}
 
 /** The maximum of results that a ranking reads, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
 const day = 24 * 3_600_000
 
-export function testReads({ ask }: Reading): Pick<TestMemory, 'figures' | 'flakyTime' | 'flakyDays'> {
+export function testReads({ ask }: Reading): TestReads {
   return {
     figures: async (question, { project, since, until = Number.MAX_SAFE_INTEGER, limit }) => {
       const values: Value[] = [since, limit, until]

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { hasHash, packHashes } from '../../../src/core/store/sql/test-memory.ts'
-import { newDatabase } from './new-database.ts'
+import { hasHash, packHashes, type RememberedReport } from '../../../src/features/job-insides/test-memory.ts'
+import { newDatabase } from '../../core/store/new-database.ts'
 import { openPostgres } from '../../support/stores.ts'
 import { openSqlite } from '../../support/stores.ts'
-import type { RememberedReport, TestQuestion } from '../../../src/core/store/ports/test-memory.ts'
+import type { TestQuestion } from '../../../src/features/job-insides/test-reads.ts'
+import { testsOf } from './stored-tests.ts'
 import { instance, t0 } from '../../flow/world.ts'
 import { runs } from '../../full.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -20,7 +21,7 @@ interface Reported {
 }
 
 /** Bytes of one project. */
-const testMemory = 50_000
+const maxBytes = 50_000
 
 const named = (hash: number) => [hash, { suite: 'S', name: `test ${hash}` }] as const
 
@@ -28,11 +29,11 @@ describe.each([
   [
     'SQLite',
     async (folder: string, now: () => number) =>
-      openSqlite(path.join(folder, 'tests.db'), { now, maxSize: 2 ** 30, testMemory }),
+      openSqlite(path.join(folder, 'tests.db'), { now, maxSize: 2 ** 30 }),
   ],
   [
     'PostgreSQL',
-    async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30, testMemory }),
+    async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30 }),
   ],
 ] as const)('the memory of tests on %s', (_, open) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-tests-'))
@@ -41,8 +42,11 @@ describe.each([
   let projectId = 0
   let jobId = 0
 
+  let tests: ReturnType<typeof testsOf>
+
   beforeAll(async () => {
     store = await open(folder, () => now)
+    tests = testsOf(store, maxBytes)
   })
   beforeEach(() => {
     projectId += 1
@@ -64,7 +68,7 @@ describe.each([
     }
   }
   const record = async (reported: Reported, more?: Partial<RememberedReport>) =>
-    store.tests.record(report(reported, more))
+    tests.record(report(reported, more))
   const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
     (await record(reported, more)).flaky.map(({ name }) => name)
 
@@ -85,11 +89,11 @@ describe.each([
       { at: since, retried: 2, repeated: 1 },
       { at: first, retried: 0, repeated: 1 },
     ]
-    expect(await store.tests.flakyDays({ project, since })).toEqual(days)
-    expect(await store.tests.flakyDays({ project, since: first })).toEqual(days.slice(1))
-    expect(await store.tests.flakyDays({ project: 'acme/none', since })).toEqual([])
-    expect(await store.tests.flakyDays({ project: new Set(['acme/none', project, 'acme/web']), since })).toEqual(days)
-    expect(await store.tests.flakyDays({ project: new Set(), since })).toEqual([])
+    expect(await tests.flakyDays({ project, since })).toEqual(days)
+    expect(await tests.flakyDays({ project, since: first })).toEqual(days.slice(1))
+    expect(await tests.flakyDays({ project: 'acme/none', since })).toEqual([])
+    expect(await tests.flakyDays({ project: new Set(['acme/none', project, 'acme/web']), since })).toEqual(days)
+    expect(await tests.flakyDays({ project: new Set(), since })).toEqual([])
   })
 
   it('reports a flaky test once for each revision', async () => {
@@ -123,10 +127,10 @@ describe.each([
   it('gives the same answer however often a report is read', async () => {
     await record({ failed: [1, 2] })
     const again = report({ passed: [1, 2] })
-    const first = await store.tests.record(again)
+    const first = await tests.record(again)
     expect(first.flaky).toHaveLength(2)
-    expect(await store.tests.record(again)).toEqual(first)
-    const figures = await store.tests.figures('flaky', { project: again.project, since: 0, limit: 10 })
+    expect(await tests.record(again)).toEqual(first)
+    const figures = await tests.figures('flaky', { project: again.project, since: 0, limit: 10 })
     expect(figures.map(({ times }) => times)).toEqual([1, 1])
   })
 
@@ -145,29 +149,29 @@ describe.each([
     await record({ failed: [1] }, { lostMs: 2_000, pipelineId: 8 })
     await record({ passed: [1] }, { pipelineId: 9 })
     const of = { project: `acme/shop-${projectId}`, since: 0, limit: 10 }
-    expect(await store.tests.figures('flaky', of)).toMatchObject([
+    expect(await tests.figures('flaky', of)).toMatchObject([
       { name: 'test 1', costMs: 42_000, times: 1, pipelineId: 9 },
     ])
-    expect(await store.tests.figures('failed', of)).toMatchObject([
+    expect(await tests.figures('failed', of)).toMatchObject([
       { name: 'test 1', costMs: 42_000, times: 2, pipelineId: 8 },
     ])
     await record({}, { slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 0.9004 }] })
     await record({}, { slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 1.1 }] })
-    expect(await store.tests.figures('slow', of)).toMatchObject([{ name: 'slow', costMs: 2_000, times: 2 }])
-    expect(await store.tests.figures('slow', { ...of, project: 'acme/other' })).toEqual([])
-    expect(await store.tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
+    expect(await tests.figures('slow', of)).toMatchObject([{ name: 'slow', costMs: 2_000, times: 2 }])
+    expect(await tests.figures('slow', { ...of, project: 'acme/other' })).toEqual([])
+    expect(await tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
   })
 
   it('counts each job that failed with flaky tests once, however many of its tests are flaky', async () => {
     const project = `acme/shop-${projectId}`
-    const time = async (more: object = {}) => store.tests.flakyTime({ project, since: 0, ...more })
+    const time = async (more: object = {}) => tests.flakyTime({ project, since: 0, ...more })
     await record({ failed: [1, 2, 3] }, { lostMs: 40_000 })
     expect(await time()).toEqual([])
     await record({ passed: [1, 2], failed: [3] }, { lostMs: 7_000 })
     expect(await time()).toEqual([{ project, jobs: 1, lostMs: 40_000 }])
     await record({ passed: [3] })
     expect(await time()).toEqual([{ project, jobs: 2, lostMs: 47_000 }])
-    const figures = await store.tests.figures('flaky', { project, since: 0, limit: 10 })
+    const figures = await tests.figures('flaky', { project, since: 0, limit: 10 })
     expect(figures.map(({ costMs }) => costMs)).toEqual([47_000, 40_000, 40_000])
     // A job of another revision, and one that failed for another reason.
     await record({ failed: [1] }, { lostMs: 500, revision: 'def' })
@@ -182,13 +186,13 @@ describe.each([
     await record({ passed: [1] })
     await record({ failed: [1, 2] }, { lostMs: 1_000 })
     const again = report({ failed: [1, 2] }, { lostMs: 30_000 })
-    await store.tests.record(again)
-    await store.tests.record(again)
-    expect(await store.tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
-    expect(await store.tests.figures('flaky', { ...of, limit: 9 })).toMatchObject([{ name: 'test 1', costMs: 31_000 }])
+    await tests.record(again)
+    await tests.record(again)
+    expect(await tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
+    expect(await tests.figures('flaky', { ...of, limit: 9 })).toMatchObject([{ name: 'test 1', costMs: 31_000 }])
     await record({ passed: [2] })
-    expect(await store.tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
-    expect((await store.tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([
+    expect(await tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
+    expect((await tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([
       31_000, 31_000,
     ])
   })
@@ -213,7 +217,7 @@ describe.each([
             ({ failed, revision, job }) => revision === one.revision && job === one.job && !failed.includes(test),
           )
         const lost = all.filter(one => one.failed.some(test => hasPassed(test, one)))
-        const [time] = await store.tests.flakyTime({ project: path, since: 0 })
+        const [time] = await tests.flakyTime({ project: path, since: 0 })
         expect([time?.jobs ?? 0, time?.lostMs ?? 0]).toEqual([
           lost.length,
           lost.reduce((sum, { lostMs }) => sum + lostMs, 0),
@@ -229,7 +233,7 @@ describe.each([
     await record({ passed: [1] }, { endedAt, slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 1 }] })
     const of = { project: `acme/shop-${projectId}`, limit: 10 }
     const dates = async (question: TestQuestion, since: number): Promise<number[]> =>
-      (await store.tests.figures(question, { ...of, since })).map(({ lastAt }) => lastAt)
+      (await tests.figures(question, { ...of, since })).map(({ lastAt }) => lastAt)
     expect(await dates('flaky', endedAt)).toEqual([endedAt])
     expect(await dates('slow', endedAt)).toEqual([endedAt])
     expect(await dates('failed', 0)).toEqual([endedAt - 60_000])
@@ -243,12 +247,12 @@ describe.each([
     await record({ passed: [1] })
     now += 1_000
     await record({ failed: [2] })
-    expect(await store.tests.flakyTime({ project: `acme/shop-${projectId}`, since: 0 })).toHaveLength(1)
-    while ((await store.tests.prune(now, 2)) > 0);
-    expect(await store.tests.flakyTime({ project: `acme/shop-${projectId}`, since: 0 })).toEqual([])
+    expect(await tests.flakyTime({ project: `acme/shop-${projectId}`, since: 0 })).toHaveLength(1)
+    while ((await tests.prune(now, 2)) > 0);
+    expect(await tests.flakyTime({ project: `acme/shop-${projectId}`, since: 0 })).toEqual([])
     const of = { project: `acme/shop-${projectId}`, since: 0, limit: 10 }
-    expect(await store.tests.figures('flaky', of)).toEqual([])
-    expect((await store.tests.figures('failed', of)).map(({ name }) => name)).toEqual(['test 2'])
+    expect(await tests.figures('flaky', of)).toEqual([])
+    expect((await tests.figures('failed', of)).map(({ name }) => name)).toEqual(['test 2'])
   })
 
   it('drops and counts the oldest tests of a project that exceeds its share, without affecting others', async () => {
@@ -265,13 +269,13 @@ describe.each([
     }
     expect(forgotten).toBeGreaterThan(0)
     const of = { since: 0, limit: 100 }
-    const left = await store.tests.figures('failed', { ...of, project: `acme/shop-${projectId}` })
+    const left = await tests.figures('failed', { ...of, project: `acme/shop-${projectId}` })
     expect(left.map(({ name }) => name)).not.toContain('test 0')
     expect(left.map(({ name }) => name)).toContain('test 11')
-    expect(await store.tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
+    expect(await tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
     // What flaky tests cost is still known: test 5001, and 0, 5 and 10, which also passed.
     expect(left.map(({ name }) => name)).not.toContain('test 5001')
-    expect(await store.tests.flakyTime({ since: 0, project: `acme/shop-${projectId}` })).toMatchObject([{ jobs: 4 }])
+    expect(await tests.flakyTime({ since: 0, project: `acme/shop-${projectId}` })).toMatchObject([{ jobs: 4 }])
   })
 })
 

@@ -1,0 +1,47 @@
+// How many tests failed in a job, and how many of them had been flaky before, for verdicts.
+import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
+import { groupNameOf } from '../../model/job-name.ts'
+import { hasFailed } from '../../model/status.ts'
+import { reportOf } from '../../console/jobs/job-tests.ts'
+import { testMemoryMs } from './store-part.ts'
+import { testsIn } from './test-reads.ts'
+import type { FailedTests } from '../../model/verdict.ts'
+import type { JobCard, RunCard } from '../../console/pipelines/run-card.ts'
+import type { PagesParts } from '../../console/ports.ts'
+import type { RunKey } from '../../model/observation.ts'
+
+/** Chunks of a job's tests that are read. */
+const maxReadings = 20
+/** Flaky tests of a project that are read. */
+const maxFlaky = 1_000
+
+export const failedTests = failedTestsSlot.with(async (parts, key, of, jobs) => {
+  const found = await Promise.all(jobs.map(async job => [job.id, await failedTestsIn(parts, key, of, job)] as const))
+  return new Map(found.flatMap(([id, tests]) => (tests === undefined ? [] : [[id, tests]])))
+})
+
+/** Undefined if no test failed, or no report was read. */
+export async function failedTestsIn(
+  parts: Pick<PagesParts, 'views' | 'on'>,
+  key: RunKey,
+  { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
+  { id, name, status, finishedAt }: JobCard,
+): Promise<FailedTests | undefined> {
+  if (finishedAt === undefined || !hasFailed(status)) return undefined
+  const report = reportOf(await parts.views.tests(key, maxReadings, id))
+  if (report === undefined) return undefined
+  const { total, failed, errored } = report.totals
+  if (failed + errored === 0) return undefined
+  const since = finishedAt - testMemoryMs
+  const known = await testsIn(parts).figures('flaky', { project, since, until: finishedAt, limit: maxFlaky })
+  const flaky = new Set(
+    known
+      .filter(one => one.instance === instance && one.projectId === projectId && one.job === groupNameOf(name))
+      .map(nameOf),
+  )
+  return { total, failed: failed + errored, flaky: report.failures.filter(one => flaky.has(nameOf(one))).length }
+}
+
+function nameOf({ suite, name }: { readonly suite: string; readonly name: string }): string {
+  return JSON.stringify([suite, name])
+}

@@ -1,0 +1,35 @@
+// Flaky tests on the list of what to fix first.
+import { counted } from '../../../console/layout/format.ts'
+import { fixSources, type FoundFix } from '../../../console/overview/fix-source.ts'
+import { jobAddress } from '../../../console/pipelines/run-rows.ts'
+import { testsIn, type TestFigures } from '../test-reads.ts'
+
+/** How many tests are read, the most expensive. */
+const maxRead = 20
+
+export const flakyFixes = fixSources.with({
+  kind: 'flaky_test',
+  // One for each job, because tests that fail together cost the same time: the most expensive test.
+  read: async (parts, since) => {
+    const flaky = await testsIn(parts).figures('flaky', { since, limit: maxRead })
+    const byJob = Map.groupBy(flaky, ({ instance, projectId, job }) => JSON.stringify([instance, projectId, job]))
+    return [...byJob.values()].flatMap(flakyTest)
+  },
+})
+
+function flakyTest(tests: readonly TestFigures[]): FoundFix[] {
+  const [most] = tests.toSorted((a, b) => b.costMs - a.costMs)
+  if (most === undefined) return []
+  const { name, projectId, project, pipelineId, job, jobId, times, costMs } = most
+  const others =
+    tests.length === 1
+      ? ''
+      : ` ${counted(tests.length - 1, 'more test')} of this job ${tests.length === 2 ? 'is' : 'are'} flaky.`
+  return [
+    {
+      ...{ subject: name, project, of: { projectId, job }, weekMs: costMs },
+      why: `Flaky on ${counted(times, 'revision')}; the time is that of the jobs (${job}) that failed with it.${others}`,
+      path: jobAddress('', { projectId, pipelineId }, jobId),
+    },
+  ]
+}

@@ -1,0 +1,117 @@
+// The tables of the feature: what is still to be read, and results of tests. How long their rows are kept.
+import { testMemory } from './test-memory.ts'
+import { usual } from '../../core/store/sql/too-far-ahead.ts'
+import type { Dialect } from '../../core/store/sql/dialect.ts'
+import type { StorePart } from '../../core/store/ports/store-part.ts'
+
+const day = 24 * 3_600_000
+/** How long results of tests are stored, ms. */
+export const testMemoryMs = 30 * day
+
+export const insideTables: StorePart = {
+  name: 'job-insides',
+  schema: [queueSchema, testSchema],
+  queues: ['job_reads'],
+  waits: [{ table: 'job_reads', max: usual, since: 'pending_since' }],
+  times: [
+    ['test_reports', 'reported_at'],
+    ['flaky_tests', 'found_at'],
+    ['flaky_jobs', 'found_at'],
+  ],
+  kept: (on, _, steps) => [
+    {
+      ...{ kind: 'test_reports', keep: testMemoryMs, spared: { nearlyFull: day, full: day } },
+      sweep: () => async (before, isEnough) => steps.repeat(async rows => on(testMemory).prune(before, rows), isEnough),
+    },
+  ],
+}
+
+/** An entry names the chunk of its attempt that has the job's span. */
+function queueSchema({ id }: Dialect): string {
+  return `
+    CREATE TABLE job_reads (
+      id            ${id},
+      run_id        bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+      attempt       integer NOT NULL,
+      number        integer NOT NULL,
+      job_id        bigint  NOT NULL,
+      what          text    NOT NULL,
+      pending_since bigint  NOT NULL,
+      due_at        bigint  NOT NULL,
+      tries         integer NOT NULL DEFAULT 0,
+      leased        integer NOT NULL DEFAULT 0,
+      UNIQUE (run_id, attempt, number, job_id, what)
+    );
+    CREATE INDEX job_reads_due ON job_reads (due_at, id);
+    `
+}
+
+/** A store may have these tables already: the core made them once. */
+function testSchema({ id, bytes, byKey }: Dialect): string {
+  return `
+  -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how
+  -- long the job took, if it failed. \`reported_at\`: when the job ended.
+  CREATE TABLE IF NOT EXISTS test_reports (
+    id          ${id},
+    instance    text     NOT NULL,
+    project_id  bigint   NOT NULL,
+    project     text     NOT NULL,
+    job         text     NOT NULL,
+    revision    text     NOT NULL,
+    job_id      bigint   NOT NULL,
+    pipeline_id bigint   NOT NULL,
+    lost_ms     bigint   NOT NULL,
+    reported_at bigint   NOT NULL,
+    size        bigint   NOT NULL,
+    passed      ${bytes} NOT NULL,
+    UNIQUE (instance, job_id)
+  );
+  CREATE INDEX IF NOT EXISTS test_reports_by_code ON test_reports (instance, project_id, job, revision, id);
+  CREATE INDEX IF NOT EXISTS test_reports_by_project ON test_reports (instance, project_id, reported_at, id, size);
+  CREATE INDEX IF NOT EXISTS test_reports_by_path ON test_reports (project, reported_at);
+  CREATE INDEX IF NOT EXISTS test_reports_by_time ON test_reports (reported_at);
+
+  -- Tests of a report that are stored one by one: the failed ones, those flaky within it, and the slowest.
+  CREATE TABLE IF NOT EXISTS test_cases (
+    report_id bigint NOT NULL REFERENCES test_reports (id) ON DELETE CASCADE,
+    kind      text   NOT NULL,
+    test      bigint NOT NULL,
+    suite     text   NOT NULL,
+    name      text   NOT NULL,
+    ms        bigint NOT NULL,
+    PRIMARY KEY (report_id, kind, test)
+  ) ${byKey};
+
+  -- Tests that failed and passed on the same revision, and the job that showed it.
+  CREATE TABLE IF NOT EXISTS flaky_tests (
+    instance    text   NOT NULL,
+    project_id  bigint NOT NULL,
+    job         text   NOT NULL,
+    revision    text   NOT NULL,
+    test        bigint NOT NULL,
+    project     text   NOT NULL,
+    suite       text   NOT NULL,
+    name        text   NOT NULL,
+    within_what text   NOT NULL,
+    job_id      bigint NOT NULL,
+    pipeline_id bigint NOT NULL,
+    found_at    bigint NOT NULL,
+    lost_ms     bigint NOT NULL,
+    PRIMARY KEY (instance, project_id, job, revision, test)
+  ) ${byKey};
+  CREATE INDEX IF NOT EXISTS flaky_tests_by_time ON flaky_tests (found_at);
+
+  -- The jobs that failed with flaky tests, so that each counts once, however many of its tests were flaky.
+  CREATE TABLE IF NOT EXISTS flaky_jobs (
+    instance   text   NOT NULL,
+    job_id     bigint NOT NULL,
+    project_id bigint NOT NULL,
+    project    text   NOT NULL,
+    -- When the last such test of the job was found.
+    found_at   bigint NOT NULL,
+    lost_ms    bigint NOT NULL,
+    PRIMARY KEY (instance, job_id)
+  );
+  CREATE INDEX IF NOT EXISTS flaky_jobs_by_time ON flaky_jobs (found_at);
+  `
+}
