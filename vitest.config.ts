@@ -11,7 +11,6 @@ const slowest = [
   'features/notifications/daemon',
   'console/busy',
   'console/browser',
-  'core/find/fair-polling',
   'console/large',
   'core/store/postgres',
   'features/trends/figures',

@@ -1,7 +1,7 @@
 // Starts what asks from time to time about the things that features name.
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
-import { createSingleton } from '../core/find/singleton.ts'
+import { createSingleton } from '../core/find/rounds.ts'
 import { createThingReader, type ThingReader } from '../core/find/thing-reader.ts'
 import { defaultPlatform } from './configuration/platforms.ts'
 import { startLoop, type Started } from './steps.ts'

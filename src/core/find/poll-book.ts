@@ -1,4 +1,5 @@
-// The poller's state of each recently active project: how far it has read, and which pipelines are active.
+// What the poller knows of each project. Stored, in the book: how far it has read, and which pipelines are active. In memory: when it was last read, in
+// rounds, and whether it is due again.
 import { changedAt } from './discovered-run.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ListedPipeline } from '../../platform/port.ts'
@@ -16,9 +17,9 @@ export interface PollBook {
   drop(project: number | string): Promise<void>
 }
 
-const day = 24 * 3_600_000
+const hour = 3_600_000
 /** An active pipeline that has not changed for this time no longer makes its project urgent, ms. */
-const maxActiveAge = 3 * day
+const maxActiveAge = 72 * hour
 /** The maximum of active pipelines that are remembered, the latest. */
 const maxActive = 500
 
@@ -58,4 +59,54 @@ export function withItems(before: BookEntry, items: readonly ListedPipeline[], n
   }
   const alive = [...active].filter(([, at]) => at > ranAt - maxActiveAge).slice(-maxActive)
   return { ...before, ranAt, active: alive }
+}
+
+type Project = BookEntry['project']
+
+interface Turn {
+  /** The round in which the project, and in which its children, were last asked for; -Infinity: never. */
+  readonly round: number
+  readonly children: number
+  /** How often it failed since. */
+  readonly failures: number
+}
+
+export interface PollTurns {
+  /** Whether `every` rounds have passed since. After failures the pause doubles, up to an hour. */
+  isDue(project: Project, every: number): boolean
+  areChildrenDue(project: Project, every: number): boolean
+  /** `children`: they were read too. */
+  answered(project: Project, children: boolean): void
+  failed(project: Project): void
+  /** The round in which it was last asked for; 0: never. */
+  lastRound(project: Project): number
+  /** As if they had never been read. */
+  forget(which: (project: Project) => boolean): void
+}
+
+const never: Turn = { round: -Infinity, children: -Infinity, failures: 0 }
+
+/** `now`: the number of the round. `interval`: between two rounds, ms. */
+export function createPollTurns(now: () => number, interval: number): PollTurns {
+  const turns = new Map<Project, Turn>()
+  const turnOf = (project: Project): Turn => turns.get(project) ?? never
+  return {
+    isDue: (project, every) => {
+      const { round, failures } = turnOf(project)
+      const rest = failures < 2 ? every : Math.max(every, Math.min(hour / interval, 2 ** failures))
+      return now() - round >= rest
+    },
+    areChildrenDue: (project, every) => now() - turnOf(project).children >= every,
+    answered: (project, children) => {
+      turns.set(project, { round: now(), children: children ? now() : turnOf(project).children, failures: 0 })
+    },
+    failed: project => {
+      const before = turnOf(project)
+      turns.set(project, { ...before, round: now(), failures: before.failures + 1 })
+    },
+    lastRound: project => Math.max(0, turnOf(project).round),
+    forget: which => {
+      for (const project of [...turns.keys()]) if (which(project)) turns.delete(project)
+    },
+  }
 }

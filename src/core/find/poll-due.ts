@@ -1,7 +1,6 @@
 // The projects that a round of polling reads: the urgent ones, and those that are due again.
-import { newEntry, type BookEntry, type PollBook } from './poll-book.ts'
+import { newEntry, type BookEntry, type PollBook, type PollTurns } from './poll-book.ts'
 import type { PollContext } from './poll-context.ts'
-import type { PollTurns } from './poll-turns.ts'
 import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../platform/port.ts'
 import type { Millis } from '../../model/instant.ts'
 

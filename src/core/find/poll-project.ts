@@ -1,5 +1,5 @@
 // Reads one project once: its changed pipelines, and their child pipelines.
-import { maxPages } from './list-limits.ts'
+import { maxPages } from './limits.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import { withItems, type BookEntry } from './poll-book.ts'
 import { changedAt } from './discovered-run.ts'

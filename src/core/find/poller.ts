@@ -5,21 +5,17 @@
 //   every few rounds  projects with a pipeline in the last two weeks: schedules and retries do not change the activity
 //   once a day        every project of these lists, a few in each round (`poll-sweep.ts`)
 //
-// Groups share each round's requests (`fair-turns.ts`), and lists take turns, so that a busy group does not delay the others.
+// The project that was not read for the longest time is first, and lists take turns, so that a busy group delays the others by some rounds at most.
 //
 // One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
-import { clientWithin } from './client-within.ts'
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
-import { createPollTurns } from './poll-turns.ts'
 import { createDue, few, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
-import { createFairTurns, fairGroupOf } from './fair-turns.ts'
-import { createRounds, type RoundsOptions } from './rounds.ts'
+import { createRounds, type RoundsOptions, type Tried } from './rounds.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
 import { lookAtMine, ownPipelines } from './poll-own-pipelines.ts'
-import { newEntry, openBook, type PollBook } from './poll-book.ts'
-import { pollShare, type PollScope } from './poll-scope.ts'
-import { PlatformError } from '../../platform/port.ts'
+import { createPollTurns, newEntry, openBook, type PollBook } from './poll-book.ts'
+import { clientWithin, pollShare, type PollScope } from './poll-scope.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Loop } from '../../lib/loop.ts'
@@ -74,7 +70,7 @@ const listShare = 0.5
 const atOnce = 4
 
 export function createPoller(options: PollerOptions): Poller {
-  const { repositories, errors, log, territory } = options
+  const { repositories, log, territory } = options
   const client = territory === undefined ? options.client : clientWithin(options.client, territory)
   const scope = options.scope ?? client.instance
   const interval = Math.max(1_000, options.interval)
@@ -87,14 +83,10 @@ export function createPoller(options: PollerOptions): Poller {
   const counters = { rounds: 0, discovered: 0 }
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
-  const fairGroup = fairGroupOf(options.groups)
-  const beginFairQueue = createFairTurns<DueProject>(({ entry, facts }) =>
-    fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
-  )
   let book: PollBook | undefined
   /** Whether the current round must end. */
-  const end: { now: boolean } = { now: false }
-  const isEnding = (): boolean => end.now || rounds.signal.aborted
+  let mustEnd = false
+  const isEnding = (): boolean => mustEnd || rounds.signal.aborted
 
   const lists = projectListsOf(client, options.groups, options.memberProjects)
   const sweeps = lists.map(list =>
@@ -115,43 +107,27 @@ export function createPoller(options: PollerOptions): Poller {
 
   /** Runs one request's worth of work; a failure is logged once, and ends the round where every request would fail. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
-    const outcome = await outcomeOf(subject, work)
-    if (outcome === 'refused') end.now = true
+    const outcome = await tried(subject, work)
+    mustEnd ||= outcome === 'refused'
     return outcome === 'answered'
   }
 
   /** A token that may not read a list may read projects all the same, so its refusal does not end the round. */
   async function tryingList(subject: string, work: () => Promise<void>): Promise<boolean> {
-    return (await outcomeOf(subject, work)) !== 'refused'
+    return (await tried(subject, work)) !== 'refused'
   }
 
-  /** `refused`: the token, or its scope, was refused. If no request would be answered, the round ends. */
-  async function outcomeOf(subject: string, work: () => Promise<void>): Promise<'answered' | 'failed' | 'refused'> {
-    if (isEnding() || !(await rounds.isMine())) {
-      end.now = true
-      return 'failed'
-    }
-    try {
-      await work()
-      errors.answered(subject)
-      return 'answered'
-    } catch (error) {
-      if (rounds.signal.aborted) return 'failed'
-      if (!(error instanceof PlatformError)) throw error
-      if (errors.failed(subject, error) === 'go-on') return 'failed'
-      if (error.kind === 'unauthorized' || error.kind === 'forbidden') return 'refused'
-      end.now = true
-      return 'failed'
-    }
+  async function tried(subject: string, work: () => Promise<void>): Promise<Tried> {
+    const outcome = isEnding() || !(await rounds.isMine()) ? 'stop' : await rounds.try(subject, work)
+    mustEnd ||= outcome === 'stop'
+    return outcome
   }
 
-  /** Answers the number of requests. */
-  async function look({ entry, facts }: DueProject): Promise<number> {
+  async function look({ entry, facts }: DueProject): Promise<void> {
     const { project } = entry
-    const [own, requests] = counted(context)
     const done = await trying(`project ${entry.path ?? project}`, async () => {
       const read = await lookAt(entry, {
-        context: own,
+        context,
         put: async changed => book?.put(changed),
         underWay: options.running === true && book?.get(project) === undefined,
         children: entry.ranAt > 0 && turns.areChildrenDue(project, few),
@@ -162,12 +138,11 @@ export function createPoller(options: PollerOptions): Poller {
       turns.answered(project, read.children)
     })
     if (!done) turns.failed(project)
-    return requests()
   }
 
   async function lookAtOwn(): Promise<void> {
     const whole = counters.rounds % few === 0
-    const outcome = await outcomeOf(ownPipelines, async () =>
+    const outcome = await tried(ownPipelines, async () =>
       lookAtMine(context, repositories.ownPipelines, { scope, lookback: options.lookback, whole }),
     )
     if (outcome === 'answered') turns.answered(ownPipelines, false)
@@ -186,22 +161,22 @@ export function createPoller(options: PollerOptions): Poller {
     tryingList,
   })
 
-  /** A few projects at once, while the round's share lasts: groups take turns, and in a group the longest unread project is first. */
+  /** A few projects at once, while the round's share lasts. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
-    const queue = beginFairQueue(projects.toSorted((a, b) => roundOf(a) - roundOf(b)))
+    const waiting = projects.toSorted((a, b) => roundOf(a) - roundOf(b))
     const worker = async (): Promise<void> => {
       while (!isEnding() && context.requests() < limit) {
-        const next = queue.take()
+        const next = waiting.shift()
         if (next === undefined) return
-        queue.charge(next, await look(next))
+        await look(next)
       }
     }
     await Promise.all(Array.from({ length: atOnce }, worker))
   }
 
   async function round(): Promise<void> {
-    end.now = false
+    mustEnd = false
     book ??= await openBook(repositories.polledProjects, scope)
     counters.rounds += 1
     const start = context.requests()
@@ -237,16 +212,6 @@ export function createPoller(options: PollerOptions): Poller {
       loop.hurry()
     },
   }
-}
-
-/** The context with a count of its own. */
-function counted(context: PollContext): [PollContext, () => number] {
-  let requests = 0
-  const onSend = (): void => {
-    requests += 1
-    context.call.onSend?.()
-  }
-  return [{ ...context, call: { ...context.call, onSend } }, () => requests]
 }
 
 /** Another one is first in each round. */

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
-import { unlessRefused } from './unless-refused.ts'
+import { unlessRefused } from './limits.ts'
 import type {
   CallOptions,
   HookDelivery,

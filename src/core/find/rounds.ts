@@ -1,11 +1,39 @@
-// A loop of rounds of requests to the platform, run by the replica that holds a lease. When the daemon stops, the current round is cut short.
+// Work that only one replica may do at a time: a lease, and a loop of rounds of requests to the platform by the replica that holds it. When the daemon
+// stops, the current round is cut short.
+import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { createSingleton } from './singleton.ts'
-import { isRefusal, maxRefusals, mayConcernAll } from './unless-refused.ts'
+import { isRefusal, maxRefusals, mayConcernAll } from './limits.ts'
 import { PlatformError, type ErrorThrottle } from '../../platform/port.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../../lib/log.ts'
+
+export interface Singleton {
+  /** True while the lease is ours; takes it or renews it as needed. Cheap enough to be asked before every step. */
+  isMine(): Promise<boolean>
+  release(): Promise<void>
+}
+
+/** Long enough for a slow step; short enough that another replica soon takes over after a crash, ms. */
+const leaseMs = 90_000
+const renewMs = 20_000
+
+export function createSingleton(name: string, leases: Leases, clock: Clock): Singleton {
+  const holder = randomUUID()
+  let takenAt = -Infinity
+  return {
+    isMine: async () => {
+      if (elapsed(clock) - takenAt < renewMs) return true
+      const taken = await leases.take(name, holder, leaseMs)
+      takenAt = taken ? elapsed(clock) : -Infinity
+      return taken
+    },
+    release: async () => {
+      takenAt = -Infinity
+      await leases.release(name, holder)
+    },
+  }
+}
 
 /** Between two rounds the lease is renewed, ms, so that this replica also runs the next one: otherwise each replica would run its own rounds. */
 const renewEvery = 30_000
@@ -19,17 +47,18 @@ export interface RoundsOptions {
   readonly log: Log
 }
 
-export type Tried = 'go-on' | 'refused' | 'stop'
+/**
+ * `failed`: the others may be answered. `refused`: all requests may be refused, or only those about this subject. `stop`: the round should end, because
+ * the daemon stops or because all requests would fail.
+ */
+export type Tried = 'answered' | 'failed' | 'refused' | 'stop'
 
 export interface Rounds {
   /** Aborted when the daemon stops. */
   readonly signal: AbortSignal
   /** True while this replica has the lease. */
   isMine(): Promise<boolean>
-  /**
-   * Runs the requests about one subject and logs their failure. `stop`: the round should end, because the daemon stops or because all requests would
-   * fail. `refused`: all requests may be refused, or only those about this subject.
-   */
+  /** Runs the requests about one subject and logs their failure. */
   try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
   /**
    * Does it for one after the other, until a round should end. The next one then begins after the last that was tried, so that a subject that
@@ -61,13 +90,13 @@ export function createRounds({ name, leases, errors, clock, log }: RoundsOptions
       try {
         await ask()
         errors.answered(subject)
-        return 'go-on'
+        return 'answered'
       } catch (error) {
         if (closing.signal.aborted) return 'stop'
         if (!(error instanceof PlatformError)) throw error
         await onError?.(error)
-        const scope = errors.failed(subject, error)
-        return scope === 'stop' && (isRefusal(error) || mayConcernAll(error)) ? 'refused' : scope
+        if (errors.failed(subject, error) === 'go-on') return 'failed'
+        return isRefusal(error) || mayConcernAll(error) ? 'refused' : 'stop'
       }
     },
     each: async (all, about) => {

@@ -3,7 +3,6 @@
 // 1. Only one replica, the holder of the lease, does the work. It removes things that are no longer configured.
 // 2. It asks about the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
-// 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../../model/inventory.ts'
@@ -12,10 +11,10 @@ import type { Thing } from '../../platform/port/thing.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { InventoryState } from '../store/ports/inventory-documents.ts'
 import type { Log } from '../../lib/log.ts'
-import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
+import type { RedactText } from '../../lib/text-redaction.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { Singleton } from './singleton.ts'
+import type { Singleton } from './rounds.ts'
 
 export interface ThingReaderOptions {
   readonly things: readonly Thing[]
@@ -44,8 +43,6 @@ const maxPause = 60 * minute
 /** Maximum and minimum time between two checks of what is due, ms. */
 const maxRest = 30_000
 const minRest = 1_000
-/** After this many permanent refusals of one kind, the other things of that kind are put off, too. */
-const maxRefused = 5
 /** Maximum time until the next round, ms, of what is not asked more rarely. A later time was written when the clock was ahead, so the thing is due. */
 const maxAhead = 2 * knownFor
 
@@ -69,7 +66,6 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   const scope = options.scope ?? instance
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance: scope, kind, of })
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
-  const ownStates = async () => (await states.all()).filter(state => state.instance === scope)
 
   async function turn(): Promise<number> {
     if (things.length === 0 || !(await lease.isMine())) return maxRest
@@ -93,8 +89,9 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   /** Removes things that are no longer configured, so that they are neither exported nor shown. */
   async function forgetOthers(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
-    for (const state of await ownStates())
-      if (!wanted.has(nameOf(state))) await Promise.all([states.remove(state), readings.remove({ ...state, instance })])
+    for (const state of await states.all())
+      if (state.instance === scope && !wanted.has(nameOf(state)))
+        await Promise.all([states.remove(state), readings.remove({ ...state, instance })])
   }
 
   async function round(thing: Thing, before: InventoryState | undefined, now: Millis): Promise<'go-on' | 'stop'> {
@@ -102,7 +99,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     try {
       known = await ownerOf(thing, before, now)
       const collected = await thing.collect({ ask, owner: known.owner, now, memory: before?.memory })
-      await store(thing, before, known, await cleanCollected(collected, options.redactText))
+      await store(thing, before, known, cleanCollected(collected, options.redactText))
       errors.answered(nameOf(thing))
       return 'go-on'
     } catch (error) {
@@ -164,24 +161,6 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     const nextAt = now + pauseAfter(error, failures, thing)
     const refusal = { status: error.status, message: error.message, lasts: isLasting(error) }
     await states.put({ ...before, ...keyOf(thing), failures, nextAt, refusal })
-    if (isLasting(error) && (error.affectsAllRequests || (await isKindRefused(thing))))
-      await putOffOthers(thing, nextAt)
-  }
-
-  async function isKindRefused({ kind }: Thing): Promise<boolean> {
-    const refused = (await ownStates()).filter(one => one.kind === kind && one.refusal?.lasts)
-    return refused.length >= maxRefused
-  }
-
-  /** Puts off the other things of this kind, because the platform does not offer the kind at all. */
-  async function putOffOthers({ kind, of }: Thing, nextAt: Millis): Promise<void> {
-    for (const other of things.filter(one => one.kind === kind && one.of !== of)) {
-      await states.change(keyOf(other), known => {
-        // The platform does offer a thing that it answered before.
-        const isOffered = known?.answeredAt !== undefined
-        return { document: isOffered ? known : { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
-      })
-    }
   }
 
   const loop = createLoop({ name: 'inventory', clock, log, turn })
@@ -229,25 +208,20 @@ function asPlatformError(error: unknown): PlatformError {
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }
 
-/** Redacts the names and texts of things before they are stored or exported, each once. The event loop gets its turns meanwhile. */
-export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
-  const cleanText = inTurns(redactText)
+/** Redacts the names and texts of things before they are stored or exported, each once. */
+export function cleanCollected(collected: Collected, redactText: RedactText): Collected {
   const known = new Map<string, string>()
-  const clean = async <T>(value: T): Promise<T> => {
+  const clean = <T>(value: T): T => {
     if (typeof value !== 'string') return value
-    const found = known.get(value) ?? (await cleanText(value))
+    const found = known.get(value) ?? redactText(value)
     known.set(value, found)
     return found as T & string
   }
-  const cleanAll = async <T>(attributes: Readonly<Record<string, T>>): Promise<Record<string, T>> => {
-    const all: [string, T][] = []
-    for (const [key, value] of Object.entries(attributes)) all.push([key, await clean(value)])
-    return Object.fromEntries(all)
+  const cleanAll = <T>(attributes: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, clean(value)]))
+  return {
+    ...collected,
+    points: collected.points.map(point => ({ ...point, attributes: cleanAll(point.attributes) })),
+    events: collected.events?.map(one => ({ ...one, body: clean(one.body), attributes: cleanAll(one.attributes) })),
   }
-  const [points, events] = [[...collected.points], [...(collected.events ?? [])]]
-  for (const [index, point] of points.entries())
-    points[index] = { ...point, attributes: await cleanAll(point.attributes) }
-  for (const [index, event] of events.entries())
-    events[index] = { ...event, body: await clean(event.body), attributes: await cleanAll(event.attributes) }
-  return { ...collected, points, events }
 }

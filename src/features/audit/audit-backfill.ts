@@ -2,9 +2,15 @@
 // daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it finds nothing.
 import { lastMinutes, maxWindow, readWindow } from './audit-window.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
-import { errorOfEndless, maxBackfillPages, maxPages } from '../../core/find/list-limits.ts'
-import { isRefusal, maxRefusals, mayConcernAll } from '../../core/find/unless-refused.ts'
-import { PlatformError, type CallOptions } from '../../platform/port.ts'
+import {
+  concernsOne,
+  errorOfEndless,
+  maxBackfillPages,
+  maxPages,
+  maxRefusals,
+  mayConcernAll,
+} from '../../core/find/limits.ts'
+import type { CallOptions } from '../../platform/port.ts'
 import { auditBackfills, auditCursors, type AuditBackfill, type AuditCursor, type AuditWindow } from './documents.ts'
 import type { AskedBackfill } from '../../daemon/feature.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
@@ -124,7 +130,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
       refusals = 0
     } catch (error) {
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, sources.length)
-      if (!isOwn(error) && !mayBeOwn) throw error
+      if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ source: nameOfSource(source), reason: error.message })
       // Until another source answers, this one may have to be read again.
       if (mayBeOwn) continue
@@ -134,9 +140,4 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   }
   if (!dryRun) await backfills.remove(key)
   return progress()
-}
-
-/** True if the error concerns this source only: the others are read all the same. */
-function isOwn(error: unknown): error is PlatformError {
-  return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }

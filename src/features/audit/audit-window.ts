@@ -1,6 +1,6 @@
 // Reads the audit events of a time window, page by page. Progress is saved after each page, once its events are in the store, so that a killed
 // reader continues there and misses nothing. Pages may overlap: events that were read are known.
-import { maxPages } from '../../core/find/list-limits.ts'
+import { maxPages } from '../../core/find/limits.ts'
 import { PlatformError, type AuditEvent } from '../../platform/port.ts'
 import { sourceOf, type AuditReading } from './audit-reading.ts'
 import type { AuditMark, AuditWindow } from './documents.ts'

@@ -118,7 +118,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   async function round(): Promise<void> {
     counters.rounds += 1
     await rounds.each(sources, async source => {
-      if (!(await mayAsk(source)) || (await options.isFull())) return 'go-on'
+      if (!(await mayAsk(source)) || (await options.isFull())) return 'failed'
       asked.add(source)
       const ask = async (): Promise<void> => {
         await read(source)

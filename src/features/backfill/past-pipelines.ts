@@ -5,8 +5,14 @@ import { backfillProgress, type BackfillProgress } from './progress.ts'
 import { isNew } from '../../core/find/discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
 import { projectListsOf } from '../../core/find/poll-due.ts'
-import { errorOfEndless, maxBackfillPages } from '../../core/find/list-limits.ts'
-import { isRefusal, mayConcernAll, maxRefusals, unlessRefused } from '../../core/find/unless-refused.ts'
+import {
+  concernsOne,
+  errorOfEndless,
+  maxBackfillPages,
+  maxRefusals,
+  mayConcernAll,
+  unlessRefused,
+} from '../../core/find/limits.ts'
 import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'
 import type { AskedBackfill, EndedBackfill } from '../../daemon/feature.ts'
 import type { PollContext } from '../../core/find/poll-context.ts'
@@ -126,7 +132,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     } catch (error) {
       // Where the token is refused everywhere, so will be the next request.
       const isRefused = error instanceof PlatformError && error.kind === 'unauthorized'
-      if (!isOwn(error) && !isRefused) throw error
+      if (!concernsOne(error) && !isRefused) throw error
       failed.push({ project: ownPipelines, reason: error.message })
     }
     await save({ ...at, own: 'read' })
@@ -141,7 +147,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
       refusals = 0
     } catch (error) {
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, counts.all)
-      if (!isOwn(error) && !mayBeOwn) throw error
+      if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ project: String(project), reason: error.message })
       // Until another project answers, this one may have to be read again.
       if (mayBeOwn) continue
@@ -192,9 +198,4 @@ async function countFound(items: readonly ListedPipeline[], { store, context }: 
     if (known === undefined || isNew(known, item)) found += 1
   }
   return found
-}
-
-/** True if the error concerns this project only: the others are read all the same. */
-function isOwn(error: unknown): error is PlatformError {
-  return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }

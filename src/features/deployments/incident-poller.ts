@@ -3,7 +3,7 @@
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { documentKind, type Repository } from '../../core/store/ports/repository.ts'
 import { incidentLookback } from './model/incident.ts'
-import { maxPages } from '../../core/find/list-limits.ts'
+import { maxPages } from '../../core/find/limits.ts'
 import type { CallOptions, ListedIncident, PlatformClient } from '../../platform/port.ts'
 import type { Loop } from '../../lib/loop.ts'
 import type { Millis } from '../../model/instant.ts'

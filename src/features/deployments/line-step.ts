@@ -56,10 +56,10 @@ function changeAfter(run: Run, known: Run | undefined): Change | undefined {
   if (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent) return undefined
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
-  // Some sources do not know that a change comes from a fork, so the first that named it counts.
-  return change === undefined || (before?.iid === change.iid && isSame(change, before)) ? undefined : change
-}
-
-function isSame(a: Change, b: Change): boolean {
-  return a.pipeline?.createdAt === b.pipeline?.createdAt && a.trainAt === b.trainAt
+  if (change === undefined || before === undefined || before.iid !== change.iid) return change
+  // REST does not know that a change comes from a fork, and then names the pipeline's own project as its target. So another target counts only if it is
+  // not that project.
+  const namesTarget = change.project.id !== before.project.id && change.project.id !== run.project.facts.id
+  const isSame = change.pipeline?.createdAt === before.pipeline?.createdAt && change.trainAt === before.trainAt
+  return namesTarget || !isSame ? change : undefined
 }

@@ -1,7 +1,7 @@
 // What runs in the daemon: a counter each of deployments, changes and incidents, the poller of incidents, and the rows of what they count. Only the
 // deployment counter and the poller send requests to the platform.
 import { changes } from './sql/changes.ts'
-import { clientWithin } from '../../core/find/client-within.ts'
+import { clientWithin } from '../../core/find/poll-scope.ts'
 import { countedChanges, countedIncidents, createOnceCounter } from './once-counter.ts'
 import { createCapabilities } from '../../core/complete/capability.ts'
 import { createCommitsReading } from './deployed-commits.ts'

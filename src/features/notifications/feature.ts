@@ -4,7 +4,7 @@
 // for a destination with a format of its own (`destinations.ts`, `formats.ts`). `pipespan notify` sends a test message.
 import { addNotifyCommand } from './commands.ts'
 import { createRules } from './rules.ts'
-import { createSingleton } from '../../core/find/singleton.ts'
+import { createSingleton } from '../../core/find/rounds.ts'
 import { createStandingWatch } from './standing-watch.ts'
 import { feature } from '../../daemon/feature.ts'
 import { knownConditions } from './documents.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { collector, hour } from './collector.ts'
 import { PlatformError } from '../port.ts'
-import { segmentOfNamed } from '../rest/owner.ts'
+import { segmentOfNamed } from '../rest/projects.ts'
 import { wireFlag } from '../rest/wire-field.ts'
 import type { Asking } from '../port/asking.ts'
 

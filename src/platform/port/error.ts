@@ -18,7 +18,7 @@ export type PlatformErrorKind =
   /** The connection failed or broke. */
   | 'network'
   | 'timeout'
-  /** A stream that is too slow, or takes too long in total. */
+  /** A stream that takes too long in total. */
   | 'slow'
   /** A redirect leads to another host. Such a link is never followed. */
   | 'foreign-host'

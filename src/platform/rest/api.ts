@@ -1,6 +1,5 @@
 // Asks the API: builds URLs, reads answers as JSON, and checks their shapes. An answer of the wrong shape is an error; a wrong item of a list is
 // omitted, and what it lacks is logged.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
 import { errorOfAnswer } from './errors.ts'
@@ -11,7 +10,7 @@ import { redact } from '../../lib/secret.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import { bounded, jsonOf, servedAt } from './answer.ts'
 import type { Asking, Query } from '../port/asking.ts'
-import type { Answer, Change, Requester, StreamOptions } from './request.ts'
+import type { Answer, Change, Requester } from './request.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Streamed } from './http.ts'
@@ -35,7 +34,7 @@ export interface Api {
     wanted?: readonly string[],
   ): AsyncGenerator<Page<z.output<S>>, void>
   /** Streams any file to `read`. */
-  stream<T>(path: string, options: StreamOptions, read: (answer: Streamed) => Promise<T>, query?: Query): Promise<T>
+  stream<T>(path: string, options: CallOptions, read: (answer: Streamed) => Promise<T>, query?: Query): Promise<T>
 }
 
 /** Called for items of a list that were omitted. `list`: the last segment of the list's path, such as `jobs`. */
@@ -53,8 +52,6 @@ export interface ApiOptions {
 
 /** The maximum size of a page that the platform serves (REST document, "Limits"). */
 const perPage = 100
-/** Number of items that are checked in one turn of the event loop. */
-const itemsPerTurn = 20
 /** Maximum number of warnings that are remembered, so that each is logged once. The oldest is forgotten first. */
 const maxWarnings = 10_000
 
@@ -83,15 +80,10 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     return url
   }
 
-  async function itemsOf<S extends z.ZodType>(
-    all: readonly unknown[],
-    schema: S,
-    endpoint: string,
-  ): Promise<z.output<S>[]> {
+  function itemsOf<S extends z.ZodType>(all: readonly unknown[], schema: S, endpoint: string): z.output<S>[] {
     const items: z.output<S>[] = []
     const lacking = new Set<string>()
-    for (const [index, item] of all.entries()) {
-      if (index % itemsPerTurn === itemsPerTurn - 1) await nextTurn()
+    for (const item of all) {
       const parsed = schema.safeParse(item)
       if (parsed.success) items.push(parsed.data)
       else for (const field of fieldsOf(parsed.error, 'item')) lacking.add(field)
@@ -182,7 +174,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
         reportAbsent(endpoint, items, wanted)
         yield {
           ...knownOf({ next, servedAt: servedAt(headers), left: cut?.left }),
-          items: await itemsOf(items, schema, endpoint),
+          items: itemsOf(items, schema, endpoint),
         }
         if (next === undefined) return
         url = continued(next)

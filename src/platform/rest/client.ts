@@ -15,16 +15,15 @@ import { hookCalls } from './hooks.ts'
 import { answersAbout } from './observation.ts'
 import { jobCalls, type JobCalls } from './jobs.ts'
 import { normalizeInstance } from '../../model/instance.ts'
-import { ownerOf } from './owner.ts'
 import { pipelineCalls, type PipelineCalls } from './pipelines.ts'
-import { projectCalls } from './projects.ts'
+import { ownerOf, projectCalls } from './projects.ts'
 import type { PlatformClient } from '../port.ts'
 import type { InsideClient } from '../port/inside.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 
 export interface PlatformClientOptions extends Omit<
   RequesterOptions,
-  'dispatcher' | 'answerMs' | 'retry' | 'basePath'
+  'dispatcher' | 'answerMs' | 'streamMs' | 'retry' | 'basePath'
 > {
   /** Base URL of the platform, without `/api/v4`. */
   readonly url: string
@@ -33,7 +32,7 @@ export interface PlatformClientOptions extends Omit<
   /** Makes the connections, if they are not direct. */
   readonly dispatcher?: DispatcherFactory | undefined
   /** Timeouts, ms. */
-  readonly timeouts?: { readonly connect: number; readonly answer: number } | undefined
+  readonly timeouts?: { readonly connect: number; readonly answer: number; readonly stream?: number } | undefined
   readonly retry?: RetryRules | undefined
   /** Maximum size of an answer, bytes. */
   readonly maxBytes?: number | undefined
@@ -48,7 +47,7 @@ export interface PlatformClientOptions extends Omit<
 export interface RestClient extends PlatformClient, InsideClient, PipelineCalls, JobCalls {}
 
 const defaults = {
-  timeouts: { connect: 10_000, answer: 60_000 },
+  timeouts: { connect: 10_000, answer: 60_000, stream: 600_000 },
   retry: { tries: 4, refusals: 5, first: 1_000, max: 30_000 },
   maxBytes: 32 * 1024 * 1024,
 }
@@ -66,7 +65,8 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
   const { log, onLeftOut, wanted } = options
   const base = instance + apiPath
   const requester = createRequester({
-    ...{ ...options, retry, answerMs: timeouts.answer, basePath: new URL(base).pathname },
+    ...{ ...options, retry, basePath: new URL(base).pathname },
+    ...{ answerMs: timeouts.answer, streamMs: timeouts.stream ?? defaults.timeouts.stream },
     dispatcher: (options.dispatcher ?? directDispatcher)(connectRules(options.ca, timeouts.connect)),
   })
   const api = createApi({ base, requester, maxBytes, log, onLeftOut })

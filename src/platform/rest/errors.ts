@@ -154,7 +154,7 @@ const failures = {
     what: 'The platform did not answer in time',
     remedy: 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.',
   },
-  // A stream that was aborted because it was too slow.
+  // A stream that took too long.
   slow: {
     what: 'The platform sends too slowly',
     remedy:

@@ -94,26 +94,14 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly endpoint: string
-  /** Timeout from the first byte sent to the last one received, ms. If `pace` is set: for the headers, and for each pause in the body. */
+  /** Timeout for the headers, and for each pause in the body, ms. */
   readonly answerMs: number
-  /** Minimum speed of a body that may take longer than `answerMs`. */
-  readonly pace: StreamPace | undefined
+  /** Timeout from the first byte sent to the last one received, ms. */
+  readonly wholeMs: number
   /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }
-
-/** Minimum speed of a body. Only the time that is spent waiting for the platform counts. */
-export interface StreamPace {
-  /** Maximum time for the whole body, ms. */
-  readonly maxMs: number
-  /** Minimum number of bytes in each period. A pause without any bytes is limited by `answerMs` only. */
-  readonly minBytes: number
-  readonly periodMs: number
-}
-
-/** At least 1 KiB/s. A log of the default maximum size (128 MiB) needs 219 KiB/s. */
-export const streamPace: StreamPace = { maxMs: 600_000, minBytes: 30 * 1024, periodMs: 30_000 }
 
 /** The head of an answer, or an error. `status`: undefined without an answer. `to`: the address of a redirect, undefined if it is not readable. */
 export type Head = { readonly headers: Streamed['headers'] } & (
@@ -124,21 +112,19 @@ export type Head = { readonly headers: Streamed['headers'] } & (
 
 /** Sends the request, follows no redirect, and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
 export async function headOf(sent: HttpRequest): Promise<Head> {
-  const { dispatcher, method, url, body, endpoint, answerMs, pace, secrets, signal } = sent
-  const timeout = pace === undefined ? AbortSignal.timeout(answerMs) : undefined
+  const { dispatcher, method, url, body, endpoint, answerMs, secrets, signal } = sent
+  const timeout = AbortSignal.timeout(sent.wholeMs)
   try {
     const answer = await request(url, {
       ...{ dispatcher, method, headers: { ...sent.headers }, body: body ?? null },
-      ...(timeout === undefined
-        ? { headersTimeout: answerMs, bodyTimeout: answerMs, signal }
-        : { signal: AbortSignal.any([signal, timeout]) }),
+      ...{ headersTimeout: answerMs, bodyTimeout: answerMs, signal: AbortSignal.any([signal, timeout]) },
     })
     const { statusCode: status } = answer
     const headers = Object.fromEntries(
       Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
     )
     const whole = answer.body as AsyncIterable<Buffer>
-    if (status >= 200 && status < 300) return { as: 'answer', status, headers, body: paced(whole, sent, timeout) }
+    if (status >= 200 && status < 300) return { as: 'answer', status, headers, body: passedOn(whole, sent, timeout) }
     const text = await beginningOf(whole)
     if (status < 400) {
       const to = headers.location ? (URL.parse(headers.location, url.href) ?? undefined) : undefined
@@ -152,28 +138,13 @@ export async function headOf(sent: HttpRequest): Promise<Head> {
   }
 }
 
-async function* paced(
+async function* passedOn(
   body: AsyncIterable<Buffer>,
   sent: HttpRequest,
-  timeout: AbortSignal | undefined,
+  timeout: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const { maxMs, minBytes, periodMs } = sent.pace ?? { maxMs: Infinity, minBytes: 0, periodMs: Infinity }
-  let waited = 0
-  let period = { until: periodMs, bytes: 0 }
-  let began = performance.now()
   try {
-    for await (const chunk of body) {
-      waited += performance.now() - began
-      period.bytes += chunk.length
-      if (waited > maxMs) throw errorOfAnswer('slow', sent.endpoint, `incomplete after ${maxMs / 1_000} s`)
-      if (waited > period.until) {
-        const { bytes } = period
-        if (bytes < minBytes) throw errorOfAnswer('slow', sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)
-        period = { until: waited + periodMs, bytes: 0 }
-      }
-      yield chunk
-      began = performance.now()
-    }
+    yield* body
   } catch (error) {
     sent.signal.throwIfAborted()
     throw connectionError(error, sent, timeout)
@@ -195,11 +166,13 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
 /** The reason why there is no answer, or not all of it. */
 function connectionError(
   error: unknown,
-  { endpoint, answerMs, secrets }: HttpRequest,
-  timeout: AbortSignal | undefined,
+  { endpoint, answerMs, wholeMs, secrets }: HttpRequest,
+  timeout: AbortSignal,
 ): PlatformError {
   if (error instanceof PlatformError) return error
-  if (timeout?.aborted === true) return errorOfAnswer('timeout', endpoint, `no answer within ${answerMs} ms`)
+  if (timeout.aborted && wholeMs > answerMs)
+    return errorOfAnswer('slow', endpoint, `incomplete after ${wholeMs / 1_000} s`)
+  if (timeout.aborted) return errorOfAnswer('timeout', endpoint, `no answer within ${answerMs} ms`)
   const code = codeOf(error)
   const stranger = strangerBy(error)
   const reason = redact(stranger === undefined ? code : `${stranger}: ${code}`, secrets)

@@ -1,7 +1,4 @@
 // The jobs and bridges of a pipeline, and what a job leaves behind, as streams: its log, its artifacts, and the platform's report of tests.
-//
-// If the connection of a log breaks, reading continues at the same byte: with a range request or, if the platform does not support range requests, by
-// skipping the bytes that were read.
 import { z } from 'zod'
 import { anyKnown, knownOf } from '../../model/versioned.ts'
 import { maxList } from '../wire-read.ts'
@@ -20,15 +17,7 @@ import {
   wireTime,
   wireUrl,
 } from './wire-field.ts'
-import {
-  PlatformError,
-  type CallOptions,
-  type JobLogRead,
-  type ListOptions,
-  type Pages,
-  type PlatformClient,
-  type ResourceId,
-} from '../port.ts'
+import type { CallOptions, JobLogRead, ListOptions, Pages, PlatformClient, ResourceId } from '../port.ts'
 import { segmentOf, type Api } from './api.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import type { JobFacts, ObservedJob, Runner } from '../../model/observation.ts'
@@ -111,7 +100,17 @@ export function jobCalls(api: Api): JobCalls {
     pipelineJobs: (project, id, call) =>
       api.pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
     pipelineBridges: (project, id, call) => api.pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
-    jobLog: createJobLogReader(api, jobPath),
+    jobLog: async (project, job, { maxBytes, onWindow, ...call }) =>
+      api.stream(`${jobPath(project, job)}/trace`, call, async ({ body }): Promise<JobLogRead> => {
+        let bytes = 0
+        for await (const window of body) {
+          const wanted = window.subarray(0, maxBytes - bytes)
+          if (wanted.length > 0) onWindow(wanted)
+          bytes += wanted.length
+          if (wanted.length < window.length) return { bytes, isWhole: false }
+        }
+        return { bytes, isWhole: true }
+      }),
     jobArtifact: async (project, job, which, call, read) => {
       const path = `${jobPath(project, job)}/artifacts`
       const body = async (answer: Streamed) => read(answer.body)
@@ -120,49 +119,6 @@ export function jobCalls(api: Api): JobCalls {
     },
     testReport: async (project, id, call) => api.one(`${pipelinePath(project, id)}/test_report`, testReport, call),
   }
-}
-
-/** Maximum number of broken connections after which reading continues. It only continues if bytes have arrived since the last one. */
-const maxBreaks = 5
-
-function createJobLogReader(api: Api, jobPath: (project: ResourceId, job: number) => string): PlatformClient['jobLog'] {
-  return async (project, job, { maxBytes, onWindow, ...call }) => {
-    let bytes = 0
-    for (let breaks = 0; ; breaks += 1) {
-      const before = bytes
-      const asksRange = bytes > 0
-      try {
-        return await api.stream(
-          `${jobPath(project, job)}/trace`,
-          { ...call, headers: asksRange ? { range: `bytes=${bytes}-` } : {} },
-          async (answer): Promise<JobLogRead> => {
-            let at = beginOf(answer)
-            for await (const window of answer.body) {
-              const fresh = window.subarray(Math.max(0, bytes - at))
-              at += window.length
-              const wanted = fresh.subarray(0, maxBytes - bytes)
-              if (wanted.length > 0) onWindow(wanted)
-              bytes += wanted.length
-              if (wanted.length < fresh.length) return { bytes, isWhole: false }
-            }
-            return { bytes, isWhole: true }
-          },
-        )
-      } catch (error) {
-        if (!(error instanceof PlatformError)) throw error
-        // The range begins at the end of the log: all of it was read.
-        if (asksRange && error.status === 416) return { bytes, isWhole: true }
-        const isBroken = error.kind === 'network' || error.kind === 'timeout'
-        if (!isBroken || bytes === before || breaks >= maxBreaks) throw error
-      }
-    }
-  }
-}
-
-/** The offset at which the body begins. */
-function beginOf({ status, headers }: Streamed): number {
-  if (status !== 206) return 0
-  return Number(/^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] ?? 0)
 }
 
 /** Maximum number of artifacts that are read of a job. The platform has about forty types. */

@@ -77,8 +77,6 @@ export function nextLink(header: string | undefined): string | undefined {
 
 /** A page counts as at least this many items, so that a list of empty pages ends, too. */
 const minPage = 50
-/** Maximum number of repeated pages in a row. Fewer are tolerated, because pages may overlap. */
-const maxRepeated = 5
 
 /**
  * The reason why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page, by its number
@@ -109,18 +107,16 @@ export interface ListPage {
 export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
   /** The first and the last item of each page so far, and its number of items. */
   const seen = new Set<string>()
-  let repeated = 0
   let room = max
   return ({ address, items: all, next, isLinked, total = 0 }) => {
     const mark = [keyOf(all[0]), keyOf(all.at(-1)), all.length].join()
     const isKnown = all.length > 0 && seen.has(mark)
     seen.add(mark)
-    repeated = isKnown ? repeated + 1 : 0
-    const repeats = next === address || (isKnown && (!isLinked || repeated >= maxRepeated))
     const items = isKnown ? [] : all.slice(0, room)
     room -= Math.max(minPage, all.length)
-    if (repeats) return { items, next: undefined, cut: isLinked && next ? { by: 'repetition', left: 1 } : undefined }
-    const unread = isKnown ? 0 : all.length - items.length
+    if (isKnown || next === address)
+      return { items, next: undefined, cut: isLinked && next ? { by: 'repetition', left: 1 } : undefined }
+    const unread = all.length - items.length
     if (unread === 0 && (room > 0 || next === undefined)) return { items, next }
     return { items, next: undefined, cut: { by: 'length', left: Math.max(1, unread, total - max) } }
   }

@@ -1,11 +1,14 @@
-// Projects and what is asked of them, beside pipelines: who may see them, their commits and incidents. The schema of each answer stands beside its
+// Projects and groups, and what is asked of them beside pipelines: who may see them, their commits and incidents. The schema of each answer stands beside its
 // call, and brings it into normal form.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime, wireUrl } from './wire-field.ts'
 import { iso, segmentOf, type Api } from './api.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import type { Commit, ListedIncident, PlatformClient, PlatformProject } from '../port.ts'
+import { PlatformError, type Commit, type ListedIncident, type PlatformClient, type PlatformProject } from '../port.ts'
+import type { Asking } from '../port/asking.ts'
+import type { NamedOwner } from '../port/thing.ts'
+import type { Owner } from '../../model/inventory.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -114,4 +117,27 @@ export function projectCalls(api: Api, instance: string): ProjectCalls {
       return api.pages('/issues', incident, call, { scope: 'all', issue_type: 'incident', ...updated })
     },
   }
+}
+
+const restGroupPath = z.object({ full_path: maybe(wireText) })
+
+/** The project or group that the configuration names by its ID or path. */
+export async function ownerOf({ as, named }: NamedOwner, ask: Pick<Asking, 'one'>): Promise<Owner> {
+  const id = segmentOfNamed(named)
+  if (as !== 'groups') {
+    try {
+      const { archived: _, lastActivityAt: __, ...project } = await ask.one(`/projects/${id}`, restProject)
+      return { project }
+    } catch (error) {
+      const isNotFound = error instanceof PlatformError && error.kind === 'not-found'
+      if (as === 'projects' || !isNotFound) throw error
+    }
+  }
+  const { full_path: path = named } = await ask.one(`/groups/${id}`, restGroupPath, { with_projects: false })
+  return { group: { path } }
+}
+
+/** The segment of a path for an ID or path from the configuration. */
+export function segmentOfNamed(named: string): string {
+  return segmentOf(/^\d+$/.test(named) ? Number(named) : named)
 }

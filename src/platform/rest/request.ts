@@ -17,7 +17,7 @@ import PQueue from 'p-queue'
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { budgetFactsOf, isOfEndpoint, servedAt, type ClockOffset } from './answer.ts'
 import { errorOfForeignHost, errorOfMovedChange, errorOfNoApi, errorOfStorage } from './errors.ts'
-import { headOf, streamPace, type Head, type Method, type Streamed, type StreamPace } from './http.ts'
+import { headOf, type Head, type Method, type Streamed } from './http.ts'
 import { maxPause } from './budget.ts'
 import { PlatformError, type CallOptions, type Priority } from '../port.ts'
 import type { Budget } from '../port/budget.ts'
@@ -41,10 +41,9 @@ export interface RequesterOptions {
   readonly budget: Budget
   /** Maximum number of concurrent requests of one priority. */
   readonly concurrency: number
-  /** Timeout from the first byte sent to the last one received, ms. */
+  /** Timeout from the first byte sent to the last one received, ms; in a stream for each pause, which as a whole has `streamMs`. */
   readonly answerMs: number
-  /** Minimum speed of a stream; default `streamPace`. */
-  readonly pace?: StreamPace | undefined
+  readonly streamMs: number
   readonly retry: RetryRules
   /** The path of the API's base, which error messages omit. */
   readonly basePath: string
@@ -67,11 +66,6 @@ export interface Change {
   readonly secrets: readonly string[]
 }
 
-export interface StreamOptions extends CallOptions {
-  /** Headers in addition to those of all requests. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-}
-
 export interface Answer extends Streamed {
   /** The URL that answered, after redirects. */
   readonly url: URL
@@ -87,13 +81,13 @@ export interface Requester {
    */
   ask<T>(url: URL, options: CallOptions, read: (answer: Answer) => Promise<T>, change?: Change): Promise<T>
   /** As `ask`, for a body that may be long: if it breaks off, `read` rejects, and nothing is sent again. */
-  stream<T>(url: URL, options: StreamOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
+  stream<T>(url: URL, options: CallOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
 
 interface Sent {
-  readonly call: StreamOptions
+  readonly call: CallOptions
   readonly change?: Change | undefined
   /** True if another host may answer, and the body may take longer than other answers. */
   readonly isStream: boolean
@@ -166,11 +160,10 @@ export function createRequester(options: RequesterOptions): Requester {
         headers: {
           ...{ 'user-agent': options.userAgent, accept: isStream ? '*/*' : 'application/json' },
           ...(change && { 'content-type': 'application/json' }),
-          ...call.headers,
           ...(token !== undefined && credentialHeaders(options.tokenType, token)),
         },
         body: change && JSON.stringify(change.body),
-        pace: isStream ? (options.pace ?? streamPace) : undefined,
+        wholeMs: isStream ? options.streamMs : options.answerMs,
       })
       if (!isStream) {
         const status = head.status ?? (head.as === 'error' ? head.error.kind : undefined)

@@ -10,7 +10,9 @@ import {
   uncounted,
   type Change,
 } from '../../../src/features/deployments/model/change.ts'
-import { observedRun } from '../../../src/model/run.ts'
+import { mergeRun, observedRun } from '../../../src/model/run.ts'
+import { countedStep } from '../../../src/features/deployments/line-step.ts'
+import type { MergeRequest } from '../../../src/model/observation.ts'
 import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
@@ -151,6 +153,25 @@ describe('a change', () => {
     expect(changeOfRun(run({ iid: 12 }, t0, 'merged_result'))).not.toHaveProperty('trainAt')
     expect(changeOfRun(run({ iid: 12 }, t0, 'merge_train'))).toMatchObject({ trainAt: t0 })
     expect(changeOfRun(run(undefined, t0))).toBeUndefined()
+  })
+
+  it('is reported to its target project as soon as a source names that, and not to the fork again', () => {
+    const { onObserved } = countedStep({ afterEvent: 0, afterSnapshot: 0, change: 0 })
+    const run = (origin: 'rest' | 'webhook', mergeRequest: MergeRequest) =>
+      observedRun({
+        ...{ key: { instance: base.instance, pipelineId: 7 }, origin, project: { id: 3 }, jobs: [] },
+        pipeline: { facts: { status: 'running', mergeRequest }, times: { createdAt: t0 } },
+      })
+    const targets = (...args: Parameters<NonNullable<typeof onObserved>>): unknown[] =>
+      (onObserved?.(...args) ?? []).flatMap(({ reports }) =>
+        (reports as { report: Change }[]).map(({ report }) => report.project.id),
+      )
+    const byRest = run('rest', { iid: 12 })
+    expect(targets(byRest, undefined)).toEqual([3])
+    const both = mergeRun(byRest, run('webhook', { id: 90, iid: 12, targetProjectId: 1 }))
+    expect(targets(both, byRest)).toEqual([1])
+    expect(targets(mergeRun(both, byRest), both)).toEqual([])
+    expect(targets(byRest, both)).toEqual([])
   })
 
   it('takes the later stage of two reports within one second', () => {

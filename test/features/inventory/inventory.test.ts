@@ -433,13 +433,6 @@ describe('a refused request', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('delays all projects without an earlier answer if the platform lacks the endpoint', async () => {
-    world.answers(/feature_flags$/, { error: '404 Not Found' }, 404)
-    const inventory = world.inventory({ feature_flags: [shop, infra, 'brightwater/data/reports'] })
-    await world.pass(inventory, hour)
-    expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(1)
-  })
-
   it('is repeated at once after a restart, because the cause may be fixed', async () => {
     world.answers(/feature_flags$/, {}, 403)
     await world.inventory({ feature_flags: [shop] }).turn()

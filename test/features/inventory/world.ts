@@ -4,7 +4,7 @@ import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.t
 import { createThingReader, type ThingReader } from '../../../src/core/find/thing-reader.ts'
 import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 import { createPlatformClient } from '../../../src/platform/rest/client.ts'
-import { createSingleton } from '../../../src/core/find/singleton.ts'
+import { createSingleton } from '../../../src/core/find/rounds.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { pino } from 'pino'
 import { restJson } from '../../support/rest-faults.ts'

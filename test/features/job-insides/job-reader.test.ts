@@ -159,26 +159,4 @@ describe('the inside of jobs', () => {
       expect(headers['private-token']).toBeUndefined()
     }
   })
-
-  it('continues after a broken connection, by a range request or by skipping what was read', async () => {
-    const bytes = Buffer.from(log)
-    let turn = 0
-    world.platform.reply = ({ headers }, response) => {
-      turn += 1
-      const from = Number(/bytes=(\d+)-/.exec(headers.range ?? '')?.[1] ?? 0)
-      if (turn === 1 || turn === 3) {
-        response.writeHead(200, { 'content-length': String(bytes.length) })
-        response.write(bytes.subarray(0, turn * 100), () => response.destroy())
-      } else if (turn === 2) {
-        response.writeHead(206, { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` })
-        response.end(bytes.subarray(from))
-      } else response.writeHead(200).end(bytes)
-    }
-    await begin([failed(1), failed(2)], ['failed'])
-    const inside = (await world.sent('traces')).flatMap(({ inside: one }) => one ?? [])
-    expect(inside.map(({ sections }) => sections?.map(({ name }) => name))).toEqual([
-      ['get_sources', 'step_script', 'mine'],
-      ['get_sources', 'step_script', 'mine'],
-    ])
-  })
 })

@@ -81,6 +81,17 @@ describe('a request', () => {
     expect(error).toMatchObject({ kind: 'timeout', detail: 'no answer within 50 ms' })
   })
 
+  it('is aborted as a stream if it is not complete in time, with a temporary error', async () => {
+    await using platform = await startPlatform((_asked, response) => {
+      const timer = setInterval(() => response.write('x'), 5)
+      response.on('close', () => clearInterval(timer))
+    })
+    await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 90, stream: 100 } })
+    const log = test.client.jobLog(3, 1, { priority: 'inside', maxBytes: 2 ** 30, onWindow: () => undefined })
+    expect(await rejection(log)).toMatchObject({ kind: 'slow', passing: true, detail: 'incomplete after 0.1 s' })
+    expect(platform.asked).toHaveLength(1)
+  })
+
   it("ends when its signal is aborted, with the signal's reason", async () => {
     const leaving = new AbortController()
     await using platform = await startPlatform(() => leaving.abort(new Error('shutting down')))
