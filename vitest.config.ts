@@ -68,7 +68,6 @@ const slowest = [
   'commands/doctor',
   'features/audit/audit',
   'platform/reports/junit',
-  'console/people-doors',
   'core/store/scope',
   'features/deployments/timeline',
   'features/trends/query-plan',

@@ -51,7 +51,6 @@ async function measure(filled: Store): Promise<void> {
     createPages({
       sourcesOf: () => partsOf(filled),
       sessions: filled.repositories.sessions,
-      formKeys: filled.repositories.formKeys,
       settings: { adminToken: () => undefined },
       features: [],
     }),

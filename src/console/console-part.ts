@@ -13,7 +13,6 @@ import type { ShownKind } from '../model/shown-event.ts'
 import type { Tool } from './api/tool.ts'
 
 export interface ConsolePart {
-  /** Below those of the core in their group. */
   readonly links?: readonly NavigationLink[]
   /** What is shown only where an admin token is set; called at each request. */
   readonly secret?: () => Secret | undefined
@@ -49,8 +48,6 @@ export type ApiSettings = Pick<
 >
 
 export interface Address {
-  /** Rendering it sends requests to the platform, so it is never updated live. */
-  readonly isOnDemand: boolean
   /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
   readonly path: string
   readonly pattern: RegExp
@@ -65,10 +62,9 @@ type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | u
 export function at<Path extends string>(
   path: Path,
   page: Render<Ids<Path> & { readonly instance: string | undefined }>,
-  isOnDemand = false,
 ): Address {
   const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
-  return { path, pattern, page, isOnDemand }
+  return { path, pattern, page }
 }
 
 /** A page that can be filtered by the operator's attribute: the parts that it gets have the projects of the value only. */

@@ -1,4 +1,5 @@
 // The routes of the admin listener except health: pages, their actions, the JSON API, and other routes behind the same guard.
+import { createHash } from 'node:crypto'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { actionOf, perform, tryNow } from './exports/exports.ts'
@@ -13,11 +14,10 @@ import {
   show,
   type RouteReader,
 } from './access/guard.ts'
-import { busy, busyPage, notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
+import { busy, busyPage, notAllowedPage, notFoundPage, refusedPage } from './access/entrance.ts'
 import { createAccess, holderOf, isOurs, mayChange, type Access } from './access/access.ts'
 import { createBusyLimit, pageLimits, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
 import { createHourWatch } from './overview/last-hour.ts'
-import { createLive, type Live } from './live.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
 import { createTurns, type Turns } from '../lib/turns.ts'
 import { html } from './layout/html.ts'
@@ -37,7 +37,6 @@ export interface PagesOptions {
   /** Those of a person's choice of projects; of all that are not hidden without one. */
   readonly sourcesOf: (choice: ProjectChoice | undefined) => PagesSources
   readonly sessions: Repositories['sessions']
-  readonly formKeys: Repositories['formKeys']
   readonly settings: PagesSettings
   readonly features: readonly ConsolePart[]
   /** Routes of other rooms behind the same guard, such as `/metrics`. */
@@ -46,18 +45,11 @@ export interface PagesOptions {
   readonly turns?: Turns | undefined
 }
 
-/** Set on routes whose answer does not end, which have a limit of their own. */
-interface RouteWithoutLimit {
-  readonly isOpenEnded?: boolean
-}
-
 const forPeople: RouteReader = { forPeople: true }
-const openEnded: RouteWithoutLimit = { isOpenEnded: true }
 
 export function createPages({
   sourcesOf,
   sessions,
-  formKeys,
   settings: own,
   features,
   guarded = [],
@@ -72,11 +64,9 @@ export function createPages({
     token: settings.adminToken,
     identify: settings.people && identifier(settings.people),
     sessions,
-    formKeys,
     now: all.now,
     log: all.log,
   })
-  const live = createLive(all.log, turns)
   return async app => {
     const base = app.prefix === '/' ? '' : app.prefix
     await app.register(helmet, securityHeaders)
@@ -84,7 +74,6 @@ export function createPages({
       all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read from the store'),
     )
     app.addHook('preClose', async () => {
-      live.close()
       access.close()
       hour.stop()
     })
@@ -113,7 +102,7 @@ export function createPages({
         limitRoutes(people, createBusyLimit(turns, pageLimits), reply =>
           show(reply, bareDocument(busyPage(), base), 429),
         )
-        registerSite(people, { views, access, live, base, features })
+        registerSite(people, { views, access, base, features })
         registerExit(people, access, base)
       })
       await inner.register(async programs => {
@@ -143,7 +132,7 @@ function limitRoutes(app: FastifyInstance, limit: BusyLimit, refuse: (reply: Fas
   app.addHook('onRoute', route => {
     const { handler } = route
     // Fastify makes a route for HEAD of each for GET, with its handler.
-    if (limited.has(handler) || (route.config as RouteWithoutLimit | undefined)?.isOpenEnded === true) return
+    if (limited.has(handler)) return
     route.handler = async function (request, reply) {
       const answer = await limit.run(holderOf(admissionOf(request)), reply.raw, async () => {
         await handler.call(this, request, reply)
@@ -198,12 +187,11 @@ const notBound = 'This shows all projects, and your entry of admin.people names 
 interface SiteParts {
   readonly views: ReturnType<typeof createViews>
   readonly access: Access
-  readonly live: Live
   readonly base: string
   readonly features: readonly ConsolePart[]
 }
 
-function registerSite(app: FastifyInstance, { views, access, live, base, features }: SiteParts): void {
+function registerSite(app: FastifyInstance, { views, access, base, features }: SiteParts): void {
   const readerOf = (request: FastifyRequest, address: string): RequestContext => {
     const admission = admissionOf(request)
     const [, query = ''] = address.split(/\?(.*)/s)
@@ -212,7 +200,7 @@ function registerSite(app: FastifyInstance, { views, access, live, base, feature
     const links = [...secret, ...features.flatMap(one => one.links ?? [])]
     const { now } = views.whole.parts
     return {
-      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, links },
+      ...{ base, address, query: new URLSearchParams(query), now: now(), session, links },
       may: mayChange(admission),
       seesDestinations: views.of(admission).isWhole,
       person: admission.by === 'proxy' ? admission.person : undefined,
@@ -229,30 +217,20 @@ function registerSite(app: FastifyInstance, { views, access, live, base, feature
       const page =
         (await pageAt(context, views.of(admissionOf(request)))) ??
         notFoundPage('It was pruned, or no event about it has arrived.')
-      return show(reply, document(page, context), page.status ?? 200)
+      const text = document(page, context)
+      if (page.live === true) {
+        // Open pages ask for themselves again and again.
+        const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
+        void reply.header('etag', tag)
+        if (request.headers['if-none-match'] === tag) return reply.code(304).send()
+      }
+      return show(reply, text, page.status ?? 200)
     })
   }
-  app.get('/live', { config: openEnded }, async (request, reply) => {
-    const address = ownAddress((request.query as { page?: unknown }).page)
-    const admission = admissionOf(request)
-    const render = async (): Promise<string | undefined> => {
-      // A page whose session has ended gets no more updates.
-      if (!(await access.stays(request, admission))) return undefined
-      const view = views.of(admission)
-      if (addressed(view.site, address.split('?', 1)[0] ?? '/')?.address.isOnDemand === true) return undefined
-      return (await pageAt(readerOf(request, address), view))?.content.toString()
-    }
-    const key = JSON.stringify([address, readerOf(request, address).form])
-    reply.hijack()
-    const headers = reply.getHeaders()
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) reply.raw.setHeader(name, value)
-    if (live.follow(reply.raw, holderOf(admission), key, render)) return
-    reply.raw.writeHead(429, { 'retry-after': '30' }).end()
-  })
   app.post('/exports/do', async (request, reply) => {
     const form = formOf(request)
     const context = readerOf(request, '/exports')
-    if (!isOurs(request, admissionOf(request), form.get('form') ?? undefined)) {
+    if (!isOurs(request, admissionOf(request))) {
       return show(reply, document(refusedPage(), context), 403)
     }
     const admission = admissionOf(request)

@@ -95,7 +95,6 @@ export function pagesOf(
       people: peopleOf(config),
     },
     sessions: store.repositories.sessions,
-    formKeys: store.repositories.formKeys,
     sourcesOf: choice => sourcesWithin(scopeOf(choice)),
   })
 

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
-import { apiRoutes } from '../../src/console/api/api.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections } from './read-insides.ts'
-import { siteOf } from '../../src/console/site.ts'
-import { consoleParts, noParts } from '../support/console-parts.ts'
+import { allPages, allRoutes } from '../support/console-parts.ts'
 
 let house: House
 beforeAll(async () => {
@@ -46,7 +44,7 @@ interface Card {
   jobs: { id: number; name: string }[]
 }
 
-const routes = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts).filter(
+const routes = allRoutes.filter(
   // Audit events and logs are answered where an admin token is set, and what is behind where the platform is asked: they have tests of their own.
   ({ method, path }) => method === 'GET' && !/^\/audit$|\/log$|\/behind\//.test(path),
 )
@@ -88,12 +86,10 @@ it.each(routes.map(route => [route.path, route] as const))(
 
 it('has the data of every page', () => {
   // The page that asks whether an action is meant shows nothing of its own.
-  const pages = siteOf(noParts, { adminToken: () => undefined }, consoleParts)
-  const twins = pages
+  const twins = allPages
     .filter(one => one.path !== '/exports/confirm')
     .map(one => one.path.replace(/^\/$/, '/overview').replace('/exports/:id', '/exports/dead-letters/:deadLetterId'))
-  const all = apiRoutes(noParts, { adminToken: () => undefined }, consoleParts)
-  const answered = all.filter(({ method }) => method === 'GET').map(route => route.path)
+  const answered = allRoutes.filter(({ method }) => method === 'GET').map(route => route.path)
   expect(twins.filter(path => !answered.includes(path))).toEqual([])
   expect(twins.length).toBeGreaterThan(15)
 })

@@ -15,8 +15,7 @@ import { generatePipeline } from '../support/generate.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'
-import { siteOf } from '../../src/console/site.ts'
-import { consoleParts } from '../support/console-parts.ts'
+import { allPages } from '../support/console-parts.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000
@@ -137,7 +136,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       '/audit': '../features/audit/page',
     }
     const opened = addresses.map(([, address]) => address().split('?', 1)[0] ?? '')
-    const left = siteOf({} as never, {} as never, consoleParts).filter(
+    const left = allPages.filter(
       ({ pattern, path: route }) => elsewhere[route] === undefined && !opened.some(one => pattern.test(one)),
     )
     expect(left.map(({ path: route }) => route)).toEqual([])

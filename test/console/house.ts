@@ -1,6 +1,7 @@
 // The whole daemon in this process, on ports of its own, between a simulated platform and a receiver: with its pages.
 import { countFigures } from '../support/counted-figures.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { generate } from '../support/generate.ts'
@@ -117,4 +118,80 @@ export async function until(holds: () => Promise<boolean>, within = 180_000): Pr
     if (Date.now() > deadline) throw new Error('what was waited for did not come')
     await new Promise(resolve => setTimeout(resolve, 25))
   }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+}
+
+/** fetch does not let a test say which host it means. */
+export async function ask(
+  url: string,
+  { body, method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { connection: 'close', ...headers } }, answer => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text }))
+    })
+    sent.on('error', reject).end(body)
+  })
+}
+
+interface WebhookJob {
+  readonly name: string
+  readonly stage?: string
+  readonly status?: string
+  /** Seconds from the beginning of its pipeline; `to` is undefined while it runs. */
+  readonly from?: number
+  readonly to?: number | undefined
+  readonly queued?: number
+}
+
+export interface WebhookOptions {
+  readonly id: number
+  /** When it was created, ms. */
+  readonly begun?: number
+  /** Seconds; undefined: it has not ended. */
+  readonly took?: number | undefined
+  readonly project?: { readonly id: number; readonly path: string }
+  readonly jobs?: readonly WebhookJob[]
+  /** Of the pipeline, beside or in the place of those that all have. */
+  readonly attributes?: object
+  /** Beside these parts of the body. */
+  readonly more?: object
+}
+
+/** A webhook about a pipeline of `main` that passed, unless it says otherwise. */
+export function pipelineWebhook({
+  id,
+  begun = Date.now() - 3_600_000,
+  took = 60,
+  project = { id: 3, path: 'acme/shop' },
+  jobs = [],
+  attributes,
+  more,
+}: WebhookOptions): string {
+  const at = (seconds: number | undefined): string | undefined =>
+    seconds === undefined ? undefined : new Date(begun + seconds * 1_000).toISOString()
+  const web = `https://git.example.com/${project.path}`
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: {
+      ...{ id, ref: 'main', status: 'success', source: 'push', url: `${web}/-/pipelines/${id}` },
+      ...{ created_at: at(0), finished_at: at(took), ...attributes },
+    },
+    project: {
+      ...{ id: project.id, name: project.path.split('/').at(-1), path_with_namespace: project.path },
+      ...{ web_url: web, default_branch: 'main' },
+    },
+    builds: jobs.map(({ name, stage = 'test', status = 'success', from = 0, to, queued }, index) => ({
+      ...{ id: id * 100 + index, name, stage, status, queued_duration: queued },
+      ...{ created_at: at(0), started_at: at(from), finished_at: at(to) },
+    })),
+    ...more,
+  })
 }

@@ -108,7 +108,7 @@ describe('the page of a job', () => {
   }
   const reader = {
     ...{ base: '', address: '/pipelines/3/7/jobs/70', query: new URLSearchParams(), now: at + 300_000 },
-    ...({ form: '', session: false, may: 'all' } as const),
+    ...({ session: false, may: 'all' } as const),
   }
   const text = (): string =>
     jobPage(detail, { links: '', tail: '', noSections: '', legacyName: () => undefined }, reader).content.toString()

@@ -164,7 +164,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
         .evaluateAll(all =>
           (all as unknown as { getAttribute(name: string): string }[]).map(one => one.getAttribute('aria-labelledby')),
         )
-      expect(names).toEqual(['nav-0', 'nav-1', 'nav-2'])
+      expect(names).toEqual(['nav-0', 'nav-1', 'nav-2', 'nav-3'])
       await page.locator('.top .brand').focus()
       const reached: string[] = []
       const links = await page.locator('.top nav a').allInnerTexts()
@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
       expect(reached).toEqual(links)
       expect(links.length).toBeGreaterThan(10)
       // Each group begins below the one before it, or beside it.
-      const groups = await Promise.all([0, 1, 2].map(async at => boxOf(page.locator('.nav-group').nth(at))))
+      const groups = await Promise.all([0, 1, 2, 3].map(async at => boxOf(page.locator('.nav-group').nth(at))))
       for (const [at, box] of groups.slice(1).entries()) {
         const before = groups[at]!
         expect(box.y >= before.y + before.height - 1 || box.x >= before.x + before.width - 1).toBe(true)
@@ -190,11 +190,12 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     }
   })
 
-  it('names the pages in three groups', async () => {
+  it('names the pages by what a reader wants to know', async () => {
     const page = await inZone('UTC', '/trends')
     const groups = page.locator('.top nav ul')
-    await expect.poll(async () => groups.count()).toBe(3)
-    for (const name of ['Now', 'Over time', 'Daemon']) await page.getByRole('list', { name }).waitFor()
+    await expect.poll(async () => groups.count()).toBe(4)
+    for (const name of ['What is broken', 'Why is it slow', 'What changed', 'Pipespan'])
+      await page.getByRole('list', { name }).waitFor()
     expect(await page.locator('.top nav a[aria-current="page"]').innerText()).toBe('Trends')
     await page.context().close()
   })

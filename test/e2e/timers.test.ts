@@ -1,7 +1,7 @@
 // Errors in timers and callbacks: none of them ends the daemon.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -41,11 +41,6 @@ it('survives every timer without a free descriptor, and works again afterwards',
     },
     ['--import', path.join(import.meta.dirname, 'starving.ts')],
   )
-  // An open page is brought up to date by a timer of its own.
-  const page = new AbortController()
-  onTestFinished(() => page.abort())
-  const live = await fetch(`${daemon.adminUrl}/live?page=/`, { signal: page.signal })
-  expect(live.status).toBe(200)
   const post = async (id: number): Promise<number> =>
     (await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })).status
   const pipelines = (): number => new Set(receiver.spans.map(({ traceId }) => traceId)).size

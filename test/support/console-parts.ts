@@ -1,5 +1,7 @@
 // What the features add to the console, described without a daemon: nothing of it is asked for anything.
+import { apiRoutes } from '../../src/console/api/api.ts'
 import { features } from '../../src/features.ts'
+import { siteOf } from '../../src/console/site.ts'
 import type { PagesParts } from '../../src/console/ports.ts'
 
 const parts = await Promise.all(features.map(async one => one.console?.({} as never, {} as never)))
@@ -8,3 +10,14 @@ export const consoleParts = parts.filter(part => part !== undefined)
 
 /** What the description of pages and routes needs. */
 export const noParts = { fillings: consoleParts.flatMap(({ fills = [] }) => fills) } as unknown as PagesParts
+
+const settings = { adminToken: () => undefined }
+/** All pages, and all routes of the JSON API. */
+export const allPages = siteOf(noParts, settings, consoleParts)
+export const allRoutes = apiRoutes(noParts, settings, consoleParts)
+
+/** The addresses of those that name no thing of their own: what they show is about all projects. */
+export const pageAddresses = allPages.map(({ path }) => path).filter(path => !/:|confirm/.test(path))
+export const answerAddresses = allRoutes
+  .filter(({ method, path }) => method === 'GET' && !path.includes(':'))
+  .map(({ path }) => path)

@@ -84,7 +84,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
 export function registerExit(app: FastifyInstance, access: Access, base: string): void {
   app.post('/logout', async (request, reply) => {
     const admission = admissionOf(request)
-    if (!isOurs(request, admission, formOf(request).get('form') ?? undefined)) {
+    if (!isOurs(request, admission)) {
       return show(reply, bareDocument(refusedPage(), base), 403)
     }
     await access.logout(admission)

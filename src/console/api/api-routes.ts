@@ -10,9 +10,6 @@ import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
 import type { ViewOf } from '../access/views.ts'
 
-/** A script without the bearer token sends the form token in this header. Browsers do not let other sites set it. */
-const formHeader = 'x-pipespan-form'
-
 /** `routes`: those of a view of everything; `viewOf`: what a request may see. */
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
   // Made at the first request: it takes longer than the start of all other pages.
@@ -23,10 +20,10 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], v
       method: route.method,
       url: `/api${route.path}`,
       handler: async (request, reply) => {
-        if (route.method === 'POST' && !isOurs(request, admissionOf(request), formOf(request))) {
-          return reply
-            .code(403)
-            .send({ message: 'Send the admin token as a bearer token, or the form token of a page.' })
+        if (route.method === 'POST' && !isOurs(request, admissionOf(request))) {
+          return reply.code(403).send({
+            message: 'A page of another site sent this. Send it from a script, or from a page of this daemon.',
+          })
         }
         const may = mayChange(admissionOf(request))
         if (route.method === 'POST' && (may === 'nothing' || (may === 'own' && route.isOfAll === true))) {
@@ -45,11 +42,6 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], v
       },
     })
   }
-}
-
-function formOf(request: FastifyRequest): string | undefined {
-  const given = request.headers[formHeader]
-  return typeof given === 'string' ? given : undefined
 }
 
 function inputOf(

@@ -6,7 +6,7 @@ import { html, type Html } from '../layout/html.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { pipelineAddress } from '../pipelines/run-rows.ts'
 import { time } from '../layout/format.ts'
-import { valueOf } from '../layout/attributes.ts'
+import { attributeTable } from '../layout/attributes.ts'
 import type { PagesSources } from '../ports.ts'
 
 export const deadLetterDetailShape = z.object({
@@ -75,15 +75,7 @@ export async function deadLetterPage(
         ${contents?.slice(0, whole).map(
           one =>
             html`<h3>${one.name}</h3>
-              <dl class="attributes">
-                ${Object.entries(one.attributes).map(
-                  ([name, value]) =>
-                    html`<div>
-                      <dt>${name}</dt>
-                      <dd>${valueOf(value)}</dd>
-                    </div>`,
-                )}
-              </dl>`,
+              ${attributeTable(`Attributes of ${one.name}`, one.attributes)}`,
         )}
         ${
           contents !== undefined &&

@@ -100,7 +100,7 @@ export function actionOf(values: URLSearchParams): Action | undefined {
 export async function confirmPage(
   { outbox }: Pick<PagesSources, 'outbox'>,
   { verb, which }: Action,
-  { base, form }: RequestContext,
+  { base }: RequestContext,
 ): Promise<Page | undefined> {
   if (which !== 'all' && (await Promise.all(which.map(async id => outbox.deadLetter(id)))).includes(undefined))
     return undefined
@@ -114,7 +114,6 @@ export async function confirmPage(
     content: html`<h1>${verb === 'retry' ? `Send ${what} again?` : `Drop ${what}?`}</h1>
       <p>${description}</p>
       <form method="post" action="${base}/exports/do" class="buttons">
-        <input type="hidden" name="form" value="${form}" />
         <input type="hidden" name="do" value="${verb}" />
         <input type="hidden" name="which" value="${which === 'all' ? 'all' : which.join()}" />
         <button class="${verb === 'drop' ? 'danger' : 'primary'}">
@@ -166,10 +165,9 @@ function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean 
 }
 
 /** The button for a backend that was just repaired; empty if nothing waits. */
-export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form, may }: RequestContext): Content {
+export function tryNowForm(queues: readonly ExportQueueStatus[], { base, may }: RequestContext): Content {
   if (may !== 'all' || !queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">
-    <input type="hidden" name="form" value="${form}" />
     <input type="hidden" name="do" value="now" />
     <button>Try now</button>
   </form>`

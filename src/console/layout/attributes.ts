@@ -56,15 +56,15 @@ function spanAttributes(span: ExportedSpan, legacyName: LegacyName): Html {
 function resource({ resource: attributes }: ExportedSpan): Html {
   return html`<details class="span-attributes">
     <summary>Resource <span class="dim">${counted(Object.keys(attributes).length, 'attribute')}</span></summary>
-    ${attributeTable('Attributes of the resource', attributes, () => undefined)}
+    ${attributeTable('Attributes of the resource', attributes)}
   </details>`
 }
 
 /** One row for each value. Attributes that only have a vendor's name are in the column of the conventions. */
-function attributeTable(
+export function attributeTable(
   label: string,
   attributes: Readonly<Record<string, unknown>>,
-  legacyName: (name: string) => string | undefined,
+  legacyName: (name: string) => string | undefined = () => undefined,
 ): Html {
   const beside = new Map(
     Object.keys(attributes).flatMap(name => {

@@ -24,8 +24,6 @@ export interface RequestContext {
   readonly address: string
   readonly query: URLSearchParams
   readonly now: Millis
-  /** The token that every form that changes something must contain. */
-  readonly form: string
   /** The filter by the operator's attribute, on the pages that have it; undefined without an attribute. */
   readonly own?: OwnFilter | undefined
   /** Those of features in the navigation. */
@@ -76,11 +74,11 @@ function assetUrl(base: string, name: keyof typeof assets): string {
 }
 
 export function document(page: Page, context: RequestContext): string {
-  const { base, address } = context
+  const { base } = context
   return html`<!doctype html>
     <html lang="en">
       ${head(page, base, ['times.js', 'pages.js', ...(page.hasWaterfall === true ? ['waterfall.js'] : [])])}
-      <body${page.live === true ? html` data-live="${base}/live?${new URLSearchParams({ page: address }).toString()}"` : ''}>
+      <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <div class="top-inner">
@@ -93,16 +91,17 @@ export function document(page: Page, context: RequestContext): string {
             ${
               context.session &&
               html`<form class="logout" method="post" action="${base}/logout">
-                <input type="hidden" name="form" value="${context.form}" /><button class="plain">Log out</button>
+                <button class="plain">Log out</button>
               </form>`
             }
           </div>
         </header>
         <main id="main" tabindex="-1">${page.content}</main>
         <footer>
-          <span>Pipespan ${version}</span><span
-            >Times are in <span id="zone">UTC</span>. <button id="other-zone" class="link" type="button" hidden></button></span
-          >
+          <span>Pipespan ${version}</span
+          ><span
+            >Times are in <span id="zone">UTC</span>. <button id="other-zone" class="link" type="button" hidden></button
+          ></span>
           ${page.live === true && html`<span id="live" class="live" role="status">Reload to see updates.</span>`}
         </footer>
       </body>

@@ -1,44 +1,29 @@
-// The links to all pages, in three groups: what happens now, what happened over time, and the daemon itself.
-import { addressWith, given } from './address.ts'
+// The links to all pages, under what a reader wants to know: what is broken, why it is slow, what has changed; and the daemon itself.
+import { addressWith, given, groupIn } from './address.ts'
 import { html, type Html } from './html.ts'
-import { isGroup } from '../../core/store/ports/project-scope.ts'
-
-interface Group {
-  readonly name: NavigationLink['group']
-  readonly pages: readonly Link[]
-}
 
 /** `scoped`: shows the projects of a group, or of a value of the operator's attribute, which is kept from one page to the other. */
 type Link = readonly [path: string, text: string, scoped?: 'scoped']
 
-/** A link of a feature. */
+/** Those of the core, by the heading under which a link stands. */
+const groups = {
+  'What is broken': [
+    ['/', 'Overview'],
+    ['/pipelines', 'Pipelines', 'scoped'],
+  ],
+  'Why is it slow': [],
+  'What changed': [['/timeline', 'Timeline', 'scoped']],
+  Pipespan: [
+    ['/sources', 'Sources'],
+    ['/exports', 'Exports'],
+  ],
+} as const satisfies Record<string, readonly Link[]>
+
+/** A link of a feature, after those of the core and of features before it. */
 export interface NavigationLink {
-  readonly group: 'Now' | 'Over time' | 'Daemon'
-  /** The path of the link of the core before which it stands. Without one, or where the group has no such link, it is the last. */
-  readonly before?: string | undefined
+  readonly group: keyof typeof groups
   readonly link: Link
 }
-
-const groups: readonly Group[] = [
-  {
-    name: 'Now',
-    pages: [
-      ['/', 'Overview'],
-      ['/pipelines', 'Pipelines', 'scoped'],
-    ],
-  },
-  {
-    name: 'Over time',
-    pages: [['/timeline', 'Timeline', 'scoped']],
-  },
-  {
-    name: 'Daemon',
-    pages: [
-      ['/sources', 'Sources'],
-      ['/exports', 'Exports'],
-    ],
-  },
-]
 
 interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
@@ -51,16 +36,12 @@ interface NavigationOptions {
 export function navigation({ base, address, links = [] }: NavigationOptions): Html {
   const [path = '/', query = ''] = address.split('?', 2)
   const asked = new URLSearchParams(query)
-  const scope = given(asked, 'project')
-  const project = scope !== undefined && isGroup(scope) ? scope : undefined
-  const kept = addressWith('', { project, own: given(asked, 'own') })
+  const kept = addressWith('', { project: groupIn(asked), own: given(asked, 'own') })
   const isHere = (to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`))
   return html`<nav aria-label="Pages">
-    ${groups.map(({ name, pages }, index) => {
-      const added = links.filter(({ group }) => group === name)
-      const addedBefore = (path: string): Link[] => added.flatMap(({ before, link }) => (before === path ? [link] : []))
-      const last = added.filter(({ before }) => pages.every(([path]) => path !== before)).map(({ link }) => link)
-      const shown = [...pages.flatMap(page => [...addedBefore(page[0]), page]), ...last]
+    ${Object.entries<readonly Link[]>(groups).map(([name, pages], index) => {
+      const shown = [...pages, ...links.filter(({ group }) => group === name).map(({ link }) => link)]
+      if (shown.length === 0) return ''
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">

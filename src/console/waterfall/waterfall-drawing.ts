@@ -13,7 +13,7 @@ const whole = 91
 /** If a bar ends before this percentage of its track, the usual duration fits after it, too. */
 const roomFor = 75
 /** Deeper levels are not indented further. */
-const maxIndent = 12
+const maxIndent = 9
 /** With as many jobs, stages show only remarkable ones at first: failed, running, on the critical path. */
 const manyJobs = 100
 /** How many remarkable jobs of a stage are shown then. */
@@ -156,16 +156,16 @@ function needsALook({ row, below }: Branch): boolean {
   return isFailed(row) || row.status === 'running' || row.critical || row.kind === 'pipeline' || below.some(needsALook)
 }
 
-function classesOf({ kind, status, depth, retried, critical, id }: WaterfallRow, { asked }: WaterfallLinks): string {
+function classesOf({ kind, status, retried, critical, id }: WaterfallRow, { asked }: WaterfallLinks): string {
   const all = [
-    ...['row', kind, toneOf(status), `depth-${Math.min(depth, maxIndent)}`],
+    ...['row', kind, toneOf(status)],
     ...[retried && 'retried', critical && 'critical', kind === 'pipeline' && id === asked && 'asked'],
   ]
   return all.filter(Boolean).join(' ')
 }
 
 function cells(row: WaterfallRow, { x, links }: Drawing): Content {
-  const { kind, label, note, status, start, end, critical } = row
+  const { kind, label, note, status, start, end, critical, depth } = row
   const took = start === undefined || end === undefined ? undefined : end - start
   const usual = links.usual?.(row)
   const words = [
@@ -179,7 +179,8 @@ function cells(row: WaterfallRow, { x, links }: Drawing): Content {
   const address = kind === 'stage' || kind === 'section' ? undefined : links.href?.(row)
   const name = html`<span class="name" title="${label}">${label}</span>`
   return html`<div class="label">
-      ${kind !== 'stage' && html`<i class="dot"></i>`}${address === undefined ? name : html`<a href="${address}">${name}</a>`}
+      <span class="depth">${'\u2003'.repeat(Math.min(depth, maxIndent))}</span
+      >${kind !== 'stage' && html`<i class="dot"></i>`}${address === undefined ? name : html`<a href="${address}">${name}</a>`}
       ${note !== undefined && html`<span class="note">${note}</span>`}
       <span class="ran" aria-hidden="true">${took !== undefined && duration(took)}</span
       ><span class="visually-hidden">, ${words}</span>

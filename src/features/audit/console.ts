@@ -16,7 +16,7 @@ export function auditConsole(options: AuditOptions, context: PartContext): Conso
   })
   return {
     secret: () =>
-      own().isRead ? { links: [{ group: 'Daemon', link: ['/audit', 'Audit'] }], timeline: ['audit'] } : undefined,
+      own().isRead ? { links: [{ group: 'Pipespan', link: ['/audit', 'Audit'] }], timeline: ['audit'] } : undefined,
     pages: parts => [
       at('/audit', async request => {
         const view = await auditView(parts, own(), request.query.get('after') ?? undefined)

@@ -34,21 +34,17 @@ export function deploymentsConsole(
     sourcesWith(parts, { isProduction, countBehind: (countBehind ??= countBehindWith(context)) })
   return {
     links: [
-      { group: 'Now', link: ['/environments', 'Environments', 'scoped'] },
-      { group: 'Over time', link: ['/changes', 'Changes', 'scoped'] },
+      { group: 'What changed', link: ['/environments', 'Environments', 'scoped'] },
+      { group: 'What changed', link: ['/changes', 'Changes', 'scoped'] },
     ],
     timeline: deploymentsOnTimeline(isProduction),
     pages: (parts, settings) => [
       filteredAt(parts, '/changes', async (context, own) => changesPage(sourcesOf(own), context)),
       filteredAt(parts, '/environments', async (context, own) => environmentsPage(sourcesOf(own), settings, context)),
-      at(
-        '/environments/behind/:projectId',
-        async (context, asked) => {
-          const environment = context.query.get('environment')
-          return environment === null ? undefined : behindPage(sourcesOf(parts), { ...asked, environment }, context)
-        },
-        true,
-      ),
+      at('/environments/behind/:projectId', async (context, asked) => {
+        const environment = context.query.get('environment')
+        return environment === null ? undefined : behindPage(sourcesOf(parts), { ...asked, environment }, context)
+      }),
     ],
     routes: (parts, settings) => [
       get(

@@ -13,7 +13,7 @@ import { maxProjects, projectForm } from '../../console/layout/scope-heading.ts'
 import type { PagesSources } from '../../console/ports.ts'
 
 export const componentsConsole: ConsolePart = {
-  links: [{ group: 'Over time', link: ['/components', 'Components', 'scoped'] }],
+  links: [{ group: 'What changed', link: ['/components', 'Components', 'scoped'] }],
   pages: parts => [filteredAt(parts, '/components', async (context, own) => componentsPage(own, context))],
   routes: parts => [
     get(

@@ -29,7 +29,7 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
   const jobLog = logsForPeople(options, context)
   const logsOf = ({ views, clocks, now }: PagesParts): LogSources => ({ views, clocks, now, jobLog: jobLog() })
   return {
-    links: [{ group: 'Over time', link: ['/tests', 'Tests', 'scoped'] }],
+    links: [{ group: 'What is broken', link: ['/tests', 'Tests', 'scoped'] }],
     fills: [failedTests, flakyFixes],
     job: {
       links: ({ job, pipeline }, settings, { base, query }) =>
@@ -41,10 +41,8 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
       withoutSections: ({ job }) => whyNoSections(job.status, options.job.sections),
     },
     pages: (parts, settings) => [
-      at(
-        '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
-        async (request, asked) => jobLogPage(logsOf(parts), settings, asked, request),
-        true,
+      at('/pipelines/:projectId/:pipelineId/jobs/:jobId/log', async (request, asked) =>
+        jobLogPage(logsOf(parts), settings, asked, request),
       ),
       filteredAt(parts, '/tests', async (request, own) =>
         flakyTestsPage(own, { ...settings, readsTests: options.tests }, request),

@@ -67,7 +67,7 @@ function callable(tool: Tool, routes: readonly ApiRoute[]): CallableTool {
 }
 
 /** Tools only read, and reading does not depend on who asks. */
-const reader = { as: 'admitted', by: 'bearer', form: '' } as const
+const reader = { as: 'admitted', by: 'bearer' } as const
 
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {
   const found = await route.handle({ ...asked, ...tool.fixed } as never, reader)

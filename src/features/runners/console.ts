@@ -20,7 +20,7 @@ export function runnersConsole(): ConsolePart {
     return read()
   }
   return {
-    links: [{ group: 'Now', link: ['/runners', 'Runners'] }],
+    links: [{ group: 'Why is it slow', link: ['/runners', 'Runners'] }],
     fills: [fixSources.with({ kind: 'wait', read: async parts => waits(await viewOf(parts)) })],
     pages: parts => [at('/runners', async context => runnersPage(await viewOf(parts), context))],
     routes: parts => [

@@ -18,7 +18,7 @@ export function tokensConsole(options: TokenOptions, { proxies, clock }: PartCon
   }
 
   return {
-    links: [{ group: 'Daemon', link: ['/tokens', 'Tokens'] }],
+    links: [{ group: 'Pipespan', link: ['/tokens', 'Tokens'] }],
     pages: parts => [
       at('/tokens', async context => tokensPage(await tokensView(parts, own(), context.query.get('sort')), context)),
     ],

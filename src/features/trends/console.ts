@@ -57,8 +57,8 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
   }
   return {
     links: [
-      { group: 'Over time', before: '/timeline', link: ['/trends', 'Trends', 'scoped'] },
-      { group: 'Over time', before: '/timeline', link: ['/cost', 'Cost', 'scoped'] },
+      { group: 'Why is it slow', link: ['/trends', 'Trends', 'scoped'] },
+      { group: 'Why is it slow', link: ['/cost', 'Cost', 'scoped'] },
     ],
     fills: [
       usualsSlot.with((reads, now) => createUsuals(trendsIn(reads), now)),

@@ -31,7 +31,7 @@ it('say how much of the stored pipelines was counted for branches and runners, a
   const all = await costs()
   const { total } = all.retained
   const shown = (retained: Partial<Costs['retained']>): string => {
-    const reader = { base: '', address: '/cost', query: new URLSearchParams(), now: Date.now(), form: '' }
+    const reader = { base: '', address: '/cost', query: new URLSearchParams(), now: Date.now() }
     const context = { ...reader, may: 'all', session: false } as const
     return costPage({ ...all, retained: { ...all.retained, ...retained } }, context).content.toString()
   }

@@ -1,32 +1,39 @@
-// Keeps an open page up to date: receives the page from the server, and changes what is different in its regions.
+// Keeps an open page up to date: asks the server for the page again, and changes what is different in its regions.
 //
 // Elements stay if they can, so that focus, selection, scrolling, hovering and what the user has opened stay, too. A child stays for the
 // new child with the same key: its id, or where the first link of a row leads, as each row of a list has a link of its own. Children
 // without a key stay for those of the same name, in order.
-const address = document.body.dataset.live
 const sign = document.getElementById('live')
 /** The HTML of each region as the server last sent it: scripts have changed what is shown. */
 const last = new Map([...document.querySelectorAll('[data-region]')].map(region => [region.id, undefined]))
+/** Between an answer and the next question, ms. */
+const pause = 1_000
+let tag = ''
 
-if (address !== undefined && sign !== null) {
-  const source = new EventSource(address)
-  source.addEventListener('open', () => say('live', 'Up to date'))
-  source.addEventListener('error', () => {
-    // Refused: the browser does not try again.
-    const isRefused = source.readyState === EventSource.CLOSED
-    say('lost', isRefused ? 'Too many open pages: reload to see updates' : 'Connection lost, trying again')
-  })
-  source.addEventListener('page', event => {
-    const sent = new DOMParser().parseFromString(event.data, 'text/html')
-    const changed = [...sent.querySelectorAll('[data-region]')].filter(
-      ({ id, innerHTML }) => last.get(id) !== innerHTML,
-    )
-    for (const { id, innerHTML } of changed) last.set(id, innerHTML)
-    dispatchEvent(new CustomEvent('received', { detail: sent }))
-    for (const after of changed) replace(document.getElementById(after.id), after)
-    say('live', 'Up to date')
-  })
-  addEventListener('pagehide', () => source.close())
+if (sign !== null) setTimeout(ask, pause)
+
+async function ask() {
+  // Nobody looks at a page in the background.
+  if (!document.hidden) await update().catch(() => say('lost', 'Connection lost, trying again'))
+  setTimeout(ask, pause)
+}
+
+async function update() {
+  const answer = await fetch(location.href, { headers: { 'if-none-match': tag }, redirect: 'manual' })
+  if (answer.type === 'opaqueredirect') return say('lost', 'Logged out: reload the page')
+  if (answer.status !== 304) {
+    if (!answer.ok) throw new Error(answer.statusText)
+    tag = answer.headers.get('etag')
+    show(new DOMParser().parseFromString(await answer.text(), 'text/html'))
+  }
+  say('live', 'Up to date')
+}
+
+function show(sent) {
+  const changed = [...sent.querySelectorAll('[data-region]')].filter(({ id, innerHTML }) => last.get(id) !== innerHTML)
+  for (const { id, innerHTML } of changed) last.set(id, innerHTML)
+  dispatchEvent(new CustomEvent('received', { detail: sent }))
+  for (const after of changed) replace(document.getElementById(after.id), after)
 }
 
 function say(state, text) {

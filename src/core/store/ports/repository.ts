@@ -119,10 +119,8 @@ export function repositoriesOf(make: MakeRepository) {
     /** Written by inventory. */
     gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of']),
     inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of']),
-    /** Written by the pages. `digest`: HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
+    /** Written by the pages at a logout. `digest`: HMAC of the session's id with the admin token, so that no cookie can be read from the store. */
     sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
-    /** Written by the pages; a single document. Signs forms of people who have no session, so that each replica accepts the forms of the others. */
-    formKeys: make('form-key', z.object({ key: z.string() }), []),
     /** Written when a daemon starts to send: the endpoint that what is pending for a destination and signal is meant for. */
     exportEndpoints: make('export/endpoint', exportEndpoint, ['destination', 'signal']),
     /** Written by the metric flush; a single document. */
