@@ -16,7 +16,6 @@ const slowest = [
   'features/trends/figures',
   'core/find/poller',
   'demo/demo',
-  'e2e/refused-details',
   'core/store/sqlite',
   'features/regressions/stores',
   'console/open-page',

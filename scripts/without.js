@@ -1,6 +1,7 @@
 // Whether the product stands without some of its features: `node scripts/without.js NAME… | --each | --all [--test]`. It copies the checkout to a
 // temporary folder, deletes the folders of the named features (also those in `src/platform`), of their tests and of features that need them, and their
-// lines in `src/features.ts`, and checks the types of what is left. `--each`: one after the other, and then all. `--test`: also runs the tests of the core.
+// lines in `src/features.ts`, and checks the types of what is left. `--test`: also runs the tests of the core. `--each`: one after the other, and then all,
+// of which alone the tests are run; all rounds share one copy, so that each type check after the first only looks at what was deleted.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,16 +51,28 @@ export function listWithout(text, gone) {
   })
 }
 
-/** @param {string} folder */
-function copyTo(folder) {
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+/**
+ * Copies the checkout, or some paths of it.
+ * @param {string} folder
+ * @param {readonly string[]} paths
+ */
+function copyTo(folder, paths = ['.']) {
+  const chosen = ['--cached', '--others', '--exclude-standard', '--', ...paths]
+  const listed = execFileSync('git', ['ls-files', '-z', ...chosen], { cwd: root })
   for (const file of listed.toString().split('\0')) {
     if (file === '' || !existsSync(path.join(root, file))) continue
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
     cpSync(path.join(root, file), path.join(folder, file), { recursive: true, verbatimSymlinks: true })
   }
-  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
 }
+
+/** @param {string} name */
+const foldersOf = name =>
+  [
+    ['src', 'features'],
+    ['src', 'platform'],
+    ['test', 'features'],
+  ].map(room => path.join(...room, name))
 
 /**
  * @param {string} folder
@@ -79,11 +92,7 @@ function passes(folder, tool, args) {
  */
 function stands(folder, gone, tested) {
   console.log(`without ${gone.join(', ')}`)
-  for (const name of gone) {
-    rmSync(path.join(folder, 'src', 'features', name), { recursive: true })
-    for (const own of [path.join('src', 'platform', name), path.join('test', 'features', name)])
-      rmSync(path.join(folder, own), { recursive: true, force: true })
-  }
+  for (const own of gone.flatMap(foldersOf)) rmSync(path.join(folder, own), { recursive: true, force: true })
   writeFileSync(path.join(folder, list), listWithout(readFileSync(path.join(folder, list), 'utf8'), gone))
   const incremental = ['--incremental', '--tsBuildInfoFile', path.join(folder, 'types')]
   const isTyped = passes(folder, 'typescript/lib/tsc.js', ['--noEmit', ...incremental])
@@ -107,9 +116,12 @@ async function main(args) {
   const rounds = args.includes('--each') ? [...all.map(name => [name]), all] : [isWhole ? all : named]
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-without-'))
   try {
+    copyTo(folder)
+    symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
     for (const round of rounds) {
-      copyTo(path.join(folder, 'checkout'))
-      if (!stands(path.join(folder, 'checkout'), goingWith(features, round), args.includes('--test'))) return 1
+      const gone = goingWith(features, round)
+      if (!stands(folder, gone, args.includes('--test') && round === rounds.at(-1))) return 1
+      copyTo(folder, [list, ...gone.flatMap(foldersOf)])
     }
     return 0
   } finally {

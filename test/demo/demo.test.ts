@@ -138,10 +138,6 @@ describe('pipespan demo', () => {
     const counted = async () =>
       (JSON.parse(await page('api/trends?span=30d')) as { total: { runs: number } }).total.runs
     await expect.poll(counted).toBeGreaterThan(100)
-    // While the platform replays its last hour its clock is behind; elapsed times are those on its clock.
-    const running = async () => (JSON.parse(await page('api/overview')) as { running: { spentMs?: number }[] }).running
-    await expect.poll(async () => (await running()).length).toBeGreaterThan(0)
-    for (const { spentMs } of await running()) expect(spentMs).toBeLessThan(15 * 60_000)
     await expect.poll(async () => page('pipelines'), { timeout: 600_000 }).toMatch(/usually ≈\s?[\d.]+/)
     await expect.poll(async () => page('cost')).toMatch(/\d EUR/)
     stop.abort()

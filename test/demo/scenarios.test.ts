@@ -7,15 +7,10 @@ import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
-import type { PipelineTruth } from '../support/truth.ts'
 import { runs } from '../full.ts'
 
 const names = Object.keys(scenarios) as [ScenarioName, ...ScenarioName[]]
 const seed = fc.nat(100_000)
-
-function jobNamed(pipeline: PipelineTruth | undefined, name: string) {
-  return pipeline?.jobs.filter(job => job.name === name) ?? []
-}
 
 function observe(delivery: Delivery) {
   const event = delivery.kind === 'pipeline' ? 'Pipeline Hook' : 'Job Hook'
@@ -103,103 +98,5 @@ describe('the generator', () => {
       ),
       runs(60),
     )
-  })
-
-  it('ends with a pipeline event whose builds are exactly the latest jobs, in any order', () => {
-    const { deliveries, pipelines } = generatePipeline(3, 'retried')
-    const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)
-    const { object_attributes: reported, builds } = JSON.parse(last?.body ?? '') as {
-      object_attributes: { status: string }
-      builds: { id: number; status: string }[]
-    }
-    const latest = pipelines[0]!.jobs.filter(({ retried }) => !retried)
-    expect(reported.status).toBe(pipelines[0]!.status)
-    expect(Object.fromEntries(builds.map(({ id, status }) => [id, status]))).toEqual(
-      Object.fromEntries(latest.map(({ id, status }) => [id, status])),
-    )
-    const orders = deliveries
-      .filter(({ kind }) => kind === 'pipeline')
-      .map(({ body }) => (JSON.parse(body) as { builds: { id: number }[] }).builds.map(({ id }) => id))
-    expect(orders.some(ids => ids.join() !== ids.toSorted((a, b) => a - b).join())).toBe(true)
-  })
-})
-
-describe('the scenarios', () => {
-  it('retried: the failed test runs under a new id, the skipped deployment under its own', () => {
-    const [pipeline] = generatePipeline(1, 'retried').pipelines
-    expect(pipeline?.ends.map(({ status }) => status)).toEqual(['failed', 'success'])
-    expect(jobNamed(pipeline, 'integration tests')).toMatchObject([
-      { status: 'failed', retried: true },
-      { status: 'success', retried: false },
-    ])
-    expect(jobNamed(pipeline, 'deploy staging')).toMatchObject([{ status: 'success', runs: 1 }])
-  })
-
-  it('flakyRunner: the platform retries by itself, and the pipeline ends once', () => {
-    const [pipeline] = generatePipeline(1, 'flakyRunner').pipelines
-    expect(pipeline?.ends.map(({ status }) => status)).toEqual(['success'])
-    expect(jobNamed(pipeline, 'build ios').map(({ status }) => status)).toEqual(['failed', 'success'])
-  })
-
-  it('family: three generations, each under the bridge that triggered it', () => {
-    const { pipelines } = generatePipeline(1, 'family')
-    const [root] = pipelines
-    expect(pipelines).toHaveLength(4)
-    for (const { rootId } of pipelines) expect(rootId).toBe(root?.id)
-    const bridges = pipelines.flatMap(({ id, jobs }) =>
-      jobs.filter(({ kind }) => kind === 'bridge').map(job => ({ pipelineId: id, bridgeId: job.id })),
-    )
-    const parents = pipelines.flatMap(({ parent }) => (parent === undefined ? [] : [parent]))
-    expect(parents).toHaveLength(3)
-    expect(bridges).toEqual(expect.arrayContaining(parents))
-    const grandchild = pipelines.find(({ projectId }) => projectId !== root?.projectId)
-    expect(grandchild?.parent?.pipelineId).not.toBe(root?.id)
-  })
-
-  it('retriedChild: the bridge runs again under its id, and parent and child end twice', () => {
-    const [parent, child] = generatePipeline(1, 'retriedChild').pipelines
-    expect(jobNamed(parent, 'frontend')).toMatchObject([{ status: 'success', runs: 2 }])
-    expect([parent?.ends.length, child?.ends.length]).toEqual([2, 2])
-  })
-
-  it('release: waits for a manual job, then continues and triggers another project', () => {
-    const { deliveries, pipelines } = generatePipeline(1, 'release')
-    const statuses = deliveries
-      .filter(({ kind, pipelineId }) => kind === 'pipeline' && pipelineId === pipelines[0]?.id)
-      .map(({ body }) => (JSON.parse(body) as { object_attributes: { status: string } }).object_attributes.status)
-    expect(statuses).toEqual(['pending', 'running', 'manual', 'running', 'success'])
-    expect(pipelines[1]?.projectId).not.toBe(pipelines[0]?.projectId)
-  })
-
-  it('canceled: running and unstarted jobs both end canceled', () => {
-    const [pipeline] = generatePipeline(1, 'canceled').pipelines
-    expect(pipeline?.status).toBe('canceled')
-    expect(pipeline?.jobs.map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
-    expect(jobNamed(pipeline, 'beta')).toMatchObject([{ startedAt: undefined, runs: 0 }])
-    expect(jobNamed(pipeline, 'beta')[0]?.finishedAt).toBe(pipeline?.finishedAt)
-  })
-
-  it('nightly: a timeout fails it and skips later jobs', () => {
-    const { deliveries, pipelines } = generatePipeline(1, 'nightly')
-    expect(pipelines[0]?.status).toBe('failed')
-    expect(jobNamed(pipelines[0], 'publish')).toMatchObject([{ status: 'skipped' }])
-    expect(deliveries.at(-1)?.body).toContain('"source":"schedule"')
-    expect(deliveries.at(-1)?.body).toContain('"failure_reason":"job_execution_timeout"')
-  })
-
-  it('mergeRequest: passes with warnings, and names the merge request and its source branch', () => {
-    const { deliveries } = generatePipeline(1, 'mergeRequest')
-    const reported = JSON.parse(deliveries.at(-1)?.body ?? '') as {
-      object_attributes: { ref: string; detailed_status: string }
-      merge_request: { source_branch: string; target_branch: string }
-    }
-    expect(reported.object_attributes.detailed_status).toBe('passed with warnings')
-    expect(reported.merge_request.source_branch).toBe(reported.object_attributes.ref)
-    expect(reported.merge_request.target_branch).toBe('main')
-  })
-
-  it('blocked: stays manual, with nothing running', () => {
-    const [pipeline] = generatePipeline(1, 'blocked').pipelines
-    expect([pipeline?.status, pipeline?.ends]).toEqual(['manual', []])
   })
 })

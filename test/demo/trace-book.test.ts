@@ -38,27 +38,11 @@ describe('the trace book', () => {
     expect(names(book.add([span('late child', { parentSpanId: 'bridge' })]))).toEqual([['late child']])
   })
 
-  it('keeps traces apart', () => {
-    const drawn = new TraceBook().add([span('one'), span('two', { traceId: 'b'.repeat(32) })])
-    expect(names(drawn)).toEqual([['one'], ['two']])
-  })
-
   it('shows waiting members, and drops the oldest beyond a limit', () => {
     const book = new TraceBook()
     for (let i = 0; i < 1_001; i += 1) {
       book.add([span('child', { traceId: String(i).padStart(32, '0'), parentSpanId: 'bridge' })])
     }
     expect(book.rest()).toHaveLength(1_000)
-  })
-
-  it("has every pipeline's last status and counts jobs", () => {
-    const book = new TraceBook()
-    book.add([span('p', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'failed' } })])
-    book.add([
-      span('p2', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'success' } }),
-      span('job', { kind: 'job' }),
-    ])
-    expect([...book.statuses]).toEqual([[7, 'success']])
-    expect(book.jobs).toBe(1)
   })
 })

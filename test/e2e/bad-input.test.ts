@@ -44,7 +44,6 @@ interface Case {
 const good = pipelineBody(1)
 const refused: readonly Case[] = [
   { name: 'a wrong token', body: good, headers: { 'x-service-token': 'guess' }, status: 401, message: /token/ },
-  { name: 'a blank token', body: good, headers: { 'x-service-token': '' }, status: 401, message: /token/ },
   {
     name: 'a bad signature, in spite of the right token',
     body: good,
@@ -52,24 +51,8 @@ const refused: readonly Case[] = [
     status: 401,
     message: /signature/,
   },
-  {
-    name: 'a signature of another body',
-    body: good.replace('success', 'SUCCESS'),
-    headers: signed(good, now()),
-    status: 401,
-    message: /signature/,
-  },
   { name: 'an old timestamp', body: good, headers: signed(good, now() - 301), status: 401, message: /timestamp/ },
   { name: 'text that is no JSON', body: 'pipeline=1', status: 400, message: /not a JSON object/ },
-  { name: 'a JSON array', body: '[1]', status: 400, message: /not a JSON object/ },
-  { name: 'an empty body', body: '', status: 400, message: /not a JSON object/ },
-  {
-    name: 'a form',
-    body: 'a=1',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    status: 415,
-    message: /json/,
-  },
   {
     name: 'a compressed body',
     body: good,
@@ -79,18 +62,10 @@ const refused: readonly Case[] = [
   },
 ]
 
-/** Accepted by the ingress, which parses nothing; what cannot be decoded later is quarantined with its reason. */
+/** Answered 202, and quarantined with the reason: they cannot be decoded. */
 const kept: readonly { readonly name: string; readonly body: string; readonly reason: RegExp }[] = [
   { name: 'JSON that ends early', body: good.slice(0, -20) + '}', reason: /JSON/ },
-  { name: 'no pipeline id', body: pipelineBody(2, one => delete one.object_attributes.id), reason: /id/ },
   { name: 'no project', body: pipelineBody(3, one => delete one.project), reason: /project/ },
-  { name: 'no status', body: pipelineBody(4, one => delete one.object_attributes.status), reason: /status/ },
-  { name: 'an id of another type', body: pipelineBody(5, one => (one.object_attributes.id = { a: 1 })), reason: /id/ },
-  {
-    name: 'a list for an object',
-    body: pipelineBody(6, one => (one.object_attributes = [] as never)),
-    reason: /object_attributes|id/,
-  },
   {
     name: 'nesting of 100,000 levels',
     body: `{"object_kind":"pipeline","object_attributes":${'['.repeat(1e5)}${']'.repeat(1e5)}}`,
@@ -106,42 +81,22 @@ const endured: readonly { readonly name: string; readonly id: number; readonly b
     id: 11,
     body: pipelineBody(11, one => {
       Object.assign(one.object_attributes, { created_at: absurd, finished_at: '0000-00-00T00:00:00Z' })
-      for (const [index, build] of one.builds.entries()) {
-        Object.assign(build, { created_at: index, started_at: '275761-01-01 00:00:00 UTC', finished_at: absurd })
-      }
+      for (const build of one.builds)
+        Object.assign(build, { started_at: '275761-01-01 00:00:00 UTC', finished_at: absurd })
     }),
   },
   {
     name: '__proto__ keys',
     id: 12,
-    body: pipelineBody(12)
-      .replace(
-        '{"object_kind"',
-        '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"object_kind"',
-      )
-      .replace('"object_attributes":{', '"object_attributes":{"__proto__":{"status":"failed","polluted":true},'),
-  },
-  {
-    name: 'deep nesting in a field that nobody reads',
-    id: 13,
-    body: pipelineBody(13).replace('{"object_kind"', `{"x":${'[{"a":'.repeat(500)}1${'}]'.repeat(500)},"object_kind"`),
-  },
-  {
-    name: 'numbers and durations without measure',
-    id: 14,
-    body: pipelineBody(14, one => {
-      Object.assign(one.object_attributes, { duration: -1e308, queued_duration: 1e308, iid: 1e21 })
-    }),
+    body: pipelineBody(12).replace(
+      '"object_attributes":{',
+      '"__proto__":{"polluted":true},"object_attributes":{"__proto__":{"status":"failed","polluted":true},',
+    ),
   },
   {
     name: 'text that is no valid Unicode, and zero bytes',
     id: 15,
     body: pipelineBody(15, one => (one.object_attributes.ref = 'a\\ud800b\\u0000c')).replaceAll('\\\\', '\\'),
-  },
-  {
-    name: 'a million characters of commit message',
-    id: 16,
-    body: pipelineBody(16, one => Object.assign(one.commit as object, { message: 'long '.repeat(2e5) })),
   },
   {
     name: 'jobs that are none among those that are',

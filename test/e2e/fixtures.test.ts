@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { runCommand } from './run-command.ts'
-import { Daemon, run } from './daemon.ts'
+import { Daemon } from './daemon.ts'
 import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
 interface Payload {
@@ -102,26 +102,5 @@ describe('pipespan map', () => {
     }
     expect(shown.output).toContain('pipeline: ')
     expect(shown.output.includes('waits for the pipeline to end')).toBe(!over.has(pipeline.status))
-  })
-
-  it('is a command of the program: a tree, or OTLP/JSON that a collector could read', async () => {
-    const file = path.join(folder, 'pipeline-failed.json')
-    const [tree, json] = [await run(['map', file]), await map('--json', file)]
-    expect([tree.code, json.code]).toEqual([0, 0])
-    expect(tree.stdout).toContain('pipeline: ')
-    const { resourceSpans } = JSON.parse(json.output) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] }
-    expect(resourceSpans[0]?.scopeSpans[0]?.spans.length).toBe(
-      1 + (payloadOf('pipeline-failed.json').builds?.length ?? 0),
-    )
-  })
-
-  it('says what is wrong with a file that it cannot read or decode', async () => {
-    expect(await map('/nowhere.json')).toMatchObject({
-      code: 1,
-      output: '',
-      errors: expect.stringContaining('cannot be read') as string,
-    })
-    const source = path.join(import.meta.dirname, 'fixtures.test.ts')
-    expect(await map(source)).toMatchObject({ code: 1, output: '', errors: expect.stringContaining('JSON') as string })
   })
 })

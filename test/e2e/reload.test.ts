@@ -1,7 +1,7 @@
 // A reload of the configuration: what changes, what does not, and that nothing is lost or sent twice meanwhile.
 import { afterAll, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from './daemon.ts'
@@ -100,23 +100,6 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
   })
 })
 
-it('names what needs a restart, and applies the rest', async () => {
-  const backend = await receiver()
-  const file = path.join(temporaryFolder(), 'pipespan.yaml')
-  const destination = `destinations: [{ name: a, endpoint: '${backend.url}' }]`
-  writeFileSync(file, destination)
-  const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
-  writeFileSync(file, `${destination}\nstore: { max_size: 1GiB }\nprojects: { exclude: ['acme/**'] }`)
-  await reloaded(daemon, 1)
-  expect(await live(daemon)).toMatchObject({ restart: ['store.max_size'], reloads: { applied: 1, refused: 0 } })
-  expect(await (await fetch(daemon.adminUrl)).text()).toContain(
-    'Changed in the configuration, but not in use: store.max_size.',
-  )
-  writeFileSync(file, `${destination}\nprojects: { exclude: ['acme/**'] }`)
-  daemon.signal('SIGHUP')
-  await expect.poll(async () => (await live(daemon)).restart).toEqual([])
-})
-
 it('changes nothing if the file is wrong, or if the daemon cannot start with it, and says why', async () => {
   const backend = await receiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
@@ -146,30 +129,6 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   daemon.signal('SIGHUP')
   await expect.poll(async () => (await live(daemon)).reloads).toEqual({ applied: 1, refused: 2 })
   expect((await live(daemon)).refused).toBeUndefined()
-})
-
-it('notices a changed file by itself if it is asked to, also behind a link that is exchanged', async () => {
-  const backend = await receiver()
-  const folder = temporaryFolder()
-  const write = (version: string, more: string): void => {
-    mkdirSync(path.join(folder, version))
-    writeFileSync(
-      path.join(folder, version, 'pipespan.yaml'),
-      `destinations: [{ name: a, endpoint: '${backend.url}' }]\n${more}`,
-    )
-    // As Kubernetes updates a ConfigMap: a new link takes the place of the old one.
-    symlinkSync(version, path.join(folder, 'next'))
-    renameSync(path.join(folder, 'next'), path.join(folder, '..data'))
-  }
-  write('one', '')
-  symlinkSync('..data/pipespan.yaml', path.join(folder, 'pipespan.yaml'))
-  const daemon = await Daemon.start({
-    ...unset,
-    PIPESPAN_CONFIG: path.join(folder, 'pipespan.yaml'),
-    PIPESPAN_CONFIG_WATCH: 'true',
-  })
-  write('two', 'projects: { exclude: [none] }')
-  await expect.poll(async () => (await live(daemon)).reloads.applied).toBe(1)
 })
 
 it('keeps its secrets while a slow writer rewrites the file, and when the file is empty', async () => {

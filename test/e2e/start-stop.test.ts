@@ -44,18 +44,6 @@ describe('serve', () => {
     expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
 
-  it('names every configuration error at once, with its line, and exits with 2', async () => {
-    const file = path.join(temporaryFolder(), 'pipespan.yaml')
-    writeFileSync(file, 'webhok:\n  token: x\nsettle: soon\n')
-    const both = [await run(['serve', '--config', file]), await first.command('config', 'check', file)]
-    for (const { code, stdout, stderr } of both) {
-      expect(code).toBe(2)
-      expect(stdout).toBe('')
-      expect(stderr).toMatch(/pipespan\.yaml:1.*webhok.*webhook/s)
-      expect(stderr).toMatch(/pipespan\.yaml:3.*settle/s)
-    }
-  })
-
   it('exits with 1 and names the address if that is in use', async () => {
     const taken = new URL(first.url).host
     const second = Daemon.launch({ PIPESPAN_LISTEN: taken })

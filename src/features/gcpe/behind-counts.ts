@@ -1,6 +1,5 @@
 // How many commits environments are behind, for scrapes: they do not wait, and get what was counted before.
 import { countBehindWith } from '../deployments/port.ts'
-import { isWithin } from '../../model/territory.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { PartContext } from '../../daemon/feature.ts'
@@ -17,9 +16,6 @@ interface Revisions {
   readonly to: string
 }
 
-/** Identifies the token that counts the pair; undefined without one. */
-type TokenOf = (of: Revisions) => unknown
-
 const maxRemembered = 10_000
 /** Pairs that wait for their request; further ones are asked for again. */
 const maxWaiting = 1_000
@@ -27,18 +23,17 @@ const maxWaiting = 1_000
 const retryAfter = 10 * 60_000
 
 /** Undefined without any token of a platform. */
-export function behindCountsOf(context: Pick<PartContext, 'tokens' | 'clock' | 'log'>): CountBehind | undefined {
+export function behindCountsOf(
+  context: Parameters<typeof countBehindWith>[0] & Pick<PartContext, 'clock' | 'log'>,
+): CountBehind | undefined {
   const { clock, log } = context
   const count = countBehindWith(context)
-  const tokens = context.tokens()
-  const tokenOf: TokenOf = ({ instance, path }) => tokens.find(one => isWithin(one.territory, instance, path))
-  return count && createBehindCounts(count, tokenOf, clock, err => log.error({ err }, 'commits cannot be counted'))
+  return count && createBehindCounts(count, clock, err => log.error({ err }, 'commits cannot be counted'))
 }
 
 /** Remembers the counts, and asks for what is unknown, one after the other. Two revisions never change, so each pair is requested once. */
 export function createBehindCounts(
   count: NonNullable<ReturnType<typeof countBehindWith>>,
-  tokenOf: TokenOf,
   clock: Pick<Clock, 'now'>,
   onError: (error: unknown) => void,
 ): CountBehind {
@@ -53,12 +48,7 @@ export function createBehindCounts(
       const answer = await count({ ...of, revision, branch })
       waiting.delete(key)
       if (answer.as === 'counted') remember(known, key, answer.commits, maxRemembered)
-      else {
-        remember(refused, key, clock.now(), maxRemembered)
-        // The other pairs of this token would probably be refused too; the next scrape asks for them.
-        const token = tokenOf(pair)
-        for (const [otherKey, other] of waiting) if (tokenOf(other) === token) waiting.delete(otherKey)
-      }
+      else remember(refused, key, clock.now(), maxRemembered)
     }
   }
 

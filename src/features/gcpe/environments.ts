@@ -1,8 +1,7 @@
 // The newest deployment of each environment.
-import { countedRowsOf, ownerOf } from './counted-rows.ts'
-import { createNewest } from './newest.ts'
+import { createNewest, ownerOf } from './newest.ts'
 import { gcpeEnvironmentMetrics, seconds, type GcpeEnvironment } from './table.ts'
-import { latestDeployments, type ListedDeployment } from './sql/latest-deployments.ts'
+import { latestDeployments, type ListedDeployment } from './sql/latest.ts'
 import type { CountBehind } from './behind-counts.ts'
 import type { GcpeFamilies } from './families.ts'
 import type { LatestRun } from './latest-run.ts'
@@ -16,7 +15,7 @@ const rowsPerRead = 200
 
 /** Returns what adds the newest deployments to a scrape. Without `countBehind` it is only known of an environment that it is not behind. */
 export function createNewestDeployments(
-  store: Pick<SharedStore, 'on' | 'repositories'>,
+  store: Pick<SharedStore, 'on'>,
   { scope }: Pick<ScrapeView, 'scope'>,
   runOf: NewestPipelines['runOf'],
   countBehind: CountBehind | undefined,
@@ -27,7 +26,6 @@ export function createNewestDeployments(
     placeOf: ({ environment, ...row }) =>
       environment === undefined ? undefined : { owner: ownerOf(row), name: environment, counted: '' },
     rankOf: ({ at }) => at,
-    counts: countedRowsOf(store, 'deployments'),
   })
   return async families => {
     await deployments.refresh()

@@ -1,12 +1,16 @@
 // The metrics of another exporter of the platform's pipelines, gcpe, on `/metrics` (`PIPESPAN_METRICS_COMPAT`): with its names, labels and types, so that
 // its dashboards and alerts keep working while somebody changes over. They come from the store alone. Read `table.ts` first: all metrics. A scrape shows
 // the newest pipeline of each ref (`pipelines.ts`) and the newest deployment of each environment (`environments.ts`); `newest.ts` finds the newest, and
-// counts the rows.
-import { behindCountsOf } from './behind-counts.ts'
-import { createScrape } from './scrape.ts'
-import { feature } from '../../daemon/feature.ts'
+// counts the rows that are added.
+import { behindCountsOf, type CountBehind } from './behind-counts.ts'
+import { createGcpeFamilies } from './families.ts'
+import { createNewestDeployments } from './environments.ts'
+import { createNewestPipelines } from './pipelines.ts'
+import { feature, type ScrapeView } from '../../daemon/feature.ts'
 import { oneOf } from '../../daemon/configuration/plain-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export const gcpe = feature({
   name: 'gcpe',
@@ -23,3 +27,19 @@ export const gcpe = feature({
   scraped: ({ metrics }, context, view) =>
     metrics.compat === 'gcpe' ? createScrape(context.store, view, behindCountsOf(context)) : undefined,
 })
+
+/** All metrics of one scrape. */
+export function createScrape(
+  store: Pick<SharedStore, 'on'>,
+  view: ScrapeView,
+  countBehind: CountBehind | undefined,
+): () => Promise<readonly ScopeMetrics[]> {
+  const pipelines = createNewestPipelines(store, view)
+  const addDeployments = createNewestDeployments(store, view, pipelines.runOf, countBehind)
+  return async () => {
+    const families = createGcpeFamilies(view.settings.maxSeries)
+    await pipelines.addTo(families)
+    await addDeployments(families)
+    return families.scopes()
+  }
+}

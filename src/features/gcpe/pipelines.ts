@@ -1,11 +1,12 @@
 // The newest pipeline of each ref with its jobs and tests, from the store alone. A scrape loads only what changed since the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { countedRowsOf, ownerOf } from './counted-rows.ts'
-import { createJobRuns, type JobRuns } from './job-runs.ts'
-import { createNewest, type NewestRow } from './newest.ts'
+import { createNewest, ownerOf, type NewestRow } from './newest.ts'
 import { gcpeJobMetrics, gcpePipelineMetrics, gcpeReportMetrics, gcpeRunMetrics, gcpeSuiteMetrics } from './table.ts'
 import { latestRunOf, latestTests, type LatestRun } from './latest-run.ts'
-import { latestRuns, type ListedRun } from './sql/latest-runs.ts'
+import { isBlocked, wasSkipped } from '../../model/status.ts'
+import { latestRuns, type ListedRun } from './sql/latest.ts'
+import { remember } from '../../lib/bounded-map.ts'
+import type { JobView } from '../../model/job.ts'
 import type { GcpeFamilies } from './families.ts'
 import type { GcpeTests } from './table.ts'
 import type { ScrapeView } from '../../daemon/feature.ts'
@@ -37,7 +38,7 @@ export interface NewestPipelines {
 }
 
 export function createNewestPipelines(
-  store: Pick<SharedStore, 'on' | 'repositories'>,
+  store: Pick<SharedStore, 'on'>,
   { settings, scope }: ScrapeView,
 ): NewestPipelines {
   const { foldRef, maxSeries } = settings
@@ -46,7 +47,6 @@ export function createNewestPipelines(
     read: async (after, limit) => latest.after(after, limit),
     placeOf: row => refPlace(row, settings),
     rankOf: ({ pipelineId }) => pipelineId,
-    counts: countedRowsOf(store, 'runs'),
   })
   let refs: Refs = new Map()
 
@@ -155,4 +155,44 @@ function refName(ref: string, isMergeRequest: boolean): string {
 
 function refKey(owner: string, name: string): string {
   return owner + name
+}
+
+/** Counts of one ref. */
+const maxCounts = 2_000
+
+/**
+ * Counts the jobs of a ref as gcpe does: a job counts if it is newer than the one that was seen before under its name. A count belongs to the name, stage
+ * and tags of a job; its other labels, such as the runner, change from job to job without a new count.
+ */
+interface JobRuns {
+  /** The jobs of the newest run, the first time or again. */
+  saw(jobs: readonly JobView[]): void
+  /** How many jobs of its name, stage and tags were counted. */
+  of(job: JobView): number
+}
+
+function createJobRuns(): JobRuns {
+  const before = new Map<string, Pick<JobView, 'id' | 'status'>>()
+  const counts = new Map<string, number>()
+  return {
+    saw: jobs => {
+      for (const job of jobs) {
+        const { id, status, name = '' } = job
+        const last = before.get(name)
+        const [key, known] = [keyOf(job), counts.get(keyOf(job))]
+        const isNew = last !== undefined && hasRun(job) && (last.id !== id || !hasRun(last))
+        remember(counts, key, (known ?? 0) + (known !== undefined && isNew ? 1 : 0), maxCounts)
+        remember(before, name, { id, status }, maxCounts)
+      }
+    },
+    of: job => counts.get(keyOf(job)) ?? 0,
+  }
+}
+
+function hasRun({ status }: Pick<JobView, 'status'>): boolean {
+  return !wasSkipped(status) && !isBlocked(status)
+}
+
+function keyOf({ name = '', stage = '', tags = [] }: JobView): string {
+  return JSON.stringify([name, stage, tags.toSorted()])
 }

@@ -140,7 +140,7 @@ export const gcpePipelineMetrics: readonly GcpeRow<GcpePipeline>[] = [
 
 // prettier-ignore
 export const gcpeRunMetrics: readonly GcpeRow<GcpeRunCount>[] = [
-  { name: 'gitlab_ci_pipeline_run_count', type: counter, labels: runCount, value: of => of.runs, description: 'Pipelines that were stored, also before this process started.' },
+  { name: 'gitlab_ci_pipeline_run_count', type: counter, labels: runCount, value: of => of.runs, description: 'Pipelines that were stored since this process started.' },
 ]
 
 // prettier-ignore
@@ -161,7 +161,7 @@ export const gcpeSuiteMetrics = testMetrics('gitlab_ci_pipeline_test_suite', sui
 export const gcpeEnvironmentMetrics: readonly GcpeRow<GcpeEnvironment>[] = [
   { name: 'gitlab_ci_environment_behind_commits_count', type: gauge, labels: environment, value: of => of.behindCommits, description: 'Commits of the ref that are not deployed.' },
   { name: 'gitlab_ci_environment_behind_duration_seconds', type: gauge, labels: environment, value: of => of.behindSeconds, description: 'Time from the deployment to the newest commit of the ref that has a pipeline.' },
-  { name: 'gitlab_ci_environment_deployment_count', type: counter, labels: environment, value: of => of.deployments, description: 'Deployments that were stored, also before this process started.' },
+  { name: 'gitlab_ci_environment_deployment_count', type: counter, labels: environment, value: of => of.deployments, description: 'Deployments that were stored since this process started.' },
   { name: 'gitlab_ci_environment_deployment_duration_seconds', type: gauge, labels: environment, value: of => of.duration, description: 'Duration of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_job_id', type: gauge, labels: environment, value: of => of.jobId, description: 'ID of the job of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_status', type: gauge, labels: [...environment, ['status', of => of.status]], value: () => 1, description: 'Status of the newest deployment: 1 for the one that it has.' },

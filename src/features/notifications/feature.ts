@@ -2,16 +2,15 @@
 // room reports to the context's `notifier` within its transaction; rules of the configuration decide who is notified (`notifier.ts`), and what is known of
 // the condition whether it is news (`incident.ts`, read that first; `condition-reporter.ts` writes it). A message then waits in the outbox like any export,
 // for a destination with a format of its own (`destinations.ts`, `formats.ts`). `pipespan notify` sends a test message.
-import { addNotifyCommand } from './commands.ts'
-import { createRules } from './rules.ts'
+import { createRules } from './notifier.ts'
 import { createSingleton } from '../../core/find/rounds.ts'
 import { createStandingWatch } from './standing-watch.ts'
-import { feature } from '../../daemon/feature.ts'
+import { example } from '../../lib/command-line.ts'
+import { feature, type ConfiguredLine } from '../../daemon/feature.ts'
 import { knownConditions } from './documents.ts'
 import { notificationDestinations } from './destinations.ts'
-import { notificationOptions } from './options.ts'
+import { notificationOptions, silentNotifications, wrongNotifications, type NotificationOptions } from './options.ts'
 import { ofAnnouncedToken, ofDefaultBranch } from './conditions.ts'
-import { silentNotifications, wrongNotifications } from './setting-checks.ts'
 
 export const notifications = feature({
   name: 'notifications',
@@ -48,7 +47,24 @@ export const notifications = feature({
     {
       name: 'notifications',
       run: async (options, surroundings) =>
-        (await import('./checks.ts')).checkNotifications(notificationDestinations(options, surroundings)),
+        (await import('./notify-command.ts')).checkNotifications(notificationDestinations(options, surroundings)),
     },
   ],
 })
+
+function addNotifyCommand({ program, terminal, configured, answer }: ConfiguredLine<NotificationOptions>): void {
+  example(
+    program
+      .command('notify')
+      .description('send a test message to one of the configured notifications')
+      .argument('<name>', 'its name')
+      .action(
+        answer(async (name: string) => {
+          const { options, ...surroundings } = await configured()
+          const { notify } = await import('./notify-command.ts')
+          return notify(name, notificationDestinations(options, surroundings), terminal)
+        }),
+      ),
+    'pipespan notify payments-chat',
+  )
+}

@@ -1,10 +1,16 @@
-// Decides which rules of notifications take a report of a condition. Pure.
+// Decides which rules of notifications take a report of a condition, and stores since when each rule exists.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { subjectOf, type Route } from '../../model/route.ts'
+import { conditionKinds, type Condition, type ConditionKind } from '../../model/condition.ts'
 import { conditionReporter } from './condition-reporter.ts'
+import { createTextRedaction } from '../../lib/text-redaction.ts'
+import { redact } from '../../lib/secret.ts'
+import { rules } from './documents.ts'
+import { takesOf } from './destinations.ts'
 import { reportsBy, type Notifier } from '../../core/store/ports/reporter.ts'
-import type { Condition, ConditionKind } from '../../model/condition.ts'
+import type { NotificationOptions } from './options.ts'
 import type { RoutedCondition } from './incident.ts'
+import type { RuleContext } from '../../daemon/feature.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface NotificationRoute extends Pick<Route, 'takes'> {
@@ -20,10 +26,10 @@ export interface RoutingNotifier extends Notifier {
   readonly route: (...conditions: readonly (Condition | undefined)[]) => RoutedCondition[]
 }
 
-/** `redact`: removes secrets from texts that come from projects. */
+/** `clean`: removes secrets from texts that come from projects. */
 export function createNotifier(
   routes: readonly NotificationRoute[],
-  redact: (text: string) => string,
+  clean: (text: string) => string,
   profile: ByInstance<string>,
 ): RoutingNotifier {
   const route: RoutingNotifier['route'] = (...conditions) =>
@@ -33,7 +39,7 @@ export function createNotifier(
       const about = routes.filter(({ of, takes }) => of.includes(kind) && (takes?.(subjectOf(condition)) ?? true))
       if (about.length === 0) return []
       const to = about.filter(({ since, name }) => at >= since && name !== except).map(({ name }) => name)
-      return [{ condition: redacted(condition, redact), to, profile: ofInstance(profile, instance) }]
+      return [{ condition: redacted(condition, clean), to, profile: ofInstance(profile, instance) }]
     })
   return {
     isAbout: kind => routes.some(({ of }) => of.includes(kind)),
@@ -42,13 +48,33 @@ export function createNotifier(
   }
 }
 
-function redacted(condition: Condition, redact: (text: string) => string): Condition {
+function redacted(condition: Condition, clean: (text: string) => string): Condition {
   const { title, text, details = {} } = condition
-  const clean = Object.entries(details).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value])
+  const cleaned = Object.entries(details).map(([key, value]) => [key, typeof value === 'string' ? clean(value) : value])
   return {
     ...condition,
-    title: redact(title),
-    ...(text !== undefined && { text: redact(text) }),
-    details: Object.fromEntries(clean) as Condition['details'],
+    title: clean(title),
+    ...(text !== undefined && { text: clean(text) }),
+    details: Object.fromEntries(cleaned) as Condition['details'],
   }
+}
+
+/** Stores since when each rule exists, because what happened before is not sent. */
+export async function createRules(
+  { notifications }: NotificationOptions,
+  { config, store, platformOf, profile }: RuleContext,
+): Promise<Notifier> {
+  const known = store.repositories.of(rules)
+  const routes = await Promise.all(
+    notifications.map(async one => {
+      const { name, of = Object.keys(conditionKinds) as ConditionKind[] } = one
+      const since = await known.change({ name }, (rule, now) => {
+        const document = rule ?? { name, since: now }
+        return { document, result: document.since }
+      })
+      return { name, of, takes: takesOf(one, platformOf), since }
+    }),
+  )
+  const redactText = createTextRedaction(config.redact ?? [])
+  return createNotifier(routes, text => redact(redactText(text)), profile)
 }

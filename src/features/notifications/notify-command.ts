@@ -1,14 +1,18 @@
-// `pipespan notify NAME`: sends a test message to one receiver of notifications, and says what it answers. Nothing is stored.
+// Tries the receivers of notifications: `pipespan notify NAME` sends one of them a test message, and says what it answers; the doctor checks whether all
+// can be reached. Nothing is stored, and no address is shown, because it is a secret.
 import { randomUUID } from 'node:crypto'
-import { createOtlpHttp } from '../../core/send/otlp-http.ts'
-import { exitCode } from '../../lib/terminal.ts'
+import { createOtlpHttp, dispatcherFor } from '../../core/send/otlp-http.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { redact } from '../../lib/secret.ts'
+import { reportOf, type Finding } from '../../lib/finding.ts'
+import { request } from 'undici'
 import type { EventChunk } from '../../model/event.ts'
 import { messageAttributes } from './incident.ts'
 import { messageKey, messageKind, ownInstance } from '../../model/condition.ts'
 import { misuse } from '../../lib/command-line.ts'
 import { sentenceOf, verdictOf } from '../../core/send/verdict.ts'
 import type { Destination } from '../../core/send/destination.ts'
-import { complain, print, type Terminal } from '../../lib/terminal.ts'
+import { complain, exitCode, print, type Terminal } from '../../lib/terminal.ts'
 import { plainLine } from '../../lib/plain-text.ts'
 
 const signal = 'notifications'
@@ -54,5 +58,34 @@ function testMessage(id: string, at: number): EventChunk {
       attributes: { [ofMessage]: id, [incident]: id, [text]: 'Notifications arrive here.' },
     },
     ...{ at, observedAt: at },
+  }
+}
+
+const report = reportOf('notifications')
+const timeoutMs = 10_000
+
+export async function checkNotifications(destinations: readonly Destination[]): Promise<Finding[]> {
+  return Promise.all(destinations.map(check))
+}
+
+/** HEAD has no effect. Any answer shows that the receiver is there; most of them answer that they only take POST. */
+async function check({ name, signals, proxy }: Destination): Promise<Finding> {
+  const endpoint = signals.notifications
+  if (endpoint === undefined) return report('skipped', `"${name}" has no address.`)
+  const url = new URL(endpoint.url)
+  const dispatcher = dispatcherFor(url, { timeoutMs, tls: endpoint.tls }, proxy, 1)
+  try {
+    const { body } = await request(url, { method: 'HEAD', dispatcher, signal: AbortSignal.timeout(timeoutMs) })
+    await body.dump()
+    return report('fine', `"${name}" answers. To send a test message: pipespan notify ${name}.`)
+  } catch (error) {
+    const why = redact(reasonOf(error), [url.href, url.pathname + url.search])
+    return report(
+      'failure',
+      `"${name}" cannot be reached: ${why}.`,
+      'Check its url, and the proxies and firewalls on the way.',
+    )
+  } finally {
+    await dispatcher.destroy()
   }
 }

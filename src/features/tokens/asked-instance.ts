@@ -1,18 +1,19 @@
-// Asks the configured observability instance one question, with a connection of its own; and whether it enforces ingest tokens.
-import { createIngestTokens } from './client.ts'
+// Asks the configured observability instance, with a connection of its own for each question: for gauges, for the state of enforcement on the page,
+// and for the check of the doctor.
+import { broken, reportOf, type Finding } from '../../lib/finding.ts'
+import { createIngestTokens, type IngestTokens } from './client.ts'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
-import { watchEnforcement, type Enforcement } from './watched-enforcement.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { IngestTokens } from './ingest-tokens.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Gauges, Surroundings } from '../../daemon/feature.ts'
 import type { Proxies } from '../../core/send/destination.ts'
 import type { TokenOptions } from './options.ts'
 
-/** How long the instance may take to answer, ms. */
+/** Timeout for one request, ms. */
 const timeoutMs = 10_000
 
 export type AskInstance = <T>(question: (instance: IngestTokens) => Promise<T>) => Promise<T>
 
-/** Undefined where no instance, or no key of it, is configured. */
+/** Undefined if no instance or no key of it is configured. */
 export function instanceOf({ observability }: TokenOptions, proxies: Proxies): AskInstance | undefined {
   const { url, apiKey, caFile } = observability
   if (url === undefined || apiKey.current() === undefined) return undefined
@@ -26,8 +27,96 @@ export function instanceOf({ observability }: TokenOptions, proxies: Proxies): A
   }
 }
 
-/** For the page. Undefined as above. */
+/** `unknown`: the instance was not asked yet, or did not answer. */
+export type Enforcement = 'on' | 'off' | 'unknown'
+
+/** Time for which an answer is used, ms. */
+const maxAge = 60_000
+
+/** For the page, which does not wait: answers the last known state, and asks again in the background if that is old. Undefined as above. */
 export function enforcementOf(options: TokenOptions, proxies: Proxies, clock: Clock): (() => Enforcement) | undefined {
   const ask = instanceOf(options, proxies)
-  return ask && watchEnforcement(async () => ask(async instance => instance.enforcement()), clock)
+  if (ask === undefined) return undefined
+  let last: Enforcement = 'unknown'
+  let askedAt = -Infinity
+
+  const renew = async (): Promise<void> => {
+    try {
+      last = (await ask(async instance => instance.enforcement())) ? 'on' : 'off'
+    } catch {
+      last = 'unknown'
+    }
+  }
+
+  return () => {
+    if (elapsed(clock) - askedAt >= maxAge) {
+      askedAt = elapsed(clock)
+      void renew()
+    }
+    return last
+  }
+}
+
+export async function checkEnforcement(
+  options: TokenOptions,
+  { destinations, proxies }: Surroundings,
+): Promise<Finding> {
+  const report = reportOf('enforcement')
+  const ask = instanceOf(options, proxies)
+  if (ask === undefined) {
+    return report('skipped', 'No observability instance is configured (PIPESPAN_OBSERVABILITY_URL and its API key).')
+  }
+  try {
+    const isOn = await ask(async instance => instance.enforcement())
+    if (!isOn) return report('fine', 'Enforcement is off: telemetry needs no token.')
+    const without = destinations.filter(({ bearer }) => bearer?.current() === undefined).map(({ name }) => `"${name}"`)
+    if (without.length === 0) return report('fine', 'Enforcement is on, and every destination has a token.')
+    return report(
+      'failure',
+      `Enforcement is on, and ${without.join(', ')} has no token: its telemetry is dropped.`,
+      'Create one with `pipespan tokens create`, and set it as the destination’s token.',
+    )
+  } catch (error) {
+    return broken(report, 'warning', error)
+  }
+}
+
+const tokenName = 'platform.ingest.token.name'
+
+export const ingestMetrics: Gauges['metrics'] = [
+  {
+    name: 'platform.ingest.enforced',
+    ...{ unit: '1', number: 'int', attributes: [] },
+    description: 'Whether telemetry without a valid ingest token is dropped (1) or accepted (0).',
+  },
+  {
+    name: 'platform.ingest.token.count',
+    ...{ unit: '{token}', number: 'int', attributes: [] },
+    description: 'Valid ingest tokens.',
+  },
+  {
+    name: 'platform.ingest.token.age',
+    ...{ unit: 's', number: 'double', attributes: [tokenName] },
+    description: 'Age of the ingest token.',
+  },
+]
+
+export interface IngestPoint {
+  readonly metric: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly value: number | { readonly since: number }
+}
+
+/** Reads the gauges with two requests. Rejects with an InstanceError. */
+export async function ingestGauges(instance: Pick<IngestTokens, 'list' | 'enforcement'>): Promise<IngestPoint[]> {
+  const isEnforced = await instance.enforcement()
+  const valid = (await instance.list()).filter(token => token.valid)
+  return [
+    { metric: 'platform.ingest.enforced', attributes: {}, value: isEnforced ? 1 : 0 },
+    { metric: 'platform.ingest.token.count', attributes: {}, value: valid.length },
+    ...valid.flatMap(({ id, name = id, createdAt }): IngestPoint[] => {
+      if (createdAt === undefined) return []
+      return [{ metric: 'platform.ingest.token.age', attributes: { [tokenName]: name }, value: { since: createdAt } }]
+    }),
+  ]
 }

@@ -1,12 +1,34 @@
 // Calls the observability instance's ingest-token API: it creates, lists and revokes tokens, and reads and sets the state of enforcement (the
 // platform's REST document, "Pipeline telemetry export (observability instance)").
 import type { Dispatcher } from 'undici'
+import { backoff } from '../../lib/backoff.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { Secret } from '../../lib/secret.ts'
 import { errorOfAnswer, errorOfBody, errorOfKey, errorOfUnrevoked, InstanceError } from './instance-error.ts'
 import { readCreated, readList, readState, type ListedToken } from './listed-token.ts'
-import type { CreatedToken, IngestTokens, Revocation } from './ingest-tokens.ts'
 import { isSendable, parsed, send, type Answer, type Call } from './request.ts'
-import { createPauses, type RetryPauses, type Pauses } from './pauses.ts'
+
+export interface CreatedToken {
+  readonly value: Secret
+  /** Undefined if the answer has no ID: the platform's documentation does not promise one. */
+  readonly id: string | undefined
+}
+
+/** `last`: the instance refused, because this is the last valid token and enforcement is on. `gone`: the token did not exist (404), and is not listed. */
+export type Revocation = 'revoked' | 'gone' | 'last'
+
+/** Every function throws an InstanceError if the instance does not do what was requested. */
+export interface IngestTokens {
+  /** The configured URL, which identifies the instance. */
+  readonly url: string
+  create(name: string): Promise<CreatedToken>
+  list(): Promise<readonly ListedToken[]>
+  revoke(id: string): Promise<Revocation>
+  /** True if the instance drops telemetry without a valid token. */
+  enforcement(): Promise<boolean>
+  /** Turns enforcement on or off, with immediate effect. Answers the new state. */
+  setEnforcement(enabled: boolean): Promise<boolean>
+}
 
 export interface InstanceOptions {
   /** The instance's base URL, possibly with a path before `/api/v1`. */
@@ -15,22 +37,30 @@ export interface InstanceOptions {
   readonly apiKey: () => Secret | undefined
   readonly dispatcher?: Dispatcher | undefined
   readonly timeoutMs: number
-  /** How requests are repeated after a 429 or a 503. Undefined: every request is sent once. */
-  readonly retry?: RetryPauses | undefined
+  /** Its time passes between the tries of a request that is answered with 429 or 503. Undefined: every request is sent once. */
+  readonly retryClock?: Clock | undefined
 }
+
+const pauses = { first: 500, max: 8_000 }
+/** Maximum sum of the pauses of one request, ms. It is less than the lease of a rotation's target, which is not renewed meanwhile. */
+const maxPaused = 30_000
 
 export function createIngestTokens(options: InstanceOptions): IngestTokens {
   const base = new URL(options.url)
 
   async function ask(method: Call['method'], path: string, action: string, body?: object) {
-    const pauses = createPauses(options.retry)
-    for (;;) {
+    let paused = 0
+    for (let tries = 1; ; tries += 1) {
       const answer = await askOnce(method, path, body)
       if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
-      // After a 503 a token may have been created nevertheless: `createAgain` looks for it before it repeats the request.
-      const isRepeatable = answer.kind === 'answered' && (method !== 'POST' || answer.status === 429)
-      if (!isRepeatable || !(await pauses.rest(answer)))
+      const isBusy = answer.kind === 'answered' && (answer.status === 429 || answer.status === 503)
+      // After a 503 a token may have been created nevertheless, and its value is lost: a second one would be one too many.
+      const isRepeatable = isBusy && (method !== 'POST' || answer.status === 429)
+      const pause = isRepeatable ? Math.max(answer.retryAfter ?? 0, backoff(tries, pauses)) : Infinity
+      paused += pause
+      if (options.retryClock === undefined || paused > maxPaused)
         throw errorOfAnswer(answer, action, options.apiKey()?.reveal() ?? '')
+      await options.retryClock.sleep(pause)
     }
   }
 
@@ -111,10 +141,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     url: options.url,
     list,
     enforcement,
-    create: async name =>
-      options.retry === undefined
-        ? create(name)
-        : createAgain(name, { create, list, revoke }, createPauses(options.retry)),
+    create,
     revoke,
     setEnforcement: async enabled => {
       const action = `turn enforcement ${enabled ? 'on' : 'off'}`
@@ -122,41 +149,5 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       // A 204 has no state, so the state is requested.
       return readState(parsed(answer.text)) ?? (await enforcement())
     },
-  }
-}
-
-/**
- * Creates a token, also if the instance is overloaded for a moment.
- *
- * 1. The tokens of this name are listed before the first attempt.
- * 2. After a 503 it is unknown whether a token was created, and its value is lost. The tokens are listed again, and a new one of this name is
- *    revoked.
- * 3. The creation is repeated. A new token that could not be revoked because it was the last valid one is revoked after that.
- */
-async function createAgain(
-  name: string,
-  { create, list, revoke }: Pick<IngestTokens, 'create' | 'list' | 'revoke'>,
-  pauses: Pauses,
-): Promise<CreatedToken> {
-  const ids = async (): Promise<readonly string[]> =>
-    (await list()).filter(token => token.valid && (token.name ?? name) === name).map(({ id }) => id)
-  // If the tokens cannot be listed, the creation is not repeated. Its own error has the reason.
-  const before = await ids().catch(() => undefined)
-  /** Tokens to revoke later: while enforcement is on, the last valid token can only be revoked after another one was created. */
-  const deferredIds: string[] = []
-  for (;;) {
-    try {
-      const token = await create(name)
-      // An error of a revocation must not prevent that the new value is returned.
-      for (const id of deferredIds) await revoke(id).catch(() => undefined)
-      return token
-    } catch (error) {
-      if (!(error instanceof InstanceError) || error.status !== 503) throw error
-      if (before === undefined || !(await pauses.rest(error))) throw error
-      const [orphan, ...others] = (await ids()).filter(id => !before.includes(id) && !deferredIds.includes(id))
-      // Another client creates tokens of this name, so it is unknown which one this client has created.
-      if (others.length > 0) throw error
-      if (orphan !== undefined && (await revoke(orphan)) === 'last') deferredIds.push(orphan)
-    }
   }
 }

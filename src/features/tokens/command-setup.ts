@@ -1,15 +1,14 @@
-// What the token commands need from the configuration: the instance, an endpoint to test tokens at, and the store.
+// What the token commands need from the configuration: the instance, an endpoint to test tokens at, and the store; and their exit codes.
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { complain, type Terminal } from '../../lib/terminal.ts'
+import { complain, exitCode, type Terminal } from '../../lib/terminal.ts'
 import { createIngestTokens } from './client.ts'
-import { commandPauses } from './pauses.ts'
 import { createProver } from './otlp-proof.ts'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
 import { Misconfigured } from '../../lib/command-line.ts'
 import { parseTarget } from './target.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { awayStore, rotationStore } from './stored-rotations.ts'
+import { awayStore, rotationStore } from './rotation-store.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { CommandSurroundings, ConfiguredLine, Surroundings } from '../../daemon/feature.ts'
 import type { Destination } from '../../core/send/destination.ts'
@@ -17,6 +16,22 @@ import type { TokenOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { RotationParts } from './rotation-session.ts'
 import type { Secret } from '../../lib/secret.ts'
+
+/** Documented in docs/token-rotation.md. */
+export const tokensExit = {
+  ...exitCode,
+  /** The target has the new token, but a daemon has not reported it: the older tokens stay valid. */
+  kept: 3,
+  /** Another rotation of the same target is under way. */
+  busy: 4,
+  /** Refused, because telemetry would be lost. */
+  refused: 5,
+} as const
+
+export function refuse(terminal: Terminal, reason: string): number {
+  complain(terminal, reason)
+  return tokensExit.refused
+}
 
 /** What the token commands need. Tokens are tested at the OTLP endpoint that the daemon exports to. */
 export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
@@ -61,7 +76,7 @@ export async function withTokens(
   const toInstance = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
   const instance = createIngestTokens({
     ...{ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs },
-    retry: { ...commandPauses, clock: systemClock },
+    retryClock: systemClock,
   })
   const { prove, close } = proverOf(destination)
   const store = await storeOf(config, openStore, terminal)

@@ -1,8 +1,7 @@
 // `pipespan enforcement status | on | off`: whether the observability instance drops telemetry without a valid token.
 import type { Proof } from './otlp-proof.ts'
 import { print, type Terminal, printJson } from '../../lib/terminal.ts'
-import { refuse, tokensExit } from './command-output.ts'
-import type { TokensSetup } from './command-setup.ts'
+import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'
 
 type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
 

@@ -4,13 +4,11 @@
 // may be killed at any point and is taken up again from a journal beside the target. Read `rotation.ts` first. In the daemon there is little: a report
 // of the tokens in use, three gauges, a condition to be notified about, and a page.
 import { addTokenCommands } from './commands.ts'
-import { commandPauses } from './pauses.ts'
 import { createIngestTokens } from './client.ts'
 import { createTokenReport } from './daemon-token-report.ts'
 import { daemonReports } from './documents.ts'
 import { feature, type Surroundings } from '../../daemon/feature.ts'
-import { ingestGauges, ingestMetrics } from './ingest-gauges.ts'
-import { instanceOf } from './asked-instance.ts'
+import { checkEnforcement, ingestGauges, ingestMetrics, instanceOf } from './asked-instance.ts'
 import { requestsAnHour } from '../../model/inventory.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { tokenOptions, type TokenOptions } from './options.ts'
@@ -44,24 +42,16 @@ export const tokens = feature({
     const list = async () => ask?.(async instance => instance.list()) ?? []
     return ask && { kind: 'tokens', look: watchExpiry(list, { clock, log }) }
   },
-  console: async (options, context) => (await import('./console.ts')).tokensConsole(options, context),
+  console: async (options, context) => (await import('./page.ts')).tokensConsole(options, context),
   commands: addTokenCommands,
-  checks: [
-    {
-      name: 'enforcement',
-      run: async (options, surroundings) => (await import('./checks.ts')).checkEnforcement(options, surroundings),
-    },
-  ],
+  checks: [{ name: 'enforcement', run: checkEnforcement }],
   costs: (options, surroundings) => {
     const asked = things(options, surroundings)
     if (asked.length === 0) return []
     return [`Ingest tokens: ${requestsAnHour(asked)} requests an hour to the observability instance.`]
   },
   ingestTokens: ({ url, apiKey }) =>
-    createIngestTokens({
-      ...{ url, apiKey: () => apiKey, timeoutMs: setupTimeoutMs },
-      retry: { ...commandPauses, clock: systemClock },
-    }),
+    createIngestTokens({ url, apiKey: () => apiKey, timeoutMs: setupTimeoutMs, retryClock: systemClock }),
 })
 
 /** What the gauges need, where the instance is configured: two requests. */

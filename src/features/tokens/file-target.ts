@@ -4,9 +4,8 @@ import { Fault, reasonOf } from '../../lib/fault.ts'
 import { Secret } from '../../lib/secret.ts'
 import { readIfThere, replaceFile } from '../../lib/durable-file.ts'
 import { tryLock, type FileLock } from '../../lib/file-lock.ts'
-import { parseJournal } from './journal.ts'
-import { RotationBusy, RotationError } from './rotation-error.ts'
-import type { Target, TargetContent } from './target.ts'
+import { parseJournal, RotationError } from './journal.ts'
+import { RotationBusy, type Target, type TargetContent } from './target.ts'
 
 /** `PATH` contains only the value. `PATH.rotation.json` is the journal, `PATH.rotation.lock` the lock. */
 export function createFileTarget(path: string): Target {

@@ -1,6 +1,6 @@
 // A target's journal records the tokens that the target has had and the progress of a rotation. Each function here applies one event of a rotation
 // to the journal. Pure. A journal never contains a token's value.
-import { RotationError } from './rotation-error.ts'
+import { Fault } from '../../lib/fault.ts'
 import {
   rotationJournal,
   rotationSteps,
@@ -115,3 +115,6 @@ function retired(journal: Journal): Journal {
   const { current, ...rest } = journal
   return current === undefined ? rest : { ...rest, older: [...journal.older, current] }
 }
+
+/** A rotation cannot start or continue. Nothing is lost: the next run finishes it or rolls it back. The error never contains a token. */
+export class RotationError extends Fault {}

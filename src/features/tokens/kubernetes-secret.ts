@@ -1,11 +1,11 @@
 // Reads and patches a Secret through the Kubernetes API, with the pod's service account.
+import { RotationError } from './journal.ts'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { z } from 'zod'
 import { reasonOf } from '../../lib/fault.ts'
 import { parsed, send, wordsOf, type Answer } from './request.ts'
 import { Secret } from '../../lib/secret.ts'
-import { RotationError } from './rotation-error.ts'
 
 export interface KubernetesOptions {
   /** The environment. In every pod it has KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */

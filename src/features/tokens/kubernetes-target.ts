@@ -8,10 +8,9 @@ import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { Secret } from '../../lib/secret.ts'
-import { parseJournal } from './journal.ts'
+import { parseJournal, RotationError } from './journal.ts'
 import { createSecretApi, type KubernetesOptions, type SecretApi, type SecretObject } from './kubernetes-secret.ts'
-import { RotationBusy, RotationError } from './rotation-error.ts'
-import type { LockedTarget, Target, TargetContent, Watching } from './target.ts'
+import { RotationBusy, type LockedTarget, type Target, type TargetContent, type Watching } from './target.ts'
 
 export interface KubernetesTargetOptions extends KubernetesOptions {
   readonly clock: Clock

@@ -1,15 +1,21 @@
-// The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
+// The page and the route of ingest tokens: which ones are in use and how old they are, by name and fingerprint. They never have their values.
 import { z } from 'zod'
+import { at, type ConsolePart } from '../../console/console-part.ts'
 import { badge } from '../../console/layout/status.ts'
 import { card, empty, facts, region, type Page, type RequestContext } from '../../console/layout/frame.ts'
 import { destinationsWithheld } from '../../console/access/within-scope.ts'
 import { duration, time } from '../../console/layout/format.ts'
+import { enforcementOf } from './asked-instance.ts'
+import { get } from '../../console/api/api-route.ts'
 import { html, type Content } from '../../console/layout/html.ts'
 import { listOf } from '../../console/layout/list.ts'
 import { daemonReports, journals, rotations } from './documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
+import { sortBy } from '../../console/api/api-queries.ts'
 import { setupShape } from '../../console/sources/setup-shape.ts'
+import type { PartContext } from '../../daemon/feature.ts'
+import type { TokenOptions } from './options.ts'
 import type { PagesSources } from '../../console/ports.ts'
 
 const targetShape = z.object({
@@ -22,7 +28,7 @@ const targetShape = z.object({
 /** `older`: how many older tokens are still valid; `step`: of an unfinished rotation. */
 type TokenTarget = Shaped<typeof targetShape>
 
-export const rotationList = listOf()({
+const rotationList = listOf()({
   state: { json: z.string(), title: 'State', cell: ({ state }) => badge(stateTone(state), state) },
   name: { json: z.string(), title: 'Token', as: 'token', cell: ({ name }) => html`<strong>${name}</strong>` },
   target: { json: z.string(), title: 'Target', cell: ({ target }) => html`<span class="break">${target}</span>` },
@@ -44,7 +50,7 @@ const ownSetup = setupShape.extend({
 /** `enforcement`: whether that instance drops telemetry without a valid token, undefined if it is not asked. */
 type OwnSetup = Pick<Shaped<typeof ownSetup>, 'observabilityUrl' | 'enforcement'>
 
-export const tokensShape = z.object({
+const tokensShape = z.object({
   setup: ownSetup,
   targets: z.array(targetShape),
   rotations: z.array(rotationList.shape),
@@ -53,8 +59,28 @@ export const tokensShape = z.object({
 /** The newest rotation comes first. */
 type TokensView = Shaped<typeof tokensShape>
 
+export function tokensConsole(options: TokenOptions, { proxies, clock }: PartContext): ConsolePart {
+  const enforcement = enforcementOf(options, proxies, clock)
+  const own = () => ({ observabilityUrl: options.observability.url, enforcement: enforcement?.() })
+
+  return {
+    links: [{ group: 'Pipespan', link: ['/tokens', 'Tokens'] }],
+    pages: parts => [
+      at('/tokens', async context => tokensPage(await tokensView(parts, own(), context.query.get('sort')), context)),
+    ],
+    routes: parts => [
+      get(
+        '/tokens',
+        'Ingest tokens in use, by name and fingerprint, and recorded rotations.',
+        { query: z.object({ sort: sortBy(rotationList.keys) }), answer: tokensShape },
+        async ({ sort }) => tokensView(parts, own(), sort),
+      ),
+    ],
+  }
+}
+
 /** `sort`: a column of the rotations. Does not change which rotations are listed: the newest. */
-export async function tokensView(
+async function tokensView(
   { repositories, setup }: Pick<PagesSources, 'repositories' | 'setup'>,
   own: OwnSetup,
   sort?: string | null,
@@ -84,7 +110,7 @@ export async function tokensView(
   }
 }
 
-export function tokensPage(view: TokensView, context: RequestContext): Page {
+function tokensPage(view: TokensView, context: RequestContext): Page {
   const { now, seesDestinations } = context
   const { setup, targets, rotations: recorded } = view
   return {

@@ -1,12 +1,13 @@
 // `pipespan tokens rotate`: runs a rotation, and turns its outcome into a sentence and an exit code.
 import { plainLine } from '../../lib/plain-text.ts'
-import { openTarget } from './open-target.ts'
+import { createFileTarget } from './file-target.ts'
+import { createKubernetesTarget } from './kubernetes-target.ts'
+import { parseTarget } from './target.ts'
 import { rotateToken } from './rotation.ts'
 import { planRotation } from './rotation-plan.ts'
 import type { RotationOptions, RotationOutcome, RotationParts } from './rotation-session.ts'
 import { complain, print, type Terminal, printJson } from '../../lib/terminal.ts'
-import { tokensExit } from './command-output.ts'
-import type { TokensSetup } from './command-setup.ts'
+import { tokensExit, type TokensSetup } from './command-setup.ts'
 
 export interface RotateAction extends RotationOptions {
   readonly action: 'rotate'
@@ -19,9 +20,13 @@ export interface RotateAction extends RotationOptions {
 /** Progress goes to standard error, the outcome to standard output. Throws a Fault when the rotation cannot continue. */
 export async function rotateCommand(action: RotateAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
   const { clock, timeoutMs } = setup
+  const address = parseTarget(action.target)
   const parts: RotationParts = {
     ...setup,
-    target: openTarget(action.target, { clock, env: terminal.env, timeoutMs }),
+    target:
+      address.kind === 'file'
+        ? createFileTarget(address.path)
+        : createKubernetesTarget(address, { clock, env: terminal.env, timeoutMs }),
     progress: (point, text) => {
       complain(terminal, plainLine(point === 'warning' ? `Warning: ${text}` : text))
     },

@@ -1,6 +1,6 @@
 // Declares the parts, the options and the outcomes of a rotation.
 import type { Clock } from '../../lib/clock.ts'
-import type { IngestTokens } from './ingest-tokens.ts'
+import type { IngestTokens } from './client.ts'
 import type { Logbook, Progress } from './logbook.ts'
 import type { Prove } from './otlp-proof.ts'
 import type { RotationStore } from './rotation-store.ts'

@@ -31,11 +31,12 @@ import {
   revoked,
   stepped,
   written,
+  RotationError,
 } from './journal.ts'
 import { createLogbook, newestJournal } from './logbook.ts'
 import { makeToken, notHeld, proveWithRetries } from './new-token.ts'
 import { recover } from './recovery.ts'
-import { RotationBusy, RotationError } from './rotation-error.ts'
+import { RotationBusy, type LockedTarget } from './target.ts'
 import {
   defaultPace,
   type RotationOptions,
@@ -43,7 +44,6 @@ import {
   type RotationParts,
   type RotationSession,
 } from './rotation-session.ts'
-import type { LockedTarget } from './target.ts'
 
 /** Rotates the token, or finishes an earlier run's rotation. Throws a Fault if it cannot continue; the next run then takes over. */
 export async function rotateToken(parts: RotationParts, options: RotationOptions): Promise<RotationOutcome> {

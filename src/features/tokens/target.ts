@@ -1,7 +1,7 @@
 // Declares a target, the place from which daemons read a token, and parses its address.
+import { Fault } from '../../lib/fault.ts'
 import type { Secret } from '../../lib/secret.ts'
-import type { Journal } from './journal.ts'
-import { RotationError } from './rotation-error.ts'
+import { RotationError, type Journal } from './journal.ts'
 
 export interface TargetContent {
   /** The token; undefined if the target does not exist yet or is empty. */
@@ -48,4 +48,14 @@ export function parseTarget(text: string): TargetAddress {
     return { kind: 'kubernetes', namespace, secret, key }
   }
   throw new RotationError(`"${text}" is not a target.`, 'Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.')
+}
+
+/** Another rotation of the same target is running. */
+export class RotationBusy extends Fault {
+  constructor(target: string, holder: string) {
+    super(
+      `Another rotation of ${target} is running (${holder}).`,
+      'Let it finish. If it was killed, the next run takes over automatically.',
+    )
+  }
 }

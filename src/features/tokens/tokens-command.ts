@@ -3,11 +3,10 @@ import { plainLine } from '../../lib/plain-text.ts'
 import { createFileTarget } from './file-target.ts'
 import { fingerprintOf } from '../../lib/fingerprint.ts'
 import type { ListedToken } from './listed-token.ts'
-import { useOf, type UseEvidence } from './token-use.ts'
 import { complain, print, table, type Terminal, printJson } from '../../lib/terminal.ts'
 import { rotateCommand, type RotateAction } from './rotate-command.ts'
-import { refuse, tokensExit } from './command-output.ts'
-import type { TokensSetup } from './command-setup.ts'
+import type { Journal } from './journal.ts'
+import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'
 
 export type TokensAction =
   | { readonly action: 'list'; readonly json: boolean }
@@ -130,6 +129,36 @@ async function reasonToKeep(
     return 'it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.'
   }
   return undefined
+}
+
+/** `unknown`: a token whose ID is unknown is in use, and it may be this one. */
+type TokenUse = 'in use' | 'not in use' | 'unknown'
+
+interface UseEvidence {
+  /** The journals of this instance. */
+  readonly journals: readonly Journal[]
+  /** The fingerprints of the tokens that daemons send now or will send when they start. */
+  readonly used: ReadonlySet<string>
+  /** False if the store did not answer, so that daemons may use further tokens. */
+  readonly isComplete: boolean
+}
+
+/** Whether a listed token is in use. The instance lists IDs, daemons report fingerprints, and journals contain both. */
+function useOf(id: string, { journals, used, isComplete }: UseEvidence): TokenUse {
+  const fingerprints = new Map<string, string>()
+  for (const { older, current, rotation } of journals) {
+    for (const token of [...older, current, rotation?.token]) {
+      if (token?.fingerprint !== undefined) fingerprints.set(token.id, token.fingerprint)
+    }
+  }
+  // A token in a target counts as used, even if no daemon reports it.
+  if (journals.some(journal => journal.current?.id === id)) return 'in use'
+  const fingerprint = fingerprints.get(id)
+  if (fingerprint !== undefined && used.has(fingerprint)) return 'in use'
+  if (!isComplete) return 'unknown'
+  if (fingerprint !== undefined) return 'not in use'
+  const known = new Set(fingerprints.values())
+  return [...used].every(token => known.has(token)) ? 'not in use' : 'unknown'
 }
 
 /** What is known about tokens in use: from journals in the store and beside token files, and from daemons' reports. */

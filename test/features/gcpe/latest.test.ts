@@ -1,7 +1,6 @@
 // The newest pipelines and deployments, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { latestRuns, type LatestRuns } from '../../../src/features/gcpe/sql/latest-runs.ts'
-import { latestDeployments } from '../../../src/features/gcpe/sql/latest-deployments.ts'
+import { latestDeployments, latestRuns, type LatestRuns } from '../../../src/features/gcpe/sql/latest.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { closeAfterTest } from '../../support/after-test.ts'

@@ -1,15 +1,16 @@
-// Tests the reports of a daemon's tokens in the store, and how rotations read them.
+// Tests what rotations read from the store: the reports of a daemon's tokens, and journals.
 import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
-import { rotationStore } from '../../../src/features/tokens/stored-rotations.ts'
+import { rotationStore } from '../../../src/features/tokens/rotation-store.ts'
 import { createTokenReport } from '../../../src/features/tokens/daemon-token-report.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { Secret } from '../../../src/lib/secret.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { fingerprintOf } from '../../../src/lib/fingerprint.ts'
-import { daemonReports } from '../../../src/features/tokens/documents.ts'
+import { daemonReports, journals } from '../../../src/features/tokens/documents.ts'
 import { until } from './loaded-daemon.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
@@ -55,4 +56,18 @@ it('ignores the report of a killed daemon after 30 s, and removes it when a daem
   await until(async () => (await reported()).length > 0, 'the report')
   expect((await reports.all()).map(({ daemon }) => daemon)).not.toContain('killed')
   await report.stop()
+})
+
+it('a rotation does not take a journal that it cannot read for none', async () => {
+  const file = path.join(temporaryFolder(), 'pipespan.db')
+  const store = closeAfterTest(openSqlite(file, { maxSize: 2 ** 30, now: () => Date.now() }))
+  const instance = 'https://observability.example.com'
+  await store.repositories.of(journals).put({ version: 1, revision: 0, target: 'x', instance, older: [] })
+  expect(await rotationStore(store.repositories).journals()).toHaveLength(1)
+  const database = new DatabaseSync(file)
+  database.exec("UPDATE key_value SET value = substr(value, 1, 10) WHERE name = 'rotation/journal x'")
+  database.close()
+  await expect(rotationStore(store.repositories).journals()).rejects.toThrow(
+    /rotation\/journal x" is damaged.*delete the row/,
+  )
 })

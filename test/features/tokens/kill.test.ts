@@ -100,19 +100,6 @@ describe('a rotation of a file', () => {
     world.instance.onDone = () => undefined
     await expectOneValidToken(world.parts(), held)
   })
-
-  it('is refused with a message while another process rotates the same file', async () => {
-    const child = start({})
-    let busy: unknown
-    world.instance.onDone = method => {
-      if (method !== 'POST' || busy !== undefined) return
-      child.kill('SIGSTOP')
-      busy = rotateToken(world.parts(), usual).finally(() => child.kill('SIGCONT'))
-    }
-    expect(await ended(child)).toBeNull()
-    expect(await busy).toMatchObject({ kind: 'busy' })
-    expect(world.instance.tokens).toHaveLength(1)
-  })
 })
 
 describe('a rotation of a Kubernetes Secret', () => {

@@ -1,10 +1,12 @@
-// Runs with what shows that they changed, for both databases. All of it is found by primary keys: which run is the newest of its ref is for the reader
-// to remember, who asks for the rows that were added since, so no index has to be kept for it.
+// Runs, with what shows that they changed, and deployments, for both databases. They are read by primary keys alone, so they need no index: `newest.ts`
+// remembers which one is the newest, and reads the rows that were added since.
 import { loadRuns } from '../../../core/store/sql/run-reads.ts'
-import { number, record, text, type Row } from '../../../core/store/sql/columns.ts'
+import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
 import { storedChunk } from '../../../core/store/sql/stored-json.ts'
+import { shownDeployment, type ShownDeployment } from '../../deployments/port.ts'
 import type { JobInside } from '../../../model/inside.ts'
+import type { Millis } from '../../../model/instant.ts'
 import type { StoredRun } from '../../../core/store/ports/runs.ts'
 
 /** What says whether a run is the newest of its ref. */
@@ -30,7 +32,7 @@ export interface LatestRuns {
   testTotals(id: number, limit: number): Promise<readonly JobInside[]>
 }
 
-const selectAfter = `
+const selectRunsAfter = `
   SELECT run_id, instance, project_id, pipeline_id, ref, source FROM listed_runs WHERE run_id > ?1
   ORDER BY run_id LIMIT ?2`
 
@@ -41,7 +43,7 @@ const selectTests = `
 
 export function latestRuns({ all, damaged }: Statements): LatestRuns {
   return {
-    after: async (after, limit) => (await all(selectAfter, [after, limit])).map(listedRun),
+    after: async (after, limit) => (await all(selectRunsAfter, [after, limit])).map(listedRun),
     versions: async ids => {
       if (ids.length === 0) return new Map()
       const rows = await all(
@@ -71,4 +73,43 @@ const listedRun: (row: Row) => ListedRun = record({
   pipelineId: number('pipeline_id'),
   ref: text('ref'),
   source: text('source'),
+})
+
+/** What says whether a deployment is the newest of its environment. */
+export interface ListedDeployment {
+  readonly id: number
+  readonly instance: string
+  readonly projectId: number
+  /** Undefined if it is not known yet. */
+  readonly environment?: string | undefined
+  readonly at: Millis
+}
+
+export interface LatestDeployments {
+  /** Deployments whose row was added after the row `after`, in the order of their rows. */
+  after(after: number, limit: number): Promise<readonly ListedDeployment[]>
+  /** Deployments by the ids of their rows; without those that are damaged or gone. */
+  byId(ids: readonly number[]): Promise<readonly ShownDeployment[]>
+}
+
+const selectDeploymentsAfter = `
+  SELECT id, instance, project_id, environment, happened_at FROM deployments WHERE id > ?1 ORDER BY id LIMIT ?2`
+
+export function latestDeployments({ all, damaged }: Statements): LatestDeployments {
+  return {
+    after: async (after, limit) => (await all(selectDeploymentsAfter, [after, limit])).map(listedDeployment),
+    byId: async ids => {
+      if (ids.length === 0) return []
+      const rows = await all(`SELECT * FROM deployments WHERE id IN (${places(ids)})`, ids)
+      return damaged.rows('deployments', rows, shownDeployment)
+    },
+  }
+}
+
+const listedDeployment: (row: Row) => ListedDeployment = record({
+  id: number('id'),
+  instance: text('instance'),
+  projectId: number('project_id'),
+  environment: optional(text, 'environment'),
+  at: number('happened_at'),
 })

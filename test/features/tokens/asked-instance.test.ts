@@ -1,0 +1,62 @@
+// Tests what the daemon asks of an observability instance: gauges of its tokens, and the state of enforcement, for which a page does not wait.
+import { expect, it } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { good } from '../../daemon/configuration/given.ts'
+import { enforcementOf, ingestGauges, instanceOf } from '../../../src/features/tokens/asked-instance.ts'
+import type { TokenOptions } from '../../../src/features/tokens/options.ts'
+import { startInstance } from '../../support/observability-instance.ts'
+
+function optionsOf(env: Record<string, string> = {}): TokenOptions {
+  return good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token', ...env }).config as unknown as TokenOptions
+}
+
+async function openInstance() {
+  const instance = closeAfterTest(await startInstance({ enforcement: true, times: true }))
+  const key = { PIPESPAN_OBSERVABILITY_URL: instance.url, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey }
+  return { instance, options: optionsOf(key) }
+}
+
+it('reports whether a token is required, the number of tokens, and the creation time of each', async () => {
+  const { instance, options } = await openInstance()
+  instance.add('ci')
+  instance.add('cluster')
+  const age = (name: string) => ({
+    metric: 'platform.ingest.token.age',
+    attributes: { 'platform.ingest.token.name': name },
+    value: { since: expect.any(Number) as number },
+  })
+  expect(await instanceOf(options, {})?.(ingestGauges)).toEqual([
+    { metric: 'platform.ingest.enforced', attributes: {}, value: 1 },
+    { metric: 'platform.ingest.token.count', attributes: {}, value: 2 },
+    age('ci'),
+    age('cluster'),
+  ])
+})
+
+it('requests enforcement once a minute, and reports it unchanged until then, or as unknown after an error', async () => {
+  const { instance, options } = await openInstance()
+  let now = 0
+  let asked = 0
+  instance.onDone = (_, path) => void (asked += path.endsWith('/state') ? 1 : 0)
+  const enforcement = enforcementOf(options, {}, { now: () => now, sleep: async () => undefined })!
+  expect(enforcement()).toBe('unknown')
+  await expect.poll(enforcement).toBe('on')
+  instance.enforced = false
+  now += 59_999
+  expect([enforcement(), asked]).toEqual(['on', 1])
+  now += 1
+  expect(enforcement()).toBe('on')
+  await expect.poll(enforcement).toBe('off')
+  expect(asked).toBe(2)
+  instance.misbehaveOnce('GET', '/state', { status: 500 })
+  now += 60_000
+  await expect.poll(enforcement).toBe('unknown')
+})
+
+it.each([{}, { PIPESPAN_OBSERVABILITY_URL: 'https://observability.example.com' }])(
+  'sends no request without an instance and its key (%j)',
+  env => {
+    expect(instanceOf(optionsOf(env), {})).toBeUndefined()
+    expect(enforcementOf(optionsOf(env), {}, { now: () => 0, sleep: async () => undefined })).toBeUndefined()
+  },
+)
