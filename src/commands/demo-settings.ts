@@ -1,7 +1,7 @@
 // How the demo's daemon is configured: everything that has something to show is switched on.
 import path from 'node:path'
 import { features } from '../features.ts'
-import { ownSpansPath } from '../simulator/platform/own-spans.ts'
+import { ownSpansPath } from '../simulator/platform/job-files.ts'
 
 /** Those that features make. */
 const ownEvents = features.flatMap(({ ownEvents: word }) => word ?? [])

@@ -1,8 +1,10 @@
 // The ingest tokens of the demo's backend, which are enforced: the documented API of an observability instance, in memory (the platform's REST
-// document, "Pipeline telemetry export (observability instance)").
+// document, "Pipeline telemetry export (observability instance)"); and their rotation with the shipped command, as a daily job would.
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DaemonProcess, type DaemonProcessOptions } from './daemon-process.ts'
 
 const base = '/api/v1/ingest_auth'
 
@@ -90,4 +92,43 @@ export class IngestAuth {
     this.#tokens = left
     return { status: 204 }
   }
+}
+
+interface RotationsOptions extends Omit<DaemonProcessOptions, 'args'> {
+  /** The file that the daemon reads its token from. */
+  readonly file: string
+  /** Called with each line that the command prints. */
+  readonly onLine: (line: string) => void
+}
+
+/** ms */
+const firstAfter = 20_000
+const every = 600_000
+
+/** Returns how to stop it. */
+export function startRotations({ file, onLine, ...program }: RotationsOptions): () => Promise<void> {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${file}`, '--adopt', '--grace', '1m']
+  const rotate = async (): Promise<void> => {
+    const command = new DaemonProcess({ ...program, args })
+    const stop = (): void => void command.stop()
+    signal.addEventListener('abort', stop, { once: true })
+    await command.exited
+    signal.removeEventListener('abort', stop)
+    if (!signal.aborted) command.lastLines.forEach(onLine)
+  }
+  const run = async (): Promise<void> => {
+    for (let pause = firstAfter; await passed(pause, signal); pause = every) await rotate()
+  }
+  const running = run()
+  return async () => {
+    stopping.abort()
+    await running
+  }
+}
+
+/** False: aborted before. */
+async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal }).catch(() => false)
 }

@@ -1,10 +1,11 @@
-// Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived.
-import { isInside } from './inside-book.ts'
+// Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. What was read inside jobs arrives
+// after their own spans: it becomes one line of text for each job, with its sections or test suites and their durations.
 import type { ReceivedSpan } from './received.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
+import { durationText } from '../model/instant.ts'
 
 /** How many traces are remembered. Spans of an older one that arrive later are drawn as a trace of their own. */
-const remembered = 1_000
+const maxTraces = 1_000
 
 interface Trace {
   rooted: boolean
@@ -54,7 +55,45 @@ export class TraceBook {
     const trace: Trace = { rooted: false, held: [] }
     this.#traces.set(traceId, trace)
     const [oldest] = this.#traces.keys()
-    if (this.#traces.size > remembered && oldest !== undefined) this.#traces.delete(oldest)
+    if (this.#traces.size > maxTraces && oldest !== undefined) this.#traces.delete(oldest)
     return trace
   }
+}
+
+/** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */
+const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
+/** How many names of jobs are remembered. */
+const maxNames = 10_000
+
+export class InsideBook {
+  readonly #names = new Map<string, string>()
+  /** The number of jobs whose sections have arrived. */
+  jobs = 0
+
+  /** Adds the spans of one request; answers the lines to print. */
+  add(received: readonly ReceivedSpan[]): string[] {
+    for (const span of received) {
+      if (isInside(span)) continue
+      this.#names.set(span.spanId, span.name)
+      const [oldest] = this.#names.keys()
+      if (this.#names.size > maxNames && oldest !== undefined) this.#names.delete(oldest)
+    }
+    const outer = received.filter(isInside).filter(({ parentSpanId }) => this.#names.has(parentSpanId ?? ''))
+    const byJob = Map.groupBy(outer, ({ parentSpanId }) => parentSpanId ?? '')
+    this.jobs += [...byJob.values()].filter(spans => spans.some(isSection)).length
+    return [...byJob].map(([job, sections]) => {
+      const shown = sections.map(({ name, start, end, status }) => {
+        return `${status === 'error' ? '✗ ' : ''}${name} ${durationText(end - start)}`
+      })
+      return `  inside of ${this.#names.get(job) ?? ''}: ${shown.join(' · ')}`
+    })
+  }
+}
+
+export function isInside({ scope }: ReceivedSpan): boolean {
+  return scopes.includes(scope)
+}
+
+function isSection({ attributes }: ReceivedSpan): boolean {
+  return Object.keys(attributes).some(name => name.endsWith('.task.section.name'))
 }

@@ -20,9 +20,9 @@ import { runCommand } from '../e2e/run-command.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/daemon/daemon.ts'
 import { startInstance, type ObservabilityInstance } from '../support/observability-instance.ts'
-import type { RestReply } from '../../src/simulator/platform/web-page.ts'
+import type { RestReply } from '../../src/simulator/platform/rest-replies.ts'
 import { features } from '../../src/features.ts'
-import type { RestHook } from '../../src/simulator/platform/rest-hooks.ts'
+import { hooksOf, type RestHook } from '../support/rest-hooks.ts'
 
 interface Reported {
   readonly check: string
@@ -100,7 +100,7 @@ beforeEach(() => {
   instance.enforced = false
   receiver.demandToken(undefined)
   hook = { id: 17, url: 'https://pipespan.example.com/webhooks', owner: { project: Number(project) } }
-  platform.hooks.hooks.splice(0, Infinity, hook)
+  hooksOf(platform).hooks.splice(0, Infinity, hook)
   platform.misbehave = ({ path: asked }) => (asked === '/user' ? restJson({ id: 1 }) : undefined)
 })
 
@@ -349,13 +349,13 @@ it('7: finds an insufficient scope of the token', async () => {
 
 it('finds a hook whose URL has masked parts', async () => {
   const masked = { ...hook, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
-  platform.hooks.hooks.splice(0, Infinity, masked)
+  hooksOf(platform).hooks.splice(0, Infinity, masked)
   const { reported } = await examined()
   expect(reported.filter(({ check }) => check === 'hooks')).toEqual([])
 })
 
 it('8: finds a project without a hook', async () => {
-  platform.hooks.hooks.length = 0
+  hooksOf(platform).hooks.length = 0
   await finds({
     check: 'hooks',
     level: 'failure',

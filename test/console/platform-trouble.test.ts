@@ -1,4 +1,5 @@
 // The whole daemon beside a platform that fails: the overview says what is wrong there, and no longer once it is over.
+import { hooksOf } from '../support/rest-hooks.ts'
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { openHouse, type House } from './house.ts'
@@ -12,7 +13,7 @@ let house: House
 
 beforeEach(async () => {
   platform = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
-  platform.hooks.hooks.push({ id: 17, url: `${publicUrl}/webhooks`, owner: { project: 301 } })
+  hooksOf(platform).hooks.push({ id: 17, url: `${publicUrl}/webhooks`, owner: { project: 301 } })
 })
 async function open(): Promise<void> {
   house = closeAfterTest(

@@ -1,5 +1,5 @@
 // What goes wrong with the platform's API: each a reply that a test puts in place of the simulated API's own.
-import { restRefusals, type RestReply } from '../../src/simulator/platform/web-page.ts'
+import { restRefusals, type RestReply } from '../../src/simulator/platform/rest-replies.ts'
 
 const asJson = { 'content-type': 'application/json' }
 

@@ -60,8 +60,11 @@ const tokensShape = z.object({
 type TokensView = Shaped<typeof tokensShape>
 
 export function tokensConsole(options: TokenOptions, { proxies, clock }: PartContext): ConsolePart {
-  const enforcement = enforcementOf(options, proxies, clock)
-  const own = () => ({ observabilityUrl: options.observability.url, enforcement: enforcement?.() })
+  let enforcement: ReturnType<typeof enforcementOf>
+  const own = () => ({
+    observabilityUrl: options.observability.url,
+    enforcement: (enforcement ??= enforcementOf(options, proxies, clock))?.(),
+  })
 
   return {
     links: [{ group: 'Pipespan', link: ['/tokens', 'Tokens'] }],

@@ -5,10 +5,18 @@
 //                └─► skipped ─(pipeline retried)─► created      a failed or canceled job is retried under a new id,
 //                                                               a skipped one under its own, a bridge is reset under its own
 //   pipeline  computed from its latest jobs (`composite-status.ts`); every change is news
-import { compositeStatus } from './composite-status.ts'
-import { isOver, latestJobs, type PlatformState, type SimJob, type SimPipeline, type SimStatus } from './state.ts'
+import {
+  compositeStatus,
+  isOver,
+  latestJobs,
+  type PlatformState,
+  type SimJob,
+  type SimPipeline,
+  type SimStatus,
+  type JobPlan,
+  type PipelinePlan,
+} from './state.ts'
 import { commitMessage, runnerFor } from './world.ts'
-import type { JobPlan, PipelinePlan } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Timeline } from './timeline.ts'
 

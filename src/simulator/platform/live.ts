@@ -1,16 +1,14 @@
 // The live simulated platform, at a faster pace than real time: new pipelines keep coming, and every change is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
-import { createChanges } from './changes.ts'
-import { deliveryOf, deploymentOf, deliveryWith, type Delivery } from './delivery.ts'
-import { Lifecycle, type News } from './lifecycle.ts'
+import { createChanges, createIncidents } from './events.ts'
+import { deliveryOf, deploymentOf, type Delivery } from './delivery.ts'
+import { Lifecycle } from './lifecycle.ts'
 import { Random } from './random.ts'
 import { allScenarios, scenarios, type ScenarioName } from './scenarios.ts'
 import { WebhookSender, type SendCounts, type SendOptions } from './sender.ts'
 import { PlatformState } from './state.ts'
 import { Timeline } from './timeline.ts'
-import { defaultInstance, users, type SimUser } from './world.ts'
-import type { IncidentRecords, SimIncident } from './incident-records.ts'
-import { wireProject, wireTime, wireUser } from './wire-words.ts'
+import { defaultInstance } from './world.ts'
 
 export interface LiveOptions extends SendOptions {
   /** The platform's seconds per real second. Default 30. */
@@ -155,56 +153,5 @@ export class LiveClock {
     const passed = performance.now() - this.#beganAt
     const needed = Math.max((at - this.#start) / this.#speed, at - this.#began)
     return Math.max(0, needed - passed)
-  }
-}
-
-// The simulated platform's incidents: now and then a deployment to production causes one, which is resolved later; and the payload of
-// their events.
-export function incidentPayload(
-  { id, iid, project, severity, openedAt, updatedAt, closedAt }: SimIncident,
-  action: 'open' | 'close',
-  user: SimUser,
-  instance: string,
-): object {
-  return {
-    ...{ object_kind: 'issue', event_type: 'issue', user: wireUser(user), project: wireProject(project, instance) },
-    object_attributes: {
-      ...{ id, iid, title: 'Something is broken', description: '', project_id: project.id, action },
-      created_at: wireTime(openedAt),
-      updated_at: wireTime(updatedAt),
-      closed_at: closedAt === undefined ? null : wireTime(closedAt),
-      state: closedAt === undefined ? 'opened' : 'closed',
-      ...{ type: 'Incident', severity, confidential: false },
-      url: `${instance}/${project.path}/-/issues/${iid}`,
-    },
-    ...{ labels: [], changes: {} },
-  }
-}
-
-/** Call it with the news of pipelines. `send` gets the events of incidents, except for some that are closed without an event. */
-function createIncidents(
-  records: IncidentRecords,
-  instance: string,
-  timeline: Timeline,
-  random: Random,
-  send: (delivery: Delivery) => void,
-): (news: News) => void {
-  return ({ job, pipeline }) => {
-    const isOver = job?.status === 'success' || job?.status === 'failed'
-    if (job?.plan.environment?.tier !== 'production' || !isOver) return
-    if (!random.chance(job.status === 'failed' ? 0.6 : 0.15)) return
-    const emit = (one: SimIncident, action: 'open' | 'close'): void => {
-      const payload = incidentPayload(one, action, random.pick(users), instance)
-      send(deliveryWith(payload, 'issue', { at: timeline.now, pipeline }, random))
-    }
-    timeline.after(random.between(60, 600), () => {
-      const severity = random.pick(['low', 'medium', 'high', 'critical'] as const)
-      const one = records.open(pipeline.project, severity, timeline.now)
-      emit(one, 'open')
-      timeline.after(random.between(600, 5_400), () => {
-        one.closedAt = one.updatedAt = timeline.now
-        if (random.chance(0.8)) emit(one, 'close')
-      })
-    })
   }
 }

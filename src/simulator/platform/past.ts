@@ -4,11 +4,10 @@
 import { demoScenarios, scenarios } from './scenarios.ts'
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { figures, users } from './world.ts'
-import { isOver, type PlatformState } from './state.ts'
+import { isOver, type PlatformState, type JobPlan, type PipelinePlan } from './state.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Random } from './random.ts'
 import { Timeline } from './timeline.ts'
-import type { JobPlan, PipelinePlan } from './plan.ts'
 
 const hour = 3_600_000
 const day = 24 * hour

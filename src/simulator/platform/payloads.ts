@@ -1,17 +1,7 @@
 // Makes payloads from the state: pipeline, job and deployment events as the platform writes them.
-import { hasWarnings } from './composite-status.ts'
-import { durationOf, latestJobs, rootOf, type SimJob, type SimPipeline } from './state.ts'
-import {
-  maybeTime,
-  namespaceOf,
-  secondsBetween,
-  wireCommit,
-  wireProject,
-  wireRunner,
-  wireTime,
-  wireUser,
-} from './wire-words.ts'
+import { hasWarnings, durationOf, latestJobs, rootOf, type SimJob, type SimPipeline, committedAt } from './state.ts'
 import type { Random } from './random.ts'
+import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 export interface PayloadOptions {
   /** Base URL of the platform. */
@@ -222,4 +212,65 @@ function sourcePipeline({ pipeline, bridge }: NonNullable<SimPipeline['trigger']
 
 function wholeSeconds(from: number, to: number | undefined): number | null {
   return to === undefined ? null : Math.round((to - from) / 1000)
+}
+
+/** `2026-06-01 12:00:00 UTC`. Real webhooks truncate times to the second, too. */
+export function wireTime(at: number): string {
+  const iso = new Date(at).toISOString()
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
+}
+
+export function maybeTime(at: number | undefined): string | null {
+  return at === undefined ? null : wireTime(at)
+}
+
+/** Seconds between two instants, fractional. */
+export function secondsBetween(from: number | undefined, to: number | undefined): number | null {
+  return from === undefined || to === undefined ? null : (to - from) / 1000
+}
+
+export function wireUser({ id, name, username, email }: SimUser): object {
+  return { id, name, username, avatar_url: `https://www.gravatar.com/avatar/${id}?s=80&d=identicon`, email }
+}
+
+export function wireRunner(runner: SimRunner | undefined): object | null {
+  if (runner === undefined) return null
+  const { id, description, type, isShared, tags } = runner
+  return { id, description, runner_type: type, active: true, is_shared: isShared, tags }
+}
+
+export function wireProject(project: SimProject, instance: string): object {
+  const { id, name, path, description, defaultBranch } = project
+  return {
+    id,
+    name,
+    description,
+    web_url: `${instance}/${path}`,
+    avatar_url: null,
+    git_ssh_url: `git@${new URL(instance).hostname}:${path}.git`,
+    git_http_url: `${instance}/${path}.git`,
+    namespace: namespaceOf(path),
+    visibility_level: 0,
+    path_with_namespace: path,
+    default_branch: defaultBranch,
+    ci_config_path: null,
+  }
+}
+
+/** The name of the group in a path: `acme/shop/web` → `Shop`. */
+export function namespaceOf(path: string): string {
+  const group = path.split('/').at(-2) ?? ''
+  return group.charAt(0).toUpperCase() + group.slice(1)
+}
+
+export function wireCommit(pipeline: SimPipeline, instance: string): object {
+  const { sha, commitMessage, project, user } = pipeline
+  return {
+    id: sha,
+    message: commitMessage,
+    title: commitMessage.split('\n', 1)[0],
+    timestamp: new Date(committedAt(pipeline)).toISOString().replace(/\.\d+Z$/, '+00:00'),
+    url: `${instance}/${project.path}/-/commit/${sha}`,
+    author: { name: user.name, email: user.email },
+  }
 }

@@ -1,6 +1,6 @@
 // Makes answers of the REST API from the state: pipelines, jobs, bridges, projects, commits. Times are ISO 8601 with milliseconds.
-import { hasWarnings } from './composite-status.ts'
 import {
+  hasWarnings,
   committedAt,
   durationOf,
   isOver,
@@ -9,8 +9,8 @@ import {
   type SimPipeline,
   type PlatformState,
 } from './state.ts'
-import { secondsBetween } from './wire-words.ts'
-import { artifactsOf } from './job-artifacts.ts'
+import { secondsBetween } from './payloads.ts'
+import { artifactsOf } from './job-files.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 /** A pipeline in a list. */

@@ -1,16 +1,20 @@
 // The REST API of the simulated platform, over real HTTP: it answers all requests that Pipespan makes as a real platform does.
 import { restCommits, restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
-import { artifactsOf } from './job-artifacts.ts'
-import { jobLog } from './job-log.ts'
+import { artifactsOf, jobLog, ownSpansOf, ownSpansPath } from './job-files.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { json as bodyAsJson } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import { RestInventory } from './rest-inventory.ts'
-import { HookRecords, restHook } from './rest-hooks.ts'
-import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
-import { ownSpansOf, ownSpansPath } from './own-spans.ts'
-import { labelsOf } from './changes.ts'
-import { webPage, jsonReply, restRefusals, type RestReply } from './web-page.ts'
+import {
+  keysetPage,
+  offsetPage,
+  type RestPage,
+  webPage,
+  jsonReply,
+  restRefusals,
+  type RestReply,
+} from './rest-replies.ts'
+import { labelsOf } from './events.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState } from './state.ts'
 
@@ -37,8 +41,15 @@ export interface RestRequest {
   readonly headers: IncomingMessage['headers']
 }
 
+/** `id`: of the hook whose deliveries are asked for. */
+export interface HooksAsked {
+  readonly owner: { readonly group: string } | { readonly project: number }
+  readonly id: string | undefined
+  readonly url: URL
+  readonly now: number
+}
+
 export class RestApi {
-  readonly hooks = new HookRecords()
   readonly inventory: RestInventory
   /** Every request, in order. Tests may clear it. */
   readonly asked: RestRequest[] = []
@@ -48,6 +59,8 @@ export class RestApi {
   readonly moved = new Map<string, string>()
   /** Whether the token's user is a member. */
   isMember: (project: SimProject) => boolean = () => true
+  /** Answers requests about hooks, of which there are none. For tests. */
+  hooks: (asked: HooksAsked) => RestPage | undefined = () => ({ items: [], link: undefined })
   /** For tests: if it answers, that replaces the real answer, which `real` makes. */
   misbehave: (request: RestRequest, real: () => RestReply) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
@@ -134,8 +147,7 @@ export class RestApi {
     const inventory = this.inventory.ofProject({ parts, url, body: undefined })
     if (inventory !== undefined) return inventory
     if (what === 'audit_events') return this.#audit(project.path, url)
-    if (what === 'hooks')
-      return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
+    if (what === 'hooks') return this.#ofHooks({ project: project.id }, which, url)
     if (what === 'repository' && which === 'commits') {
       const commits = restCommits(state, project, url.searchParams.get('ref_name') ?? '')
       return commits === undefined ? restRefusals.notFound('Tree') : pageReply(offsetPage(commits, url))
@@ -169,9 +181,7 @@ export class RestApi {
     )
     const job = pipeline?.jobs.find(one => one.id === jobId)
     if (pipeline === undefined || job === undefined) return restRefusals.notFound()
-    // Every second job ran on a newer runner.
-    if (part === 'trace')
-      return { status: 200, headers: { 'content-type': 'text/plain' }, body: jobLog(job, job.id % 2 === 0) }
+    if (part === 'trace') return { status: 200, headers: { 'content-type': 'text/plain' }, body: jobLog(job) }
     if (part !== 'artifacts') return restRefusals.notFound('Not Found')
     if (more.length > 0) {
       const spans = decodeURIComponent(more.join('/')) === ownSpansPath ? ownSpansOf(job) : undefined
@@ -230,7 +240,7 @@ export class RestApi {
     if (what === 'audit_events') return this.#audit(group, url)
     const inventory = this.inventory.ofGroup({ parts: [what], url, body: undefined })
     if (inventory !== undefined) return inventory
-    if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
+    if (what === 'hooks') return this.#ofHooks({ group }, which, url)
     return what === 'projects' ? this.#list(members, url) : restRefusals.notFound('Not Found')
   }
 
@@ -266,13 +276,9 @@ export class RestApi {
     return latest
   }
 
-  #ofHooks(isOwn: (hook: HookRecords['hooks'][number]) => boolean, id: string | undefined, url: URL): RestReply {
-    const own = this.hooks.hooks.filter(isOwn)
-    if (id === undefined) return pageReply(offsetPage(own.map(restHook), url))
-    const hook = own.find(one => one.id === Number(id))
-    if (hook === undefined) return restRefusals.notFound('Hook')
-    const status = url.searchParams.get('status')
-    return pageReply(offsetPage(this.hooks.deliveries(hook.id, status, this.#options.now()), url))
+  #ofHooks(owner: HooksAsked['owner'], id: string | undefined, url: URL): RestReply {
+    const found = this.hooks({ owner, id, url, now: this.#options.now() })
+    return found === undefined ? restRefusals.notFound('Hook') : pageReply(found)
   }
 
   #project(idOrPath: string): SimProject | undefined {

@@ -1,7 +1,6 @@
 // What the simulated platform has besides pipelines: agents, feature flags, milestones, runners, schedules, branches, dependency lists, and answers to
 // queries.
-import { offsetPage } from './rest-pages.ts'
-import { jsonReply, restRefusals, type RestReply } from './web-page.ts'
+import { offsetPage, jsonReply, restRefusals, type RestReply } from './rest-replies.ts'
 import { projects } from './world.ts'
 
 interface InventoryAsked {

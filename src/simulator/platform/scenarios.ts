@@ -1,6 +1,6 @@
 // The kinds of pipelines of the simulated company: what their CI files say, and how a run of them goes.
 import { branchName, commitMessage, projects, robot, users } from './world.ts'
-import type { JobPlan, PipelinePlan } from './plan.ts'
+import type { JobPlan, PipelinePlan } from './state.ts'
 import type { Random } from './random.ts'
 
 const stages = ['build', 'test', 'deploy'] as const
@@ -54,7 +54,7 @@ export const scenarios = {
         retries: 2,
         artifacts: true,
       }),
-      job('unit tests', 'test', [20, 35], { coverage: true, tests: 'surefire' }),
+      job('unit tests', 'test', [20, 35], { coverage: true, tests: true }),
     ],
   }),
 
@@ -232,17 +232,17 @@ function storefrontJobs(): JobPlan[] {
   return [
     job('install', 'build', [18, 30], { artifacts: true, reports: ['metrics'] }),
     job('lint', 'test', [8, 16], { reports: ['sast'] }),
-    job('unit tests 1/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
-    job('unit tests 2/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
-    job('unit tests 3/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
+    job('unit tests 1/3', 'test', [20, 40], { coverage: true, tests: true }),
+    job('unit tests 2/3', 'test', [20, 40], { coverage: true, tests: true }),
+    job('unit tests 3/3', 'test', [20, 40], { coverage: true, tests: true }),
   ]
 }
 
 function checkoutJobs(integration: Partial<JobPlan> = {}): JobPlan[] {
   return [
     job('image', 'build', [25, 45], { tags: ['large'], artifacts: true, reports: ['dotenv'] }),
-    job('unit tests', 'test', [15, 30], { coverage: true, tests: 'pytest', reports: ['cobertura'] }),
-    job('integration tests', 'test', [30, 55], { tests: 'surefire', artifacts: true, spans: true, ...integration }),
+    job('unit tests', 'test', [15, 30], { coverage: true, tests: true, reports: ['cobertura'] }),
+    job('integration tests', 'test', [30, 55], { tests: true, artifacts: true, spans: true, ...integration }),
   ]
 }
 
@@ -251,7 +251,7 @@ function childPlan(random: Random, name: string, fails?: readonly string[]): Pip
     ...pushed(random, projects.storefront),
     source: 'parent_pipeline',
     name,
-    jobs: [job('build', 'build', [12, 24]), job('tests', 'test', [15, 35], { fails, coverage: true, tests: 'jest' })],
+    jobs: [job('build', 'build', [12, 24]), job('tests', 'test', [15, 35], { fails, coverage: true, tests: true })],
   }
 }
 

@@ -1,9 +1,7 @@
-// The state of the simulated platform: pipelines with all jobs that ever were in them. `lifecycle.ts` changes it; `payloads.ts` makes
-// webhooks from it.
-import { AuditRecords } from './audit-records.ts'
-import { IncidentRecords } from './incident-records.ts'
+// The state of the simulated platform: pipelines with all jobs that ever were in them, the plan by which each runs (its jobs as in a CI file, how each of
+// them will end, and what people do about it), and the status that follows from jobs. `lifecycle.ts` changes it; `payloads.ts` makes webhooks from it.
+import { AuditRecords, IncidentRecords } from './records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
-import type { JobPlan, PipelinePlan } from './plan.ts'
 
 export type SimStatus = 'created' | 'pending' | 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | 'manual'
 
@@ -161,4 +159,88 @@ export function durationOf(pipeline: SimPipeline): number | undefined {
     reached = Math.max(reached, end)
   }
   return Math.round(busy / 1000)
+}
+
+/** Reports other than those of tests. */
+export type SimReport = 'metrics' | 'dotenv' | 'cobertura' | 'sast'
+
+export interface JobPlan {
+  readonly name: string
+  readonly stage: string
+  /** The least and the greatest duration in seconds. */
+  readonly seconds: readonly [number, number]
+  readonly tags: readonly string[]
+  /** Default `on_success`. */
+  readonly when?: 'on_success' | 'on_failure' | 'always' | 'manual' | undefined
+  readonly allowFailure?: boolean | undefined
+  /** The failure reasons of its first runs; later runs succeed. */
+  readonly fails?: readonly string[] | undefined
+  /** How often the platform retries it by itself. */
+  readonly retries?: number | undefined
+  readonly environment?: { readonly name: string; readonly tier: string } | undefined
+  readonly artifacts?: boolean | undefined
+  readonly coverage?: boolean | undefined
+  /** Whether it has a test report. */
+  readonly tests?: boolean | undefined
+  /** Whether it writes spans of its own to its artifacts. */
+  readonly spans?: boolean | undefined
+  /** Its other reports, if it succeeds. */
+  readonly reports?: readonly SimReport[] | undefined
+  /** Makes it a bridge. `depend`: it waits for the triggered pipeline and takes over its status. */
+  readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
+}
+
+/** Something that a person does once, `after` seconds after the pipeline reached the status `on`. */
+interface Act {
+  readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
+  readonly after: number
+  /** `supersede`: a newer pipeline of its ref comes, and it is canceled. */
+  readonly does: 'retry' | 'cancel' | 'play' | 'supersede'
+}
+
+export interface PipelinePlan {
+  readonly project: SimProject
+  readonly source: 'push' | 'merge_request_event' | 'schedule' | 'web' | 'parent_pipeline' | 'pipeline'
+  /** `workflow:name` of the CI file. */
+  readonly name?: string | undefined
+  /** A branch, or a tag's name. */
+  readonly ref: string
+  readonly tag?: boolean | undefined
+  readonly user: SimUser
+  readonly commitMessage: string
+  /** In order. */
+  readonly stages: readonly string[]
+  readonly jobs: readonly JobPlan[]
+  /** The errors in its configuration: it then has no jobs. */
+  readonly yamlErrors?: string | undefined
+  readonly acts?: readonly Act[] | undefined
+  readonly variables?: readonly { readonly key: string; readonly value: string }[] | undefined
+}
+
+/**
+ * A manual job that may fail does not block, and a failed job that may fail is a warning: both count only if there are
+ * no other jobs.
+ */
+export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
+  const present = new Set(jobs.filter(job => !isIgnored(job)).map(({ status }) => status))
+  const only = (...statuses: SimStatus[]): boolean => [...present].every(status => statuses.includes(status))
+  if (present.size === 0) return jobs.some(({ status }) => status === 'failed') ? 'success' : 'skipped'
+  if (only('skipped')) return jobs.some(job => isIgnored(job) && job.status === 'failed') ? 'success' : 'skipped'
+  if (only('success', 'skipped')) return 'success'
+  if (only('created')) return 'created'
+  if (only('canceled', 'success', 'skipped')) return 'canceled'
+  if (only('pending', 'created', 'skipped')) return 'pending'
+  if (present.has('running') || present.has('pending')) return 'running'
+  if (present.has('manual')) return 'manual'
+  if (present.has('created')) return 'running'
+  return 'failed'
+}
+
+/** True if there are failures that are allowed. */
+export function hasWarnings(jobs: readonly SimJob[]): boolean {
+  return jobs.some(({ status, plan }) => status === 'failed' && plan.allowFailure === true)
+}
+
+function isIgnored({ status, plan }: SimJob): boolean {
+  return plan.allowFailure === true && (status === 'manual' || status === 'failed')
 }

@@ -4,7 +4,7 @@ import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restJson } from '../../support/rest-faults.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
-import type { RestReply } from '../../../src/simulator/platform/web-page.ts'
+import type { RestReply } from '../../../src/simulator/platform/rest-replies.ts'
 
 /** The answers of these paths, without the field. */
 function without(world: PolledWorld, paths: RegExp, ...fields: readonly string[]): void {

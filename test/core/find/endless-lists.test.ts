@@ -4,7 +4,7 @@ import { hour, minute, openPolledWorld, second, start, type PolledWorld } from '
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults } from '../../support/rest-faults.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
-import type { RestReply } from '../../../src/simulator/platform/web-page.ts'
+import type { RestReply } from '../../../src/simulator/platform/rest-replies.ts'
 import type { RestRequest } from '../../../src/simulator/platform/rest-api.ts'
 
 /** A page of a list that goes on with the next number, for ever. */

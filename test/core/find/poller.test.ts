@@ -6,7 +6,7 @@ import { isFull } from '../../full.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults } from '../../support/rest-faults.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
-import type { PipelinePlan } from '../../../src/simulator/platform/plan.ts'
+import type { PipelinePlan } from '../../../src/simulator/platform/state.ts'
 import type { SimProject } from '../../../src/simulator/platform/world.ts'
 
 const whole = { groups: ['brightwater'] }

@@ -16,7 +16,7 @@ import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import type { Delivery } from '../../../src/simulator/platform/delivery.ts'
 import { takeInOf } from '../../flow/world.ts'
 import type { Delivery as TakenDelivery } from '../../../src/core/take-in/take-in.ts'
-import type { RestHook } from '../../../src/simulator/platform/rest-hooks.ts'
+import { hooksOf, type RestHook } from '../../support/rest-hooks.ts'
 
 const own: RestHook = { id: 7, url: 'https://pipespan.example.com/webhooks', owner: { group: 'brightwater' } }
 const foreign: RestHook = { id: 8, url: 'https://chat.example.com/webhooks', owner: { group: 'brightwater' } }
@@ -34,12 +34,12 @@ function delivery(
 
 function record(world: PolledWorld, hook: RestHook, status: string, one: Delivery): void {
   const options = { headerPrefix: 'X-Service-', instance: world.api.url }
-  world.api.hooks.record(hook, one, status, options, world.now(), new Random(1))
+  hooksOf(world.api).record(hook, one, status, options, world.now(), new Random(1))
 }
 
 async function open({ redelivers = true, publicUrl = 'https://pipespan.example.com' } = {}) {
   const world = await openPolledWorld()
-  world.api.hooks.hooks.push(own, foreign)
+  hooksOf(world.api).hooks.push(own, foreign)
   const oversize: (string | undefined)[] = []
   const accepted: TakenDelivery[] = []
   let failure: StoreError | undefined
@@ -154,7 +154,7 @@ describe('redelivery', () => {
     await using here = await open()
     const masked = { ...own, id: 77, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
     const others = { ...own, id: 78, url: 'https://{host}/{path}', masked: ['host', 'path'] }
-    here.world.api.hooks.hooks.splice(0, Infinity, masked, others)
+    hooksOf(here.world.api).hooks.splice(0, Infinity, masked, others)
     record(here.world, masked, '503', delivery(1))
     record(here.world, others, '503', delivery(2))
     await here.redelivery.round()

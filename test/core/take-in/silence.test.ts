@@ -15,7 +15,7 @@ import { restFaults } from '../../support/rest-faults.ts'
 import { scenarios, type ScenarioName } from '../../../src/simulator/platform/scenarios.ts'
 import type { Delivery } from '../../../src/simulator/platform/delivery.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
-import type { JobPlan } from '../../../src/simulator/platform/plan.ts'
+import type { JobPlan } from '../../../src/simulator/platform/state.ts'
 
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 

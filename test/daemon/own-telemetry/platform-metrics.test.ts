@@ -1,4 +1,5 @@
 // The whole daemon beside a platform with an API: what it asks there is on /metrics.
+import { hooksOf } from '../../support/rest-hooks.ts'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { deliveryOf, type Delivery } from '../../../src/simulator/platform/delivery.ts'
@@ -28,11 +29,11 @@ it('counts the work of the poller, enrichment and redelivery, and their share of
   const [pipeline] = state.pipelines.values()
   const project = pipeline?.project.id ?? 0
   const hook = { id: 17, url: `${publicUrl}/webhooks`, owner: { project } }
-  api.hooks.hooks.push(hook)
+  hooksOf(api).hooks.push(hook)
   // The first one never arrived. It does not report the finish, which so is news to the poller, whichever of the two reads first.
   const missed = deliveries.filter(({ kind }) => kind === 'pipeline').slice(0, 1)
   const headers = { headerPrefix: 'X-Service-', instance: api.url }
-  for (const one of missed) api.hooks.record(hook, one, 'internal error', headers, Date.now() - minute, random)
+  for (const one of missed) hooksOf(api).record(hook, one, 'internal error', headers, Date.now() - minute, random)
   const house = closeAfterTest(
     await openHouse({
       PIPESPAN_PLATFORM_URL: api.url,

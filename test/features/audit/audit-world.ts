@@ -15,7 +15,7 @@ import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
 import { users } from '../../../src/simulator/platform/world.ts'
 import type { Bench } from '../../core/store/benches.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
-import type { SimAuditEvent } from '../../../src/simulator/platform/audit-records.ts'
+import type { SimAuditEvent } from '../../../src/simulator/platform/records.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const

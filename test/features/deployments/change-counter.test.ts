@@ -12,7 +12,7 @@ import {
   type ChangeState,
   type ChangeMeasure,
 } from '../../../src/features/deployments/model/change.ts'
-import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/changes.ts'
+import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/events.ts'
 import type { Counter } from '../../../src/features/deployments/counter.ts'
 import { countedChanges, createOnceCounter } from '../../../src/features/deployments/once-counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'

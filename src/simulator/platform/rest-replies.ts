@@ -1,4 +1,5 @@
-// The web pages of the simulated platform: links from Pipespan's pages end here. They say what they stand for, and need no login.
+// Replies of the simulated platform: JSON, those without data, pages of lists, of which only the `Link` header leads to the next one, and the web page
+// where links from Pipespan's pages end. It says what it stands for, and needs no login.
 import type { PlatformState } from './state.ts'
 
 // The simulated API's replies: JSON, and those without data: wrong token, not found, bad request, moved.
@@ -41,4 +42,39 @@ export function webPage(path: string, { pipelines }: PlatformState): RestReply {
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, one => `&#${one.charCodeAt(0)};`)
+}
+
+export interface RestPage {
+  readonly items: readonly unknown[]
+  readonly link: string | undefined
+}
+
+/** By `page` and `per_page` of the query. There are no totals, as the platform leaves them out of large lists. */
+export function offsetPage(all: readonly unknown[], url: URL): RestPage {
+  const perPage = perPageOf(url)
+  const page = Math.max(1, Number(url.searchParams.get('page') ?? 1))
+  const items = all.slice((page - 1) * perPage, page * perPage)
+  if (all.length <= page * perPage) return { items, link: undefined }
+  const next = new URL(url)
+  next.searchParams.set('page', String(page + 1))
+  next.searchParams.set('per_page', String(perPage))
+  return { items, link: `<${next.href}>; rel="next"` }
+}
+
+/** Continues below the id in `cursor`. The last page may be empty, as on the platform. */
+export function keysetPage(all: readonly { readonly id: number; readonly shown: unknown }[], url: URL): RestPage {
+  const perPage = perPageOf(url)
+  const cursor = url.searchParams.get('cursor')
+  const below = cursor === null ? Infinity : Number(Buffer.from(cursor, 'base64url').toString())
+  const rest = all.filter(({ id }) => id < below)
+  const items = rest.slice(0, perPage)
+  const last = items.at(-1)
+  if (last === undefined || items.length < perPage) return { items: items.map(({ shown }) => shown), link: undefined }
+  const next = new URL(url)
+  next.searchParams.set('cursor', Buffer.from(String(last.id)).toString('base64url'))
+  return { items: items.map(({ shown }) => shown), link: `<${next.href}>; rel="next"` }
+}
+
+function perPageOf(url: URL): number {
+  return Math.min(100, Math.max(1, Number(url.searchParams.get('per_page') ?? 20)))
 }

@@ -1,6 +1,9 @@
-// The hooks of the simulated platform, and its delivery log of seven days.
-import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
-import type { Random } from './random.ts'
+// Hooks of the simulated platform, and its delivery log of seven days.
+import { isDeepStrictEqual } from 'node:util'
+import { headersOf, type Delivery, type HeaderOptions } from '../../src/simulator/platform/delivery.ts'
+import { offsetPage, type RestPage } from '../../src/simulator/platform/rest-replies.ts'
+import type { HooksAsked, RestApi } from '../../src/simulator/platform/rest-api.ts'
+import type { Random } from '../../src/simulator/platform/random.ts'
 
 export interface RestHook {
   readonly id: number
@@ -8,7 +11,7 @@ export interface RestHook {
   /** Names of the masked parts of its URL. */
   readonly masked?: readonly string[]
   /** Path of the group, or id of the project, that it belongs to. */
-  readonly owner: { readonly group: string } | { readonly project: number }
+  readonly owner: HooksAsked['owner']
 }
 
 /** Such as `500`; without an answer `internal error`. */
@@ -24,7 +27,17 @@ interface HookRecord {
   readonly shown: { readonly response_status: RecordedStatus }
 }
 
-export class HookRecords {
+const known = new WeakMap<RestApi, HookRecords>()
+
+/** The hooks of this platform, which has them from the first call on. */
+export function hooksOf(api: RestApi): HookRecords {
+  const hooks = known.get(api) ?? new HookRecords()
+  known.set(api, hooks)
+  api.hooks = asked => hooks.answer(asked)
+  return hooks
+}
+
+class HookRecords {
   readonly hooks: RestHook[] = []
   readonly #records = new Map<number, HookRecord[]>()
   #next = 9_000_001
@@ -55,6 +68,14 @@ export class HookRecords {
     this.#records.set(hook.id, records)
   }
 
+  /** Undefined: there is no such hook. */
+  answer({ owner, id, url, now }: HooksAsked): RestPage | undefined {
+    const own = this.hooks.filter(hook => isDeepStrictEqual(hook.owner, owner))
+    if (id === undefined) return offsetPage(own.map(restHook), url)
+    const hook = own.find(one => one.id === Number(id))
+    return hook && offsetPage(this.deliveries(hook.id, url.searchParams.get('status'), now), url)
+  }
+
   /** Newest first. `status`: as in the query of the API, such as `server_failure` or `503`. */
   deliveries(hookId: number, status: string | null, now: number): unknown[] {
     const ranges: Readonly<Record<string, readonly [number, number]>> = {
@@ -72,7 +93,7 @@ export class HookRecords {
   }
 }
 
-export function restHook({ id, url, masked = [] }: RestHook): object {
+function restHook({ id, url, masked = [] }: RestHook): object {
   return {
     id,
     url_variables: masked.map(key => ({ key })),
