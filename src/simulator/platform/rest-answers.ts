@@ -1,4 +1,5 @@
 // Makes answers of the REST API from the state: pipelines, jobs, bridges, projects, commits. Times are ISO 8601 with milliseconds.
+import type { RestReply } from './rest-replies.ts'
 import {
   hasWarnings,
   committedAt,
@@ -211,4 +212,31 @@ export function restCommits(state: PlatformState, project: SimProject, range: st
       const date = new Date(at).toISOString()
       return { id: sha, short_id: sha.slice(0, 8), authored_date: date, committed_date: date }
     })
+}
+
+/**
+ * The web page at a path outside the API, such as `/acme/shop/-/pipelines/1`: links from Pipespan's pages end here. It says what it stands for, and needs
+ * no login.
+ */
+export function webPage(path: string, { pipelines }: PlatformState): RestReply {
+  const id = Number(/\/-\/pipelines\/(\d+)$/.exec(path)?.[1])
+  const found = pipelines.get(id)
+  const lines =
+    found === undefined
+      ? ['On a real platform this link opens what it names.']
+      : [
+          `${found.plan.name ?? 'Pipeline'} #${found.id} of ${found.project.path}: ${found.status}.`,
+          `${found.ref}: ${found.commitMessage.split('\n', 1)[0] ?? ''}`,
+          ...found.jobs.map(({ plan, status }) => `${plan.stage} · ${plan.name}: ${status}`),
+        ]
+  const body = lines.map(line => `<p>${escaped(line)}</p>`).join('')
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': "default-src 'none'" },
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Simulated platform</title><h1>Simulated platform</h1><p><code>${escaped(path)}</code></p>${body}</html>`,
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, one => `&#${one.charCodeAt(0)};`)
 }

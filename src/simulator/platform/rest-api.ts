@@ -1,19 +1,20 @@
 // The REST API of the simulated platform, over real HTTP: it answers all requests that Pipespan makes as a real platform does.
-import { restCommits, restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
+import {
+  restCommits,
+  webPage,
+  restBridge,
+  restCrossItem,
+  restItem,
+  restJob,
+  restPipeline,
+  restProject,
+} from './rest-answers.ts'
 import { artifactsOf, jobLog, ownSpansOf, ownSpansPath } from './job-files.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { json as bodyAsJson } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import { RestInventory } from './rest-inventory.ts'
-import {
-  keysetPage,
-  offsetPage,
-  type RestPage,
-  webPage,
-  jsonReply,
-  restRefusals,
-  type RestReply,
-} from './rest-replies.ts'
+import { keysetPage, offsetPage, type RestPage, jsonReply, restRefusals, type RestReply } from './rest-replies.ts'
 import { labelsOf } from './events.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState } from './state.ts'
