@@ -1,8 +1,8 @@
 // Writes docs/ATTRIBUTES.md from the tables of attributes.
 import { jobAttributes } from '../../src/core/telemetry/mapping/job.ts'
-import { legacy } from '../../src/core/telemetry/legacy-names.ts'
+import { legacy } from '../../src/core/telemetry/shown-span.ts'
 import { linkAttributes } from '../../src/core/telemetry/traces.ts'
-import { logAttributes, logLineAttributes } from '../../src/core/telemetry/mapping/log.ts'
+import { eventAttributes, logAttributes, logLineAttributes } from '../../src/core/telemetry/mapping/log.ts'
 import { pipelineAttributes } from '../../src/core/telemetry/mapping/pipeline.ts'
 import { defaultValueLengthLimit } from '../../src/core/telemetry/attributes.ts'
 import { resourceAttributes } from '../../src/core/telemetry/mapping/resource.ts'
@@ -17,7 +17,6 @@ import { changeStates, statusMeanings } from '../../src/core/telemetry/mapping/s
 import { strictChanges } from './strict.ts'
 import { schemaUrl } from '../../src/core/telemetry/mapping/semconv.ts'
 import { dotenvAttributes, dotenvEvent, ownSpanAttributes } from '../../src/core/telemetry/mapping/inside-job.ts'
-import { eventAttributes } from '../../src/core/telemetry/mapping/event.ts'
 import { reportFaultReasons } from '../../src/model/test-report.ts'
 import {
   flakyTestAttributes,

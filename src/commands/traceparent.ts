@@ -5,8 +5,7 @@
 import { jobSpanId, traceIdOf } from '../core/telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from '../lib/terminal.ts'
-import { validTraceparent } from '../model/traceparent.ts'
-import type { TraceContext } from '../model/trace-context.ts'
+import { validTraceparent, type TraceContext } from '../model/trace-context.ts'
 
 export interface TraceparentOptions {
   /** The value of the daemon's `PIPESPAN_TRACE_IDS`. */

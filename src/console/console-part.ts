@@ -9,7 +9,7 @@ import { given, type Ids } from './layout/address.ts'
 import { ofValue } from './access/own-values.ts'
 import type { TimelinePart } from './timeline/timeline-part.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
-import type { ShownKind } from '../model/shown-event.ts'
+import type { ShownKind } from '../model/event.ts'
 import type { Tool } from './api/tool.ts'
 
 export interface ConsolePart {

@@ -6,7 +6,7 @@ import { createThingReader, type ThingReader } from '../core/find/thing-reader.t
 import { defaultPlatform } from './configuration/platforms.ts'
 import { startLoop, type Started } from './steps.ts'
 import { takingOf } from './processing.ts'
-import { takeEvents } from '../core/take-in/take-events.ts'
+import { takeEvents } from '../core/take-in/events.ts'
 import { leaseOf, type Connection } from './connections.ts'
 import type { Thing } from '../platform/port/thing.ts'
 import type { Wiring } from './wiring.ts'

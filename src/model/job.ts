@@ -1,4 +1,4 @@
-// One job of a run: how observations of it are merged, and the view of the result. Equal runners and people are one object.
+// One job of a run: how observations of it are merged, and the view of the result.
 import {
   newestSecondOf,
   knownOf,
@@ -11,46 +11,7 @@ import {
 } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
-import type { ObservedJob, JobFacts, JobTimes, Observation, Runner, Person } from './observation.ts'
-
-/** Beyond this limit all are forgotten and collected again. */
-const maxRecurring = 512
-
-/** The runner itself, or one that equals it in every field. */
-const oneRunner = recurring<Runner>()
-/** The same for a person. */
-const onePerson = recurring<Person>()
-
-type Fields = Readonly<Record<string, unknown>>
-
-function recurring<T extends { readonly id?: number | undefined }>(): (one: T) => T {
-  const known = new Map<number, T>()
-  return one => {
-    if (one.id === undefined) return one
-    const before = known.get(one.id)
-    if (before !== undefined && areSame(before, one)) return before
-    if (known.size >= maxRecurring) known.clear()
-    known.set(one.id, one)
-    return one
-  }
-}
-
-/** The same fields with the same values or lists of values. */
-function areSame(a: Fields, b: Fields): boolean {
-  for (const field in b) if (!(field in a)) return false
-  for (const field in a) {
-    if (!(field in b)) return false
-    const value = a[field]
-    if (value !== b[field] && !areSameLists(value, b[field])) return false
-  }
-  return true
-}
-
-function areSameLists(a: unknown, b: unknown): boolean {
-  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
-  for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false
-  return true
-}
+import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
 /** What a span had that the job itself does not say, or may say differently by now: `run-chunks.ts` rebuilds the span from both. */
 export interface SpanMark {
@@ -163,9 +124,7 @@ export function viewJob(job: Job): JobView {
     }
   }
   const runner = view.runner as Runner | undefined
-  if (runner !== undefined)
-    view.runner = oneRunner(runner.id === runnerTags?.runner ? { ...runner, tags: runnerTags.tags } : runner)
-  if (facts.user !== undefined) view.user = onePerson(facts.user)
+  if (runner !== undefined && runner.id === runnerTags?.runner) view.runner = { ...runner, tags: runnerTags.tags }
   const runsAgain = second(finishedAt) < second(startedAt)
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !runsAgain) ? finishedAt : undefined
   if (facts.failureReason !== undefined && !hasFailed(facts.status)) view.failureReason = undefined
@@ -199,4 +158,18 @@ export function hasMoved(job: Job): boolean {
 /** Jobs may also stop, prepare, verify or only access an environment. */
 export function deploys({ environment }: Pick<JobView, 'environment'>): boolean {
   return environment !== undefined && (environment.action ?? 'start') === 'start'
+}
+
+/** Longer names are cut before they are compared, UTF-16 units. */
+const maxNameRead = 1_000
+
+/** The common name of parallel jobs, as the platform groups them: `rspec` for `rspec 2/5`, `deploy` for `deploy: [eu, blue]`. */
+export function groupNameOf(name: string): string {
+  const part = /(?:[\s:]{1,9}(?:\[[^\][]*\]|\d{1,9}[\s:/\\]{1,9}\d{1,9})){1,3}\s{0,9}$/
+  return name.slice(0, maxNameRead).replace(part, '')
+}
+
+/** Whom a runner serves, in words: `instance_type` is an `instance runner`. */
+export function runnerTypeName(type: string): string {
+  return `${type.replace(/_type$/, '').replaceAll('_', ' ')} runner`
 }

@@ -37,3 +37,19 @@ export function subjectOf(
   const instance = 'instance' in of ? of.instance : of.key.instance
   return { instance, path: of.project?.path ?? of.group, projectId: of.project?.id }
 }
+
+// What was pending for a destination when its endpoint changed is held, in a queue with a name of its own.
+
+/** Not in the name of any destination. */
+const sign = '@'
+
+/** `mark`: of the former endpoint. */
+export function heldName(destination: string, mark: string): string {
+  return destination + sign + mark
+}
+
+/** The destination whose backlog is held in this queue; undefined: it is an ordinary queue. */
+export function heldFor(queue: string): string | undefined {
+  const at = queue.indexOf(sign)
+  return at === -1 ? undefined : queue.slice(0, at)
+}

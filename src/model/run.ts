@@ -1,4 +1,12 @@
-// The run: everything known about one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
+// The run: everything known about one pipeline, and how observations are merged into it. Pure.
+//
+// 1. An observation becomes a run of its own: its facts get a version, which says how new they are.
+// 2. Two runs are merged field by field: project, pipeline (`pipeline.ts`) and each job (`job.ts`). The newer version wins; a known value is never
+//    replaced by an unknown one (`versioned.ts`).
+// 3. If nothing is new, the known run itself is returned, and nothing is written.
+//
+// So any order and repetition of observations gives the same run. The order of arrival cannot be the rule: webhooks overtake each other, and a `failed`
+// that is redelivered during a retry would close it. `settle.ts` decides when the snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { isFromRest, observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { either, knownOf, mergeVersioned, type Versioned } from './versioned.ts'

@@ -1,5 +1,13 @@
 // Decides when a run is settled and its snapshot is taken, and whether a newer pipeline of its ref superseded it. Pure:
-// `plan(run, rules, clock) → what to do now, or when to look again`.
+// `plan(run, rules, clock) → what to do now, or when to look again`. It is called until it answers `wait` or `rest`.
+//
+// 1. A run of which only jobs are known rests: its pipeline may still be observed.
+// 2. The open attempt has ended: it waits for the settle delay, for enrichment and for active jobs, each up to its deadline. Then its snapshot is due.
+// 3. The open attempt has not ended: a blocked one is due after `blockedAfter`, a silent one after `staleAfter`, and one that the platform has deleted at
+//    once. Its snapshot is marked incomplete.
+// 4. Jobs that were learnt after the snapshot of their attempt are due as supplements, after the settle delay.
+//
+// An attempt comes before supplements: its snapshot may contain what would be a supplement otherwise.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
 import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
 import { isBlocked, wasCanceled } from './status.ts'

@@ -1,4 +1,13 @@
 // Takes a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+//
+// 1. Its jobs are viewed as they are now; the finish F and the start of the attempt follow from them (`attempt.ts`).
+// 2. Each view gets its times, its cost and, from its second span on, a salt for its id; those that ran get their slack.
+// 3. The pipeline's own part is made: totals over all jobs, and the verdict as a sentence.
+// 4. The jobs are cut into chunks that each fit into one request (`cut-chunks.ts`); only the first chunk carries the pipeline.
+// 5. The run notes the attempt, and of each job what its span had, so that new work can be distinguished from old, and pages can rebuild
+//    the chunks (`run-chunks.ts`).
+//
+// A snapshot stored in a form of its own was given up: what is stored is the encoded message, and the run.
 import { computeSeconds, durationsByStage, priceOf, type RateOf } from './runner-time.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, jobsOf, newestByName } from './attempt.ts'
@@ -16,8 +25,6 @@ import { spansOf, viewJob, type Job, type JobView } from './job.ts'
 export interface Snapshot {
   readonly run: Run
   readonly chunks: readonly Chunk[]
-  /** The jobs whose `SnapshotMark` changed. */
-  readonly jobs: readonly Job[]
 }
 
 export interface SnapshotOptions extends ChunkLimits {
@@ -39,7 +46,7 @@ export function snapshotAttempt(
   options: SnapshotOptions,
 ): Snapshot {
   const { pipeline } = run
-  if (pipeline === undefined) return { run, chunks: [], jobs: [] }
+  if (pipeline === undefined) return { run, chunks: [] }
   const attempt = (lastAttempt(run)?.attempt ?? 0) + 1
   const finish = finishOf(run, now)
   const views = jobs.map(viewJob)
@@ -73,8 +80,7 @@ export function snapshotAttempt(
     trace,
     exported: { pipeline: first, chunks: chunks.length, at: now },
   }
-  const marked = marks(jobs, chunks)
-  return { run: withJobs({ ...run, attempts: [...run.attempts, taking] }, marked), chunks, jobs: marked }
+  return { run: withJobs({ ...run, attempts: [...run.attempts, taking] }, marks(jobs, chunks)), chunks }
 }
 
 /** The snapshot of supplements: each job goes to the attempt that was under way when it ran. */
@@ -100,7 +106,7 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
     marked.push(...marks(own, added))
     return { ...attempt, chunks: attempt.chunks + groups.length }
   })
-  return { run: withJobs({ ...run, attempts }, marked), chunks, jobs: marked }
+  return { run: withJobs({ ...run, attempts }, marked), chunks }
 }
 
 function attemptOf(run: Run, job: Job): number {

@@ -19,31 +19,12 @@ export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
 /** Joins the parts of a version, the most important first; numbers are padded so that they sort as numbers. */
 export function versionOf(...parts: readonly (number | string)[]): Version {
-  return parts.map(textOf).join(':')
+  return parts.map(part => (typeof part === 'number' ? String(part).padStart(12, '0') : part)).join(':')
 }
-
-function textOf(part: number | string): string {
-  return typeof part === 'number' ? padded(part) : part
-}
-
-/** `String(number).padStart(12, '0')`, cached for small numbers: they are most of them. */
-function padded(number: number): string {
-  if (Number.isInteger(number) && number >= 0 && number < 100)
-    return (small[number] ??= String(number).padStart(12, '0'))
-  return String(number).padStart(12, '0')
-}
-
-const small: string[] = []
 
 /** The first part of a version: the newest time in the observation, in seconds of Unix time. */
 export function newestSecondOf(version: Version): number {
-  let second = 0
-  for (let at = 0; at < 12; at += 1) {
-    const digit = version.charCodeAt(at) - 0x30
-    if (!(digit >= 0 && digit <= 9)) return Number(version.slice(0, 12))
-    second = second * 10 + digit
-  }
-  return second
+  return Number(version.slice(0, 12))
 }
 
 /** The version of the observation that this field came from; undefined when the field is unknown. */

@@ -2,7 +2,7 @@
 // and variables with certain names.
 import { readLongText, readObject } from './wire-read.ts'
 import { redactedTo, redactedValue, type RedactText } from '../lib/text-redaction.ts'
-import { validTraceparent } from '../model/traceparent.ts'
+import { validTraceparent } from '../model/trace-context.ts'
 
 // Reads a pipeline's variables. They may be secrets, so only these are read: the W3C traceparent, `CI_DEBUG_TRACE`, which makes the logs of jobs show
 // their variables, and those that rules for attributes name exactly.

@@ -65,39 +65,11 @@ describe('the verdict about a pipeline', () => {
     expect(sentence(run(252, jobs))).toBe('4 m 12 s: 2 m 10 s in build, 1 m 18 s in test, 42 s waiting for a runner')
   })
 
-  it('says that a run within the precision of the usual is as usual', () => {
-    const jobs = [job(1, 'build', { from: 10, to: 160 })]
-    expect(sentence(run(160, jobs, { usual }))).toBe('as usual')
-    expect(sentence(run(140, jobs, { usual }))).toBe('as usual')
-  })
-
-  it('says what was quicker', () => {
-    const jobs = [job(1, 'build', { from: 5, to: 25, queued: 5 }), job(2, 'test', { from: 30, to: 85, queued: 5 })]
-    expect(sentence(run(86, jobs, { usual }))).toBe(
-      '1 m 04 s faster than usual: 50 s less in build, 9.0 s less after the last job, 5.0 s less in test',
-    )
-  })
-
   it('explains nothing without a run that took as long as usual', () => {
     const jobs = [job(1, 'build', { from: 5, to: 65, queued: 5 })]
     const verdict = pipelineVerdict(run(65, jobs, { usual: { ms: 150_000 } }))
     expect(verdict).toMatchObject({ ms: -85_000, parts: [{ kind: 'other', ms: -85_000 }] })
     expect(verdict && verdictSentence(verdict)).toBe('1 m 25 s faster than usual')
-  })
-
-  it('names a wait for a person as far as it is longer than usual', () => {
-    const jobs = [job(1, 'build', { from: 5, to: 75, queued: 5 }), job(2, 'test', { from: 680, to: 740, queued: 5 })]
-    expect(sentence(run(740, jobs, { usual }))).toBe(
-      '9 m 50 s slower than usual: 10 m 00 s more waiting until test began',
-    )
-    expect(sentence(run(740, jobs, { usual: usualOf(735, jobs) }))).toBe('as usual')
-  })
-
-  it('says both signs: what is new, and what did not run', () => {
-    const jobs = [job(1, 'build', { from: 5, to: 75, queued: 5 }), job(2, 'scan', { from: 75, to: 275 })]
-    expect(sentence(run(275, jobs, { usual }))).toBe(
-      '2 m 05 s slower than usual: 3 m 20 s more in scan, 1 m 00 s less in test, 10 s less after the last job',
-    )
   })
 
   it('says what ran at the same time as the usual critical path', () => {
@@ -138,17 +110,6 @@ describe('the verdict about a pipeline', () => {
     )
   })
 
-  it('sums the attempts of one job', () => {
-    const jobs = [
-      job(1, 'test', { from: 0, to: 10 }, failedBefore),
-      job(2, 'test', { from: 20, to: 40 }, failedBefore),
-      job(3, 'test', { from: 60, to: 120 }),
-    ]
-    expect(sentence(run(120, jobs))).toBe(
-      '2 m 00 s: 1 m 00 s in test, 30 s in its 2 failed attempts, 30 s waiting for 2 retries of it',
-    )
-  })
-
   it('says where it failed, and whether the tests were flaky before', () => {
     const failed = (id: number, name: string, failureReason = 'script_failure'): JudgedJob =>
       job(id, name, { from: 0, to: 9 }, { status: 'failed', failureReason })
@@ -171,21 +132,6 @@ describe('the verdict about a pipeline', () => {
     )
     const many = ['a', 'b', 'c', 'd', 'e'].map((name, at) => failed(at, name))
     expect(of({}, ...many)).toBe('failed in a, b, c and 2 more jobs')
-  })
-
-  it('leaves out failures that did not make it fail', () => {
-    const jobs = [
-      job(1, 'a', { from: 0, to: 9 }, failedBefore),
-      job(2, 'b', { from: 0, to: 9 }, { status: 'failed', allowFailure: true }),
-      job(3, 'a', { from: 9, to: 99 }, { status: 'failed' }),
-    ]
-    expect(pipelineVerdict(run(99, jobs, { status: 'failed' }))?.failures).toMatchObject([{ job: 'a' }])
-  })
-
-  it('says when it was canceled', () => {
-    expect(sentence(run(20, [job(1, 'build', { from: 0, to: 20 })], { status: 'canceled' }))).toBe(
-      'canceled after 20 s: 20 s in build',
-    )
   })
 
   it.each(['running', 'manual', 'skipped', 'created'])('is none while it is %s', status => {

@@ -1,7 +1,7 @@
 // What is read of a pipeline's variables, and all that is refused in its place.
 import { describe, expect, it } from 'vitest'
 import { readVariables, readVariablesAlone } from '../../src/platform/wanted-facts.ts'
-import { validTraceparent } from '../../src/model/traceparent.ts'
+import { validTraceparent } from '../../src/model/trace-context.ts'
 
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 

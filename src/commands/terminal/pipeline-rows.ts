@@ -1,6 +1,6 @@
 // The lists of `pipespan top`: a line for each pipeline, in columns that are aligned over all of them.
 import { durationText } from '../../model/instant.ts'
-import { groupNameOf } from '../../model/job-name.ts'
+import { groupNameOf } from '../../model/job.ts'
 import { padded, plain, widthOf } from './fitted-text.ts'
 import { keyOf, type LivePipeline } from './live-state.ts'
 import type { Paint, Piece } from './painted-line.ts'

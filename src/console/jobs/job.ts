@@ -8,7 +8,7 @@ import { counted, duration, percent, time, number, roughly } from '../layout/for
 import { historyTable } from './job-history.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { isFinished, hasFailed } from '../../model/status.ts'
-import { runnerTypeName } from '../../model/runner-type.ts'
+import { runnerTypeName } from '../../model/job.ts'
 import { pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
 import { statusOf } from '../pipelines/run-card.ts'
 import { testsCard } from './job-tests.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
-import { heldFor } from '../../model/held-name.ts'
+import { heldFor } from '../../model/route.ts'
 import type { Flow } from './flow.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'

@@ -1,8 +1,7 @@
 // Counts of active runs and active jobs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
-import { createActiveJobs, type ActiveJobCounts } from './active-jobs.ts'
 import { isGood, type GaugeReading } from '../store/ports/gauge-documents.ts'
-import type { ActiveJobs, ActiveRuns, ProjectKey } from '../../model/totals.ts'
+import { tagSetOf, type ActiveJob, type ActiveJobs, type ActiveRuns, type ProjectKey } from '../../model/totals.ts'
 import type { ActiveTotals, ProjectMetrics } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from '../store/ports/recent-runs.ts'
@@ -149,4 +148,59 @@ function runSeries({ key, name, status }: ActiveRuns): string {
 
 function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
   return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
+}
+
+// Active jobs are counted by project, state, type of runner and tags, with the time since when the oldest of them has waited. No observation says when a job
+// began to wait: the last one of its run gives a latest possible time, and the earliest of these is remembered for the jobs that have waited longest.
+
+/** Maximum number of waiting jobs that are remembered. */
+const maxPending = 1_000
+
+interface Pending {
+  readonly instance: string
+  readonly job: number
+  readonly since: Millis
+}
+
+interface ActiveJobCounts {
+  add(page: readonly ActiveJob[]): void
+  /** `known`: what was remembered. `pending`: what is to be remembered. */
+  since(known: readonly Pending[]): { readonly series: readonly ActiveJobs[]; readonly pending: readonly Pending[] }
+}
+
+type Series = Omit<ActiveJobs, 'oldest'> & { readonly waiting: Pending[] }
+
+function createActiveJobs(): ActiveJobCounts {
+  const counts = new Map<string, Series>()
+  return {
+    add: page => {
+      for (const { key, project, id, state, workerType, tags, pendingSince } of page) {
+        const tagSet = tagSetOf(tags)
+        const name = JSON.stringify([key, state, workerType, tagSet])
+        const { count, waiting } = counts.get(name) ?? { count: 0, waiting: [] as Pending[] }
+        if (pendingSince !== undefined) waiting.push({ instance: key.instance, job: id, since: pendingSince })
+        counts.set(name, { key, project, state, workerType, tagSet, count: count + 1, waiting })
+      }
+    },
+    since: known => {
+      const earliest = new Map<string, Millis>()
+      for (const one of known)
+        earliest.set(pendingName(one), Math.min(one.since, earliest.get(pendingName(one)) ?? Infinity))
+      const pending: Pending[] = []
+      const series = [...counts.values()].map(({ waiting, ...own }): ActiveJobs => {
+        let oldest: Millis | undefined
+        for (const one of waiting) {
+          const since = Math.min(one.since, earliest.get(pendingName(one)) ?? Infinity)
+          pending.push({ ...one, since })
+          oldest = Math.min(since, oldest ?? Infinity)
+        }
+        return { ...own, oldest }
+      })
+      return { series, pending: pending.sort((a, b) => a.since - b.since).slice(0, maxPending) }
+    },
+  }
+}
+
+function pendingName({ instance, job }: Pending): string {
+  return `${instance} ${job}`
 }

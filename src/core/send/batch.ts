@@ -1,9 +1,17 @@
 // One leased batch: its messages are packed into requests, sent, and settled by the verdict of each answer.
 //
-// A request that is refused for its content is halved until the refused entries stand alone: of eight entries with one that is refused, that takes seven
-// requests. An answer that may be the fault of an entry (a 5xx, or none) counts as a try of each entry of its request. From the fifth try on entries go
-// in requests of ever fewer, so that in the end a bad one backs off alone. If a batch ends early (a failure, refused credentials, the end of the lease),
-// the rest is returned unsent.
+// 1. What cannot be sent at all becomes a dead letter: damaged bytes, a header without a value, a project that the destination no longer takes.
+// 2. The others are packed into requests, those with fewer tries first. From the fifth try on they go in requests of ever fewer, so that in the end a bad
+//    one backs off alone.
+// 3. Requests are sent one after the other, and their entries settled by the verdict (`verdict.ts`):
+//    - delivered;
+//    - refused for the content: the request is halved until the refused entries stand alone (of eight with one that is refused: seven requests);
+//    - later: an answer that may be the fault of an entry (a 5xx, or none) counts as a try of each, and the batch ends;
+//    - refused credentials: the batch ends, and no entry is blamed.
+// 4. Refused singles become dead letters, unless the destination has accepted nothing since the start: then its address may be wrong, and they wait.
+// 5. What is left when a batch ends early (also at the end of its lease) is returned unsent.
+//
+// Dead letters are only decided at the end, as one accepted request proves that the address is right.
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'

@@ -10,7 +10,7 @@ import type { Outbox, ExportQueue, ExportQueueState } from '../store/ports/outbo
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from '../store/ports/signal.ts'
-import { heldFor } from '../../model/held-name.ts'
+import { heldFor } from '../../model/route.ts'
 
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]

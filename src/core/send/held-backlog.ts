@@ -7,7 +7,7 @@
 // 4. If the endpoint is the former one again, what was held for it is moved back.
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { heldFor, heldName } from '../../model/held-name.ts'
+import { heldFor, heldName } from '../../model/route.ts'
 import type { Destination, Endpoint } from './destination.ts'
 import type { ExportQueue, ExportQueueState, Outbox } from '../store/ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'

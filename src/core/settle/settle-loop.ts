@@ -1,50 +1,21 @@
-// Settles runs that are due, in batches, and one by one if that fails. A run that cannot be settled, for example because its stored rows are damaged,
-// is retried with growing pauses and delays no other.
+// The settle loop: takes the snapshots of runs that are due.
+//
+// 1. Some due runs are leased, and settled together in one transaction (`settle-runs.ts`).
+// 2. If that fails, each is settled alone. One that fails then, for example because its stored rows are damaged, is postponed: it is retried
+//    alone, after the others, with growing pauses, so that it delays none.
+// 3. If all of them fail, and not by their data, the store is to blame: none is postponed, and all are retried when their lease ends.
+//
+// What is postponed is only known here, not in the store: a store that cannot be written cannot note it, and after a restart a run is tried anew.
+import { backoff } from '../../lib/backoff.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { isOfTheData, reasonOf } from '../../lib/fault.ts'
 import { settleRuns } from './settle-runs.ts'
 import type { Snapshotter } from './take-snapshots.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
-
-// Runs that cannot be settled, each retried with growing pauses.
-interface Postponed<Id> {
-  /** True when it was postponed before. */
-  has(id: Id): boolean
-  /** Must be called whenever the item is leased again, because it counts the leases to skip. */
-  isWaiting(id: Id): boolean
-  postpone(id: Id): void
-  forget(id: Id): void
-}
-
-/** The maximum of leases to skip before another try, which is a few minutes. */
-const maxWait = 16
-/** Beyond this number all are forgotten and tried as usual. */
-const most = 10_000
-
-function createPostponed<Id>(): Postponed<Id> {
-  const known = new Map<Id, { readonly rest: number; left: number }>()
-  return {
-    has: id => known.has(id),
-    isWaiting: id => {
-      const one = known.get(id)
-      if (one === undefined || one.left === 0) return false
-      one.left -= 1
-      return true
-    },
-    postpone: id => {
-      const before = known.get(id)
-      const rest = before === undefined ? 0 : Math.min(maxWait, Math.max(1, before.rest * 2))
-      if (before === undefined && known.size >= most) known.clear()
-      known.set(id, { rest, left: rest })
-    },
-    forget: id => {
-      known.delete(id)
-    },
-  }
-}
 
 export interface SettleLoopOptions {
   readonly runs: Runs
@@ -72,6 +43,17 @@ const leaseMs = 15_000
 /** The maximum pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
 const maxPause = 1_000
 
+/** Of a run that cannot be settled. */
+const pauses = { first: 15_000, max: 240_000 }
+/** Beyond this number of postponed runs all are forgotten and tried as usual. */
+const maxPostponed = 10_000
+
+interface Postponed {
+  readonly tries: number
+  /** By `elapsed`. */
+  readonly until: Millis
+}
+
 interface Failure {
   readonly key: RunKey
   readonly error: unknown
@@ -80,47 +62,22 @@ interface Failure {
 export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
   const { runs, perTransaction, snapshotter, clock, log } = options
   const counters: SettleCounters = { postponed: 0 }
-  const waiting = createPostponed<string>()
-
-  /** Settles all or none of them. */
-  const settle = async (keys: readonly RunKey[]): Promise<void> => settleRuns(keys, runs, snapshotter)
-
-  /** Returns the runs that cannot be settled. Throws if no single run is to blame: then all are retried. */
-  async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
-    const failed: Failure[] = []
-    let tried = 0
-    for (const key of keys) {
-      // The lease has expired, and the rest might take minutes to fail one by one.
-      if (tried > 0 && elapsed(clock) > until) break
-      tried += 1
-      try {
-        await settle([key])
-      } catch (error) {
-        failed.push({ key, error })
-      }
-    }
-    const failure = failed.find(({ error }) => !isOfTheData(error))
-    if (failure !== undefined && failed.length === tried) throw failure.error
-    return failed
-  }
+  const postponed = new Map<string, Postponed>()
 
   async function settleDue(): Promise<boolean> {
-    const until = elapsed(clock) + leaseMs
+    const leaseEnd = elapsed(clock) + leaseMs
     const keys = await runs.takeDue(perTransaction, leaseMs)
-    const fresh = keys.filter(key => !waiting.has(nameOf(key)))
-    if (fresh.length > 0) {
-      try {
-        await settle(fresh)
-      } catch {
-        for (const failure of await settleEach(fresh, until)) postpone(failure)
-      }
+    const fresh = keys.filter(key => !postponed.has(nameOf(key)))
+    const others = keys.filter(key => (postponed.get(nameOf(key))?.until ?? Infinity) <= elapsed(clock))
+    try {
+      if (fresh.length > 0) await settleRuns(fresh, runs, snapshotter)
+    } catch {
+      await settleEach(fresh, leaseEnd)
     }
-    // Postponed runs come last, one by one, so that none waits for them.
-    for (const key of keys.filter(one => waiting.has(nameOf(one)))) {
-      if (fresh.includes(key) || waiting.isWaiting(nameOf(key))) continue
+    for (const key of others) {
       try {
-        await settle([key])
-        waiting.forget(nameOf(key))
+        await settleRuns([key], runs, snapshotter)
+        postponed.delete(nameOf(key))
         log.info(key, 'a run was settled after earlier failures')
       } catch (error) {
         postpone({ key, error })
@@ -129,12 +86,32 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     return keys.length > 0
   }
 
+  /** Throws if no single run is to blame. Those that are left when the lease ends wait for the next one: they might take minutes to fail. */
+  async function settleEach(keys: readonly RunKey[], leaseEnd: Millis): Promise<void> {
+    const failures: Failure[] = []
+    let tried = 0
+    for (const key of keys) {
+      if (tried > 0 && elapsed(clock) > leaseEnd) break
+      tried += 1
+      try {
+        await settleRuns([key], runs, snapshotter)
+      } catch (error) {
+        failures.push({ key, error })
+      }
+    }
+    const ofStore = failures.find(({ error }) => !isOfTheData(error))
+    if (ofStore !== undefined && failures.length === tried) throw ofStore.error
+    failures.forEach(postpone)
+  }
+
   function postpone({ key, error }: Failure): void {
     const name = nameOf(key)
-    if (!waiting.has(name)) {
+    const tries = (postponed.get(name)?.tries ?? 0) + 1
+    if (tries === 1) {
       log.error({ ...key, reason: reasonOf(error) }, 'a run cannot be settled; it is retried with back-off')
+      if (postponed.size >= maxPostponed) postponed.clear()
     }
-    waiting.postpone(name)
+    postponed.set(name, { tries, until: elapsed(clock) + backoff(tries, pauses) })
     counters.postponed += 1
   }
 

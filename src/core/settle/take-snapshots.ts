@@ -1,5 +1,12 @@
-// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. Called by the settle loop, and by the intake
-// for runs that are due as soon as they are merged.
+// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. Called by the settle loop, and by taking in for runs that
+// are due as soon as they are merged.
+//
+// 1. If the trace depends on a parent, or the cost on newer pipelines, these are read first: the decision is `unread`, and the caller asks again with them.
+// 2. Snapshots are taken until no more are due (`model/settle.ts`).
+// 3. One that the configured refs or sources exclude, or that no destination takes, is noted in the run and not sent.
+// 4. Of the others the chunks become pending for their destinations, features take what they need, and totals are measured.
+//
+// All of it is in the transaction that merges: a snapshot that is noted and not pending, or pending and not noted, would be lost or doubled.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../../model/family.ts'
 import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../../model/settle.ts'

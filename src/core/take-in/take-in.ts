@@ -1,4 +1,4 @@
-// How a received delivery becomes part of its run: the way from its body to the commit. Whatever hears of pipelines by deliveries goes it.
+// How a received delivery becomes part of its run, from its body to the commit. Webhooks and deliveries that are read again both come this way.
 //
 // 1. The delivery is parsed when it arrives. One about nothing that is exported is answered at once.
 // 2. What has arrived while the commit before was under way forms a group (`groups.ts`).
@@ -10,7 +10,7 @@ import { createGroups } from './groups.ts'
 import { isOfTheData, reasonOf } from '../../lib/fault.ts'
 import { isKnownStatus } from '../../model/status.ts'
 import { mergeObservations, type MergeRules } from './merge-observations.ts'
-import { queuesOf, reportsOf, type EventReporting } from './event-reports.ts'
+import { queuesOf, reportsOf, type EventReporting } from './events.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Observation, ProjectFacts } from '../../model/observation.ts'

@@ -1,13 +1,12 @@
-// The attributes that the operator's rules set: which rules match a pipeline, an event or a job, and what they set. Rules are matched once for all
-// pipelines of a project, a class of refs and a source.
+// The attributes that the operator's rules set: which rules match a pipeline, an event or a job, and what they set. Rules are matched once for each
+// chunk: a cache by project and class of refs was given up, because matching takes microseconds.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
 import { branchClasses, branchClassOf, type BranchClass } from '../../model/pipeline.ts'
 import { chooser, isChoice, projectChooser, type Choice, type PlatformOf } from '../../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import { notBlank } from './mapping/row.ts'
-import { remember } from '../../lib/bounded-map.ts'
-import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 import type { AttributePolicy } from './attributes.ts'
+import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
 /** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
@@ -53,10 +52,6 @@ interface Place {
   readonly source: string | undefined
 }
 
-/** Remembered places, and jobs of each. */
-const maxPlaces = 2_000
-const maxJobs = 200
-
 /** Undefined without rules. */
 export function customAttributes(
   rules: readonly AttributeSetter[],
@@ -65,17 +60,62 @@ export function customAttributes(
 ): CustomAttributesOf | undefined {
   if (rules.length === 0) return undefined
   const ready = rules.map(rule => readyRule(rule, platformOf))
-  const known = new Map<string, CustomAttributesOf>()
+  const setsOf = setsUnder(policy)
+  /** Each signal asks for the same chunk. */
+  const known = new WeakMap<AnyChunk, CustomAttributes>()
   return chunk => {
-    const place = placeOf(chunk)
-    const key = [place.branch, place.source, place.instance, place.path].join('\n')
-    const found = known.get(key)
-    if (found !== undefined) return found(chunk)
-    const matching = ready.filter(({ isFor }) => isFor(place))
-    const made = attributesBy(matching, policy)
-    remember(known, key, made, maxPlaces)
-    return made(chunk)
+    const found = known.get(chunk) ?? customOf(chunk, ready, setsOf)
+    known.set(chunk, found)
+    return found
   }
+}
+
+function customOf(chunk: AnyChunk, rules: readonly ReadyRule[], setsOf: SetsOf): CustomAttributes {
+  const place = placeOf(chunk)
+  const matching = rules.filter(({ isFor }) => isFor(place))
+  const ofPipeline = matching.filter(({ isForJob }) => isForJob === undefined)
+  const onPoints = ofPipeline.filter(({ rule }) => rule.metrics)
+  const values = valuesBy(ofPipeline, chunk)
+  const own = setsOf(values)
+  const jobs = new Map<string, readonly AttributeSet[]>()
+  return {
+    values,
+    own,
+    points:
+      onPoints.length === 0
+        ? undefined
+        : (plainAttributes(setsOf(valuesBy(onPoints, chunk))) as Record<string, string>),
+    ofJob: name => {
+      if (name === undefined || ofPipeline.length === matching.length) return own
+      const ofJob = jobs.get(name) ?? setsOf(valuesBy(matching.filter(isForJob(name)), chunk))
+      jobs.set(name, ofJob)
+      return ofJob
+    },
+  }
+}
+
+type SetsOf = (values: Readonly<Record<string, string>>) => readonly AttributeSet[]
+
+/** Tables are made once for the same names, because they keep what they have written. */
+function setsUnder(policy: AttributePolicy): SetsOf {
+  const tables = new Map<string, AttributeTable>()
+  return values => {
+    const names = Object.keys(values)
+    if (names.length === 0) return []
+    const key = names.join('\n')
+    const table = tables.get(key) ?? new AttributeTable(names.map(name => rowOf(name, policy)))
+    tables.set(key, table)
+    return [{ table, values: Object.values(values) }]
+  }
+}
+
+function rowOf(key: string, policy: AttributePolicy): NamedRow {
+  const rule = policy(key)
+  return { names: rule === undefined ? [] : [{ key, rule }], recurs: 'custom' }
+}
+
+function isForJob(name: string): (one: ReadyRule) => boolean {
+  return one => one.isForJob?.(name) ?? true
 }
 
 /** The attributes with custom ones at their end, if there are any. */
@@ -98,22 +138,14 @@ export function projectPoints(
   const chosen = rules.filter(({ metrics, jobs }) => metrics && !isChoice(jobs))
   const ready = chosen.map(rule => readyRule(rule, platformOf))
   if (ready.length === 0) return undefined
-  const known = new Map<string, Readonly<Record<string, string>>>()
+  const setsOf = setsUnder(policy)
   return ({ path }, instance, branch) => {
-    const key = [branch, instance, path].join('\n')
-    const found = known.get(key)
-    if (found !== undefined) return found
     const matching = ready.filter(({ isFor }) => isFor({ path, instance, branch, source: undefined }))
-    const made = Object.fromEntries(
-      matching
-        .flatMap(({ rule }) => Object.entries(rule.set))
-        .flatMap(([name, value]) => {
-          const kept = typeof value === 'string' ? policy(name) : undefined
-          return kept === undefined ? [] : [[name, kept(value as string)] as const]
-        }),
-    ) as Record<string, string>
-    remember(known, key, made, maxPlaces)
-    return made
+    const literals = matching
+      .flatMap(({ rule }) => Object.entries(rule.set))
+      .filter(([, value]) => typeof value === 'string')
+    const set = Object.fromEntries(literals) as Record<string, string>
+    return plainAttributes(setsOf(set)) as Record<string, string>
   }
 }
 
@@ -175,83 +207,15 @@ function placeOf(chunk: AnyChunk): Place {
   return { path, instance, branch: branchClassOf(facts, chunk.project), source: facts.source }
 }
 
-/** What matching rules set: the same object for all chunks if they only set literals. */
-function attributesBy(rules: readonly ReadyRule[], policy: AttributePolicy): CustomAttributesOf {
-  const ofPipeline = rules.filter(({ isForJob }) => isForJob === undefined)
-  const own = layerOf(ofPipeline, policy)
-  const points = layerOf(
-    ofPipeline.filter(({ rule }) => rule.metrics),
-    policy,
+/** What these rules set: the last one that has a value wins. */
+function valuesBy(rules: readonly ReadyRule[], chunk: AnyChunk): Record<string, string> {
+  const found = rules.flatMap(({ rule }) =>
+    Object.entries(rule.set).map(([name, source]) => [
+      name,
+      typeof source === 'string' ? source : foundIn(chunk, source),
+    ]),
   )
-  const jobs = new Map<string, Layer>()
-  const layerOfJob = (name: string): Layer => {
-    const known = jobs.get(name)
-    if (known !== undefined) return known
-    const made = layerOf(
-      rules.filter(({ isForJob }) => isForJob?.(name) ?? true),
-      policy,
-    )
-    remember(jobs, name, made, maxJobs)
-    return made
-  }
-  const madeOf: CustomAttributesOf = chunk => {
-    const values = own.valuesOf(chunk)
-    const sets = own.setsOf(values)
-    return {
-      values: Object.fromEntries(own.names.flatMap((name, n) => (values[n] === undefined ? [] : [[name, values[n]]]))),
-      own: sets,
-      points:
-        points.names.length === 0
-          ? undefined
-          : (plainAttributes(points.setsOf(points.valuesOf(chunk))) as Record<string, string>),
-      ofJob: name => {
-        if (name === undefined || ofPipeline.length === rules.length) return sets
-        const layer = layerOfJob(name)
-        return layer.setsOf(layer.valuesOf(chunk))
-      },
-    }
-  }
-  if (rules.some(({ rule }) => Object.values(rule.set).some(source => typeof source !== 'string'))) return madeOf
-  let made: CustomAttributes | undefined
-  return chunk => (made ??= madeOf(chunk))
-}
-
-/** The names that some rules set, and where their values come from. */
-interface Layer {
-  readonly names: readonly string[]
-  valuesOf(chunk: AnyChunk): (string | undefined)[]
-  setsOf(values: (string | undefined)[]): readonly AttributeSet[]
-}
-
-const none: readonly AttributeSet[] = []
-
-function layerOf(rules: readonly ReadyRule[], policy: AttributePolicy): Layer {
-  const sources = new Map<string, AttributeSource[]>()
-  for (const { rule } of rules) {
-    for (const [name, source] of Object.entries(rule.set)) sources.set(name, [...(sources.get(name) ?? []), source])
-  }
-  const names = [...sources.keys()]
-  // The last one that has a value wins.
-  const newestFirst = [...sources.values()].map(all => all.toReversed())
-  const table = new AttributeTable(names.map(key => rowOf(key, policy)))
-  return {
-    names,
-    valuesOf: chunk => newestFirst.map(all => firstKnown(all, chunk)),
-    setsOf: values => (names.length === 0 ? none : [{ table, values }]),
-  }
-}
-
-function rowOf(key: string, policy: AttributePolicy): NamedRow {
-  const rule = policy(key)
-  return { names: rule === undefined ? [] : [{ key, rule }], recurs: 'custom' }
-}
-
-function firstKnown(sources: readonly AttributeSource[], chunk: AnyChunk): string | undefined {
-  for (const source of sources) {
-    const value = typeof source === 'string' ? source : foundIn(chunk, source)
-    if (value !== undefined) return value
-  }
-  return undefined
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Record<string, string>
 }
 
 function foundIn(chunk: AnyChunk, source: Exclude<AttributeSource, string>): string | undefined {

@@ -1,7 +1,7 @@
 // Turns an event that is about no pipeline into a log record with an event name.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
-import { eventAttributes } from './mapping/event.ts'
+import { eventAttributes } from './mapping/log.ts'
 import { eventScope, resourceWith, signalResourceOf } from './resource.ts'
 import { contextOfJob, contextOfPipeline } from './otlp/ids.ts'
 import { ATTR_DEPLOYMENT_NAME, schemaUrl } from './mapping/semconv.ts'

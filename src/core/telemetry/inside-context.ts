@@ -1,7 +1,7 @@
 // What all spans and log records of the inside of one job have in common.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
-import { eventAttributes } from './mapping/event.ts'
+import { eventAttributes } from './mapping/log.ts'
 import { flagsOf, spanKinds, statusCodes, type LogRecord, type Span } from './otlp/messages.ts'
 import { jobSpanId, traceIdOf } from './otlp/ids.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'

@@ -1,7 +1,10 @@
-// A span as pages show it, with plain numbers.
+// A span as pages show it: with plain numbers, and the legacy names of its attributes beside those of the conventions.
+import { jobAttributes } from './mapping/job.ts'
+import { pipelineAttributes } from './mapping/pipeline.ts'
 import { plainAttributes } from './otlp/attribute.ts'
 import { spanKinds, statusCodes } from './otlp/messages.ts'
 import { toSpans } from './traces.ts'
+import { vendorPrefix } from './mapping/row.ts'
 import type { Attributes } from '@opentelemetry/api'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -37,4 +40,25 @@ export function shownSpans(chunk: Chunk, settings: TelemetrySettings): ShownSpan
 function statusWord(code: number): ShownSpan['status'] {
   if (code === statusCodes.ok) return 'ok'
   return code === statusCodes.error ? 'error' : 'unset'
+}
+
+/** Names from before there were conventions for pipelines. */
+export const legacy = /^(?:pipeline|job)\./
+
+const legacyOf: Readonly<Record<ShownSpan['kind'], ReadonlyMap<string, string>>> = {
+  pipeline: paired(pipelineAttributes),
+  job: paired(jobAttributes),
+}
+
+function paired(rows: readonly { readonly keys: readonly [string, ...string[]] }[]): Map<string, string> {
+  return new Map(
+    rows.flatMap(({ keys: [first, ...others] }) =>
+      legacy.test(first) ? others.map(name => [name, first] as const) : [],
+    ),
+  )
+}
+
+/** The legacy name with the same value as an attribute of a span, in any vendor's namespace; undefined if there is none. */
+export function legacyNameOf(kind: ShownSpan['kind'], name: string): string | undefined {
+  return legacyOf[kind].get(name) ?? legacyOf[kind].get(name.replace(/^[^.]+\./, vendorPrefix))
 }

@@ -2,7 +2,7 @@
 import type { AuditEvent, AuditSource, CallOptions, PlatformClient, ResourceId } from '../../platform/port.ts'
 import type { AuditOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
-import { takeEvents, type EventTaking } from '../../core/take-in/take-events.ts'
+import { takeEvents, type EventTaking } from '../../core/take-in/events.ts'
 
 /** How to read the audit events of one source. */
 export interface AuditReading {

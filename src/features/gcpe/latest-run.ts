@@ -1,10 +1,9 @@
 // The newest run of a ref as the metrics show it. Pure.
 import { branchClassOf } from '../../model/pipeline.ts'
-import { groupNameOf } from '../../model/job-name.ts'
 import { hasSucceeded, isTerminal } from '../../model/status.ts'
 import { later } from '../../model/instant.ts'
 import { seconds, warning, type GcpePipeline, type GcpeTests } from './table.ts'
-import { viewJob, type JobView } from '../../model/job.ts'
+import { groupNameOf, viewJob, type JobView } from '../../model/job.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { FoldRef } from '../../core/telemetry/settings.ts'

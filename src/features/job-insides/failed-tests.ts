@@ -1,6 +1,6 @@
 // How many tests failed in a job, and how many of them had been flaky before, for verdicts.
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
-import { groupNameOf } from '../../model/job-name.ts'
+import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'
 import { reportOf } from '../../console/jobs/job-tests.ts'
 import { testMemoryMs } from './store-part.ts'

@@ -1,7 +1,7 @@
 // Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
 import { hasFailed } from '../../model/status.ts'
 import { splitTests, type FlakyTest } from '../../model/job-tests.ts'
-import { groupNameOf } from '../../model/job-name.ts'
+import { groupNameOf } from '../../model/job.ts'
 import { newestByName } from '../../model/attempt.ts'
 import { insideJobOf } from '../../model/inside-chunks.ts'
 import { PlatformError, type CallOptions } from '../../platform/port.ts'

@@ -1,5 +1,5 @@
 // Reports a regression that was found, or is over: as an event that is exported, and as a condition that people may be notified about.
-import { takeEvents, type EventTaking } from '../../core/take-in/take-events.ts'
+import { takeEvents, type EventTaking } from '../../core/take-in/events.ts'
 import type { Condition } from '../../model/condition.ts'
 import type { Notifier } from '../../core/store/ports/reporter.ts'
 import type { PlatformEvent } from '../../model/event.ts'

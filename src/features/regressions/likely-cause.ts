@@ -2,7 +2,7 @@
 // on the commit with which it began. Pure.
 import { durationText } from '../../model/instant.ts'
 import { median } from '../../lib/quantile.ts'
-import { runnerTypeName } from '../../model/runner-type.ts'
+import { runnerTypeName } from '../../model/job.ts'
 import type { EndedRun } from './ended-run.ts'
 import type { SectionTime } from '../../model/section-times.ts'
 import type { Found } from './judge-project.ts'

@@ -1,6 +1,6 @@
 // Reads the tests of a job, from its JUnit artifact or from the report that the platform has parsed, and redacts their texts.
 import { createTestCollector, type CollectorOptions } from './test-collector.ts'
-import { groupNameOf } from '../../model/job-name.ts'
+import { groupNameOf } from '../../model/job.ts'
 import { readTestReport } from './test-report-json.ts'
 import { maxSecret, inTurns, redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import { PlatformError } from '../port.ts'

@@ -114,14 +114,6 @@ describe('the signature', () => {
     expect(accepted).toHaveLength(0)
   })
 
-  test.each(['v1,AAAA', `v1,${'A'.repeat(44)}`, `v1,${'A'.repeat(45)}=`, 'v1,AAAA v1a,BBBB'])(
-    '%s cannot be an HMAC-SHA256: 401',
-    async signature => {
-      const { post } = await runIngress({ secrets: bySignature })
-      expect((await post(body, { ...signed(body), 'webhook-signature': signature })).status).toBe(401)
-    },
-  )
-
   // Signed when it is sent: the test may begin minutes after its file was read.
   test.each([
     ['6 minutes old', () => signed(body, { at: Date.now() - 6 * minute })],
@@ -195,15 +187,6 @@ describe('the signature', () => {
       runs(100),
     )
     expect(accepted).toHaveLength(sent)
-  })
-
-  test('distinguishes bytes that text decoding would make equal', async () => {
-    const { post } = await runIngress({ secrets: bySignature })
-    const replacement = Buffer.from('{"a":"\ufffd"}')
-    const invalid = Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xff), Buffer.from('"}')])
-    expect(invalid.toString()).toBe(replacement.toString())
-    expect((await post(invalid, signed(replacement))).status).toBe(401)
-    expect((await post(replacement, signed(replacement))).status).toBe(202)
   })
 })
 

@@ -29,43 +29,10 @@ describe('an accepted delivery', () => {
     expect(ingress.counts).toMatchObject({ received: 1, accepted: 1, duplicate: 0 })
   })
 
-  test.each(['Pipeline Hook', 'Job Hook', 'Build Hook', 'System Hook', 'Pipeline events', 'Pipeline', ''])(
-    'may have the event header %j',
-    async event => {
-      const { post, accepted } = await runIngress()
-      expect((await post(pipelineBody, { ...withToken, 'x-service-event': event })).status).toBe(202)
-      expect(accepted[0]?.event).toBe(event)
-    },
-  )
-
   test('is judged by its body if its event header has 4,000 characters', async () => {
     const { post, accepted } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'x-service-event': 'x'.repeat(4_000) })).status).toBe(202)
     expect(accepted[0]?.event).toBe('')
-  })
-
-  test('may use the other spelling of the headers', async () => {
-    const { post, accepted } = await runIngress()
-    const headers = {
-      'x-service-event': '',
-      'x-gitlab-event': 'Job Hook',
-      'x-gitlab-token': token,
-      'x-gitlab-instance': 'https://x.example',
-    }
-    expect((await post(pipelineBody, headers)).status).toBe(202)
-    expect(accepted).toMatchObject([{ event: 'Job Hook', instance: 'https://x.example' }])
-  })
-
-  test.each([
-    'application/json; charset=utf-8',
-    'Application/JSON',
-    'application/vnd.example.v4+json',
-    'application/cloudevents+json;charset=UTF-8',
-  ])('may have the content type %s', async type => {
-    const { post } = await runIngress()
-    expect(
-      (await post(pipelineBody, { ...withToken, 'content-type': type, 'content-encoding': 'identity' })).status,
-    ).toBe(202)
   })
 
   test('may have exactly the maximum size, chunked or not, and leaves its room to the next one', async () => {
@@ -75,30 +42,6 @@ describe('an accepted delivery', () => {
     const chunked = await exchange(port, chunkedRequest([body.slice(0, 60_000), body.slice(60_000)]))
     expect(chunked).toMatch(/^HTTP\/1\.1 202 /)
     expect((await post(body)).status).toBe(202)
-  })
-
-  test('may contain __proto__ keys, deep nesting and odd bytes', async () => {
-    const { post, accepted } = await runIngress()
-    const bodies = [
-      '{"__proto__":{"polluted":1},"constructor":{}}',
-      '{"a":'.repeat(50_000) + '}',
-      '\n {"broken\u0000": }\r\n\t ',
-      '\ufeff{}',
-    ]
-    for (const body of bodies)
-      expect((await post(body, { ...withToken, 'idempotency-key': `__proto__${body.length}` })).status).toBe(202)
-    expect(accepted).toHaveLength(bodies.length)
-    expect((await post('{}', { ...withToken, 'x-service-event': '__proto__ Hook' })).status).toBe(200)
-    expect(({} as { polluted?: number }).polluted).toBeUndefined()
-  })
-
-  test('is sent to a URL that includes the base path', async () => {
-    const { post, url, port } = await runIngress({ basePath: '/ci/' })
-    expect(url).toMatch(/\/ci$/)
-    expect((await post(pipelineBody, withToken)).status).toBe(202)
-    expect(await exchange(port, 'POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 404 /,
-    )
   })
 })
 
@@ -113,14 +56,6 @@ describe('a duplicate or irrelevant delivery', () => {
     })
     expect(accepted).toHaveLength(1)
     expect(ingress.counts).toMatchObject({ accepted: 1, duplicate: 1 })
-  })
-
-  test('is accepted once if two with one key arrive at the same time', async () => {
-    const { post, accepted } = await runIngress()
-    const headers = { ...withToken, 'idempotency-key': 'twin' }
-    const answers = await Promise.all([post(pipelineBody, headers), post(pipelineBody, headers)])
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 202])
-    expect(accepted).toHaveLength(1)
   })
 
   test('is recognised by its Idempotency-Key or else its webhook-id, and by nothing else', async () => {
@@ -164,34 +99,6 @@ describe('a duplicate or irrelevant delivery', () => {
     expect(ingress.counts.ignored).toEqual({ push: 2, tag_push: 1, merge_request: 1, deployment: 1, unknown: 2 })
     expect(accepted).toHaveLength(0)
   })
-
-  test.each(['Pipelines Hook', 'CI Pipeline Hook', 'Pipeline Status Hook', 'Push Hook', 'Weather Hook'])(
-    'is accepted under the name %s if its body is about a pipeline or a job, of any size',
-    async event => {
-      const { post, accepted, ingress } = await runIngress()
-      const bodies = ['{"object_kind":"pipeline"}', '{"object_kind":"build"}', '{"object_attributes":{},"builds":[]}']
-      const padding = 'x'.repeat(100_000)
-      const large = bodies.map(body => `{"padding":"${padding}",${body.slice(1)}`)
-      const first = `{"object_kind":"pipeline","padding":"${padding}"}`
-      for (const body of [...bodies, ...large, first])
-        expect((await post(body, { ...withToken, 'x-service-event': event })).status).toBe(202)
-      expect(
-        await post(`{"object_kind":"push","padding":"${padding}"}`, { ...withToken, 'x-service-event': event }),
-      ).toMatchObject({ status: 200, message: 'Events of this kind are ignored.' })
-      expect(ingress.counts.ignored).toEqual({ push: 1 })
-      expect(accepted).toHaveLength(bodies.length * 2 + 1)
-    },
-  )
-
-  test('that is a huge push event is discarded without closing the connection', async () => {
-    const { port } = await runIngress({ maxBody: 1_000_000 })
-    const connection = await openRaw(port)
-    const event = `X-Service-Event: Push Hook\r\nX-Service-Token: ${token}\r\n`
-    connection.socket.write(`POST /webhooks HTTP/1.1\r\nHost: a\r\n${event}Content-Length: 8000000\r\n\r\n`)
-    connection.socket.write('x'.repeat(8_000_000))
-    connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
-    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 200 [^]*are ignored[^]*HTTP\/1\.1 200 [^]*Alive/)
-  })
 })
 
 describe('a refused delivery', () => {
@@ -211,17 +118,18 @@ describe('a refused delivery', () => {
   })
 
   test.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/jsonp',
-    'text/json',
-    'application/json-seq',
-    'nonsense',
-    '',
-  ])('content type %j: 415', async type => {
+    ['application/json; charset=utf-8', 202],
+    ['Application/JSON', 202],
+    ['application/cloudevents+json;charset=UTF-8', 202],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['application/jsonp', 415],
+    ['text/json', 415],
+    ['', 415],
+  ])('by its content type: %j is answered with %i', async (type, status) => {
     const { post, ingress } = await runIngress()
-    expect((await post(pipelineBody, { ...withToken, 'content-type': type })).status).toBe(415)
-    expect(ingress.counts.refused.type).toBe(1)
+    expect((await post(pipelineBody, { ...withToken, 'content-type': type })).status).toBe(status)
+    expect(ingress.counts.refused.type).toBe(status === 415 ? 1 : 0)
   })
 
   test('with a compressed body: 415', async () => {
@@ -229,14 +137,6 @@ describe('a refused delivery', () => {
     const answer = await post(gzipSync(pipelineBody), { ...withToken, 'content-encoding': 'gzip' })
     expect(answer).toMatchObject({ status: 415, message: 'The body must not be compressed.' })
     expect(ingress.counts.refused.encoding).toBe(1)
-  })
-
-  test.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s: 405 with the allowed methods', async method => {
-    const { port } = await runIngress()
-    const answer = await exchange(port, `${method} /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    expect(answer).toMatch(/^HTTP\/1\.1 405 /)
-    expect(answer).toMatch(/^allow: POST\r$/m)
-    expect(answer).toContain(`{"message":"${method} is not allowed here."}`)
   })
 
   test('of 30 MB that is sent to the end: ordinary clients read the 413', async () => {

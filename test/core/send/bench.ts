@@ -88,7 +88,7 @@ function snapshotOf(pipelineId: number, to: readonly ExportQueue[]): Parameters<
       })
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const { run: after, chunks } = snapshotAttempt(run, [], trace, false, 0, { chunkSize: 500 })
-      return { run: after, jobs: [], timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to })) }
+      return { run: after, timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to })) }
     },
   }
 }

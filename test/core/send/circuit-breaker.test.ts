@@ -104,13 +104,6 @@ describe('a circuit breaker', () => {
     expect(await breaker.admit()).toBe(4)
   })
 
-  it('probes at once when somebody asks', async () => {
-    const { breaker, trip } = world()
-    expect(breaker.tryNow()).toBe(false)
-    trip('unavailable')
-    expect([breaker.tryNow(), breaker.state, await breaker.admit()]).toEqual([true, 'half-open', 8])
-  })
-
   it('is never stuck, whatever happens: time alone makes it probe', () => {
     const happening = fc.oneof(
       fc.constantFrom<TripCause | 'accepted' | 'asked'>(...causes, 'accepted', 'asked'),

@@ -1,17 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { Backend, ok, type Received, type Reply } from './backend.ts'
-import {
-  destination,
-  endpoint,
-  queueOf,
-  listeningLog,
-  openBench,
-  maxWaitMs,
-  range,
-  sorted,
-  type Bench,
-} from './bench.ts'
+import { destination, queueOf, listeningLog, openBench, maxWaitMs, range, sorted, type Bench } from './bench.ts'
 import { Secret } from '../../../src/lib/secret.ts'
 import type { Bearer } from '../../../src/core/send/destination.ts'
 
@@ -121,51 +111,6 @@ describe('credentials', () => {
       expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
     },
   )
-
-  it('that are renewed in the file resume exports at once, however long the pauses have grown', async () => {
-    const bearer = new TokenFile('token-wrong')
-    await bench.enqueue(range(1, 10))
-    const exporter = bench.exporter([destination(backend.url, { bearer })], {
-      probes: { first: 3_600_000, max: 3_600_000 },
-    })
-    exporter.start()
-    await expect.poll(async () => (await queueOf(exporter)).cause).toBe('unauthorized')
-    bearer.write('token-one')
-    await backend.until(({ accepted }) => accepted.length === 10)
-  })
-
-  it('that are refused stop every signal of the destination, and no other destination', async () => {
-    const other = await Backend.start()
-    const bearer = new TokenFile('token-wrong')
-    const signals = { traces: endpoint(`${backend.url}/v1/traces`), logs: endpoint(`${backend.url}/v1/logs`) }
-    const queues = [
-      { destination: 'default', signal: 'traces' as const },
-      { destination: 'default', signal: 'logs' as const },
-      { destination: 'other', signal: 'traces' as const },
-    ]
-    await bench.enqueue(range(1, 20), queues)
-    const exporter = bench.exporter([
-      destination('', { signals, bearer }),
-      destination(other.url, { name: 'other', bearer: new TokenFile('anything') }),
-    ])
-    exporter.start()
-    await other.until(({ accepted }) => accepted.length === 20)
-    await expect.poll(async () => (await queueOf(exporter, 'default', 'logs')).cause).toBe('unauthorized')
-    expect(await queueOf(exporter)).toMatchObject({ cause: 'unauthorized', pending: 20 })
-    await expect.poll(async () => queueOf(exporter, 'other')).toMatchObject({ state: 'closed', pending: 0 })
-    bearer.write('token-one')
-    await backend.until(({ accepted }) => accepted.length === 40)
-    await other.close()
-  })
-
-  it('without a token file are probed as well', async () => {
-    backend.behave = (_request, index) => (index < 3 ? { status: 401 } : ok)
-    await bench.enqueue(range(1, 3))
-    const exporter = bench.exporter([destination(backend.url)])
-    exporter.start()
-    await backend.until(({ accepted }) => accepted.length === 3)
-    expect(backend.requests).toHaveLength(4)
-  })
 
   it("in configured headers are redacted in the backend's messages", async () => {
     backend.behave = request => ({ status: 503, body: `bad key ${String(request.headers['x-api-key'])}` })

@@ -6,7 +6,6 @@ import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, ty
 import {
   destination,
   endpoint,
-  nowhere,
   queueOf,
   listeningLog,
   openBench,
@@ -56,25 +55,6 @@ describe('exports', () => {
     })
   })
 
-  it('wait while the login page of a proxy answers 200 in place of the backend, and all of them arrive afterwards', async () => {
-    await bench.enqueue(range(1, 30))
-    const page = '<!doctype html><title>Sign in</title>'
-    let isLoggedOut = true
-    backend.behave = () =>
-      isLoggedOut ? { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: page } : ok
-    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 20, max: 80 } } })
-    exporter.start()
-    await backend.until(({ requests }) => requests.length >= 3)
-    const queue = await queueOf(exporter)
-    expect(queue).toMatchObject({ cause: 'unavailable', pending: 30, counters: { delivered: 0, rejected: 0 } })
-    expect(queue.lastError?.message).toBe('a web page answered, and no OTLP receiver: Sign in')
-    isLoggedOut = false
-    const before = backend.requests.length
-    await backend.until(({ requests }) => requests.slice(before).flatMap(({ ids }) => ids).length >= 30)
-    await exporter.flush(maxWaitMs)
-    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 30 } })
-  })
-
   it('are sent as soon as they are pending and the queue is woken', async () => {
     // No rest ends by itself.
     const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
@@ -112,12 +92,6 @@ describe('exports', () => {
     expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'the stored data is damaged: nothing can be sent' }])
   })
 
-  it('without data for a signal are never pending', async () => {
-    bench.encode(() => new Uint8Array())
-    await bench.enqueue([1])
-    expect(await bench.store.outbox.queues()).toEqual([])
-  })
-
   const passing: [string, Behaviour][] = [
     ...[301, 307, 404, 405, 408, 415, 429, 500, 502, 503, 504].map((status): [string, Behaviour] => [
       `HTTP ${status}`,
@@ -139,19 +113,6 @@ describe('exports', () => {
     expect(counters.repeated > 0).toBe(behaviour === 'cut')
     // Only small batches went out while nothing was accepted.
     expect(backend.requests.slice(0, 4).every(({ ids }) => ids.length <= 8)).toBe(true)
-  })
-
-  it('wait for an unreachable backend', async () => {
-    await bench.enqueue(range(1, 20))
-    const exporter = bench.exporter([destination(nowhere)])
-    exporter.start()
-    await expect.poll(async () => (await queueOf(exporter)).lastError?.message).toMatch(/ECONNREFUSED/)
-    expect(await queueOf(exporter)).toMatchObject({
-      state: expect.stringMatching('open') as string,
-      cause: 'unavailable',
-      pending: 20,
-      counters: { repeated: 0, delivered: 0 },
-    })
   })
 
   it.each([
@@ -198,42 +159,6 @@ describe('exports', () => {
     expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
   })
 
-  it('are not even leased during a pause', async () => {
-    await bench.enqueue(range(1, 5))
-    let leases = 0
-    const outbox = {
-      ...bench.store.outbox,
-      lease: async (...given: Parameters<typeof bench.store.outbox.lease>) => {
-        leases += 1
-        return bench.store.outbox.lease(...given)
-      },
-    }
-    backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
-    const exporter = bench.exporter([destination(backend.url)], { outbox })
-    exporter.start()
-    await backend.until(({ requests }) => requests.length === 1)
-    await exporter.flush(maxWaitMs)
-    for (const id of range(6, 30)) {
-      await bench.enqueue([id])
-      exporter.wake()
-      await exporter.flush(1_000)
-    }
-    expect(leases).toBe(1)
-  })
-
-  it('wait ever longer while the backend fails', async () => {
-    await bench.enqueue([1])
-    backend.behave = () => ({ status: 503 })
-    const pauses = { first: 120, max: 10_000 }
-    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses } })
-    exporter.start()
-    await backend.until(({ requests }) => requests.length === 4)
-    const at = backend.requests.map(request => request.at)
-    // Equal jitter: the n-th pause is between half and all of 120 · 2^(n-1).
-    expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(119)
-    expect(at[3]! - at[2]!).toBeGreaterThanOrEqual(239)
-  })
-
   it('are repeated with identical bytes, and counted, if the answer was lost', async () => {
     await bench.enqueue(range(1, 5))
     backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
@@ -244,26 +169,6 @@ describe('exports', () => {
     const [lost, again] = backend.requests
     expect(again!.body).toEqual(lost!.body)
     expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
-  })
-
-  it('are counted as repeated after a timeout', async () => {
-    await bench.enqueue([1])
-    backend.behave = () => 'hang'
-    const hasty = bench.exporter([destination(backend.url, { timeoutMs: 150 })])
-    hasty.start()
-    // On a slow machine a deadline may pass before the request is out: then nothing can be repeated.
-    await expect.poll(async () => (await queueOf(hasty)).counters.repeated).toBeGreaterThan(0)
-    const { counters, lastError } = await queueOf(hasty)
-    expect(counters.later).toBeGreaterThanOrEqual(counters.repeated)
-    expect(counters.delivered).toBe(0)
-    expect(lastError).toMatchObject({ message: 'no answer within 0.15 s' })
-    await hasty.stop(0)
-    backend.behave = () => ok
-    const patient = bench.exporter([destination(backend.url)])
-    patient.start()
-    await backend.until(allArrived(1))
-    await patient.flush(maxWaitMs)
-    expect((await queueOf(patient)).counters).toMatchObject({ repeated: 0, delivered: 1 })
   })
 
   it('that are accepted in part are counted, shown, logged once and not repeated', async () => {
@@ -283,21 +188,6 @@ describe('exports', () => {
       counters: { delivered: 2, partiallyRejected: 4 },
     })
     expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
-  })
-
-  it('are logged once when they begin to wait, and once when they resume', async () => {
-    await bench.enqueue(range(1, 5))
-    const { log, lines } = listeningLog()
-    backend.behave = (_request, index) => (index < 6 ? { status: 503 } : ok)
-    const exporter = bench.exporter([destination(backend.url)], { log })
-    exporter.start()
-    await backend.until(allArrived(5))
-    await exporter.flush(maxWaitMs)
-    const said = lines.map(({ message }) => message).filter(message => message.startsWith('circuit breaker'))
-    expect(said).toEqual([
-      'circuit breaker open: the backend does not accept exports at the moment; they stay pending in the store.',
-      'circuit breaker closed: exports resume',
-    ])
   })
 
   it('are sent with a limited number of requests in flight', async () => {
@@ -322,25 +212,6 @@ describe('exports', () => {
     await backend.until(allArrived(60))
     expect(most).toBe(3)
     expect(sorted(backend.accepted)).toEqual(range(1, 60))
-  })
-
-  it('are settled even if the store fails at first', async () => {
-    await bench.enqueue(range(1, 3))
-    let refusals = 3
-    const outbox = {
-      ...bench.store.outbox,
-      settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
-        refusals -= 1
-        if (refusals >= 0) throw new Error('disk full')
-        return bench.store.outbox.settle(...given)
-      },
-    }
-    const exporter = bench.exporter([destination(backend.url)], { outbox })
-    exporter.start()
-    await backend.until(allArrived(3))
-    await exporter.flush(maxWaitMs)
-    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3, repeated: 0 } })
-    expect(backend.requests).toHaveLength(1)
   })
 
   it('are settled by a process that was suspended for longer than its lease and lost its connection', async () => {
@@ -440,16 +311,6 @@ describe('exports', () => {
     await bench.enqueue([1, 2], [{ destination: 'gone', signal: 'logs' }])
     const exporter = bench.exporter([destination(backend.url)])
     expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
-  })
-
-  it('are shown once for each queue, but not for a removed destination without pending ones', async () => {
-    await bench.enqueue([1], [traces, { destination: 'gone', signal: 'logs' }])
-    const { outbox } = bench.store
-    const gone = await outbox.lease({ destination: 'gone', signal: 'logs' }, 1, 60_000)
-    await outbox.settle(gone.token, [{ id: gone.items[0]?.id ?? 0, as: 'rejected', status: 400, error: 'no' }])
-    const exporter = bench.exporter([destination(backend.url)])
-    const queues = await exporter.status()
-    expect(queues.map(({ destination: name, signal }) => `${name} ${signal}`)).toEqual(['default traces'])
   })
 
   it('are counted, and their requests measured', async () => {

@@ -86,12 +86,6 @@ it('stops sending a gauge that was not found again for too long', async () => {
   expect(sent()).toEqual([])
 })
 
-it('drops the configured attributes from gauges, too', async () => {
-  await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
-  await flushOnce(telemetrySettings({ profiles, drop: ['gitlab.agent.name'] }))
-  expect(receiver.metrics.at(-1)?.points[0]?.attributes).toEqual({})
-})
-
 it('shows each gauge with its project in a scrape, except those of hidden projects', async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   await store.repositories.gaugeReadings.put(agents('acme/secret', 8))

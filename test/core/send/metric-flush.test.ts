@@ -4,7 +4,7 @@ import { mergeObservations } from '../../../src/core/take-in/merge-observations.
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../../src/core/send/metric-flush.ts'
 import { endpoint } from './bench.ts'
 import { event, job, at, rules, snapshotterWith, settlerOf } from '../../flow/world.ts'
-import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { OtlpReceiver } from '../../support/otlp-receiver.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
@@ -79,7 +79,7 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
   return flush
 }
 
-/** Hears these pipelines and freezes what has ended. */
+/** Observes these pipelines, and takes the snapshots of those that have ended. */
 async function run(...observations: Observation[]): Promise<void> {
   await store.runs.transact(observations.flatMap(one => mergeObservations([one], 'webhook', rules)))
   now += rules.settle

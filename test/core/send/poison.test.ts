@@ -149,15 +149,4 @@ describe('a destination that refuses everything', () => {
     await expect.poll(async () => (await queueOf(exporter)).dead).toBe(1)
     expect((await bench.store.outbox.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
   })
-
-  it('causes dead letters instead if it has accepted something before', async () => {
-    await bench.enqueue(range(1, 3))
-    const exporter = bench.exporter([destination(backend.url)])
-    exporter.start()
-    await exporter.flush(maxWaitMs)
-    backend.behave = () => refusal
-    await bench.enqueue(range(4, 6))
-    await exporter.flush(maxWaitMs)
-    expect(await queueOf(exporter)).toMatchObject({ state: 'closed', dead: 3, pending: 0 })
-  })
 })

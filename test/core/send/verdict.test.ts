@@ -90,10 +90,6 @@ describe('the verdict table', () => {
     },
   )
 
-  it('accepts an answer without Retry-After', () => {
-    expect(judge(503, {})).not.toHaveProperty('retryAfterMs')
-  })
-
   it('blames an item only for 5xx and unknown outcomes', () => {
     const blamed = (verdict: Verdict): boolean => verdict.as === 'later' && blames(verdict)
     expect(blamed(judge(500))).toBe(true)
@@ -180,11 +176,6 @@ describe('a 2xx of something else than an OTLP receiver', () => {
       expect(verdict).toMatchObject({ as: 'later', kind: 'other', status, outcomeUnknown: false })
       expect('message' in verdict && verdict.message).toMatch(/^a web page answered, and no OTLP receiver/)
     }
-  })
-
-  it('is named by the title of its page', () => {
-    const verdict = judge(200, { body: Buffer.from(page), contentType: 'text/html' })
-    expect('message' in verdict && verdict.message).toContain('Sign in · Example')
   })
 
   it.each([

@@ -32,9 +32,9 @@ export function snapshotWork(
       if (known === undefined) return undefined
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
-      const { run, jobs, chunks } = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
+      const { run, chunks } = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
       const pending = chunks.map(pendingOf)
-      return { run, jobs, timing: { changedAt: now }, pending, reports: countedIn(run, chunks) }
+      return { run, timing: { changedAt: now }, pending, reports: countedIn(run, chunks) }
     },
   }
 }
@@ -52,7 +52,7 @@ export async function takeSnapshot(store: Store, pipelineId = 7, to = exportQueu
       chunks.push(...next.snapshot.chunks)
       const entries = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
       const reports = countedIn(next.snapshot.run, next.snapshot.chunks)
-      return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: entries, reports }
+      return { run: next.snapshot.run, timing: { changedAt: now }, pending: entries, reports }
     },
   }
   await store.runs.transact([work])

@@ -137,7 +137,7 @@ function written(observation: Observation, to: readonly ExportQueue[]): RunWork 
       const snapshot = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })
       const entries = snapshot.chunks.map(chunk => ({ chunk, to }))
       const reports = countedIn(snapshot.run, snapshot.chunks)
-      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries, reports }
+      return { run: snapshot.run, timing: { changedAt: now }, pending: entries, reports }
     },
   }
 }

@@ -5,7 +5,7 @@ import { mergeObservations } from '../../../src/core/take-in/merge-observations.
 import { type Snapshotter, type SnapshotStep } from '../../../src/core/settle/take-snapshots.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { observation } from '../../model/arbitraries.ts'
-import { event, instance, job, rules as usual, t0, snapshotterWith, settlerOf } from '../../flow/world.ts'
+import { event, job, rules as usual, t0, snapshotterWith, settlerOf } from '../../flow/world.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
 import type { Observation } from '../../../src/model/observation.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -83,14 +83,6 @@ it('writes the outbox entry of a finished pipeline in the transaction of its del
   await flow.store.close()
 })
 
-it('includes jobs that were observed earlier, even if the last observation does not name them', async () => {
-  const flow = openFlow()
-  await flow.observe({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
-  await flow.observe({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
-  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70, 71]])
-  await flow.store.close()
-})
-
 it('leaves a child pipeline to the settle loop, which looks up its family first', async () => {
   const flow = openFlow()
   const parent = event(
@@ -112,14 +104,5 @@ it('leaves a child pipeline to the settle loop, which looks up its family first'
   await flow.settle()
   const child = (await flow.sent()).find(({ key }) => key.pipelineId === 7)
   expect(child?.trace).toMatchObject({ rootPipelineId: 9, parent: { jobId: 90, kind: 'bridge' } })
-  await flow.store.close()
-})
-
-it('leaves the run to the settle loop if there is a settle delay', async () => {
-  const flow = openFlow(usual)
-  await flow.observe(finished)
-  expect(await flow.sent()).toEqual([])
-  expect(await flow.store.runs.dueIn()).toBe(usual.settle)
-  expect((await flow.store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])
   await flow.store.close()
 })

@@ -37,13 +37,6 @@ describe('the first rule that matches', () => {
   it("is no rule with a project pattern if the project's path is unknown", () => {
     expect(rateOf(job({ runner: runner('group_type', ['macos']) }), { id: 1 })).toBeUndefined()
   })
-
-  it('may match all jobs; without rules there is no table', () => {
-    expect(createPriceTable([{ name: 'all', match: {}, perMinute: 1, factor: 1 }])!(job({}), { id: 1 })?.name).toBe(
-      'all',
-    )
-    expect(createPriceTable([])).toBeUndefined()
-  })
 })
 
 describe('a cost', () => {

@@ -122,12 +122,6 @@ describe('a delivery', () => {
     expect(takeIn.counters).toMatchObject({ processed: 1 })
   })
 
-  it('that comes twice without a key is merged twice, which changes nothing', async () => {
-    const anonymous = { ...delivery(1), key: undefined }
-    expect(await takeAll(anonymous, anonymous)).toEqual(['accepted', 'accepted'])
-    expect((await store.runs.count()).runs).toBe(1)
-  })
-
   it('of a webhook and a redelivered one of the same pipeline become one run, which knows both sources', async () => {
     await takeAll(delivery(1, { key: 'a' }), delivery(1, { key: 'b', status: 'success', source: 'redelivery' }))
     const known = await store.runs.get({ instance, pipelineId: 1 })
@@ -208,12 +202,6 @@ describe('a bad delivery', () => {
       expect(takeIn.counters).toMatchObject({ processed: 2, unparseable: 1 })
     },
   )
-
-  it('that causes an error is quarantined when it came alone, too', async () => {
-    failure = ([key]) => (key === undefined ? undefined : new RangeError('It does not fit.'))
-    expect(await takeAll(delivery(1))).toEqual(['accepted'])
-    expect([await store.quarantine.count(), await isKnown(1)]).toEqual([1, false])
-  })
 
   it('that is put back is decoded again, once, and is gone from quarantine if it succeeds', async () => {
     failure = keys => (keys.includes('of 2') ? new DataError('It does not fit.', 'Please report it.') : undefined)

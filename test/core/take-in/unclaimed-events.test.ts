@@ -9,8 +9,7 @@ import { everything, instance, takeInOf } from '../../flow/world.ts'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
 import { bothDatabases, type Bench } from '../store/benches.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
-import { takeEvents } from '../../../src/core/take-in/take-events.ts'
-import type { EventRules } from '../../../src/core/take-in/event-reports.ts'
+import { takeEvents, type EventRules } from '../../../src/core/take-in/events.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const logs = { destination: 'default', signal: 'logs' } as const

@@ -115,37 +115,6 @@ describe('for any observations', () => {
   })
 })
 
-describe('numbers', () => {
-  it('in seconds become whole milliseconds', () => {
-    const facts = { ...success.pipeline.facts, duration: 54.350139, queuedDuration: 0.1362 }
-    const attributes = pipelineAttributesOf({ ...success, pipeline: { ...success.pipeline, facts } }, settings)
-    expect(attributes).toMatchObject({
-      'pipeline.duration': 54350,
-      'platform.cicd.pipeline.run.duration': 54350,
-      'pipeline.queued_duration': 136,
-    })
-  })
-
-  it('in nanoseconds keep all digits', () => {
-    const job = { ...success.jobs[0]!, createdAt: 1_772_442_001_987 }
-    expect(String(jobAttributesOf(success, job, settings)['job.created_at'])).toBe('1772442001987000000')
-  })
-})
-
-describe('the vendor names', () => {
-  it('follow the profile that the snapshot was taken with', () => {
-    const chunk = { ...success, trace: { ...success.trace, profile: 'gitlab' } }
-    const keys = readableSpans(chunk, settings).flatMap(({ attributes, resource }) => [
-      ...Object.keys(attributes),
-      ...Object.keys(resource.attributes),
-    ])
-    expect(keys.filter(key => key.startsWith('platform.'))).toEqual([])
-    expect(keys).toContain('gitlab.vcs.repository.id')
-    expect(keys).toContain('gitlab.cicd.pipeline.task.run.duration')
-    expect(plainAttributes(resourceAttributesOf(chunk, settings))['vcs.provider.name']).toBe('gitlab')
-  })
-})
-
 describe('the resource', () => {
   it('has the service name of the configuration, else of the own attributes, else of the project', () => {
     const own = { 'service.name': 'theirs' }
@@ -196,11 +165,6 @@ describe('the resource', () => {
   ])('of a project at %s has the owner %s', (path, owner) => {
     expect(resourceWith({}, withProject({ path }))['vcs.owner.name']).toBe(owner)
   })
-
-  it('has the URL of a project of which only the path is known', () => {
-    const url = resourceWith({}, withProject({ path: 'shop/till' }))['vcs.repository.url.full']
-    expect(url).toBe('https://git.example.com/shop/till')
-  })
 })
 
 describe('an attribute that the operator excludes', () => {
@@ -229,17 +193,6 @@ describe('an attribute that the operator excludes', () => {
       'platform.cicd.pipeline.task.user.username': sha('ada'),
       'job.runner.tags': sha('["linux","docker"]'),
     })
-  })
-
-  it('is dropped if a name is to be both dropped and hashed', () => {
-    const [pipeline] = all({ drop: ['pipeline.user.*'], hash: ['pipeline.user.username'] })
-    expect(pipeline).not.toHaveProperty('pipeline.user.username')
-  })
-
-  it('is dropped from links, too', () => {
-    const attempt = stories.retry![1]!
-    const [pipeline] = readableSpans(attempt, telemetrySettings({ profiles, drop: ['platform.cicd.link.*'] }))
-    expect(pipeline!.links.map(({ attributes }) => attributes)).toEqual([{}])
   })
 })
 

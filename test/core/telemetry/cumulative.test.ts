@@ -1,6 +1,8 @@
-// Cumulative metrics: whose they are, and the limit of series of runs under way.
+// Cumulative metrics and gauges: whose they are, the limit of series, and points that are equal because an attribute was dropped.
 import { expect, it } from 'vitest'
+import { encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'
 import { activeData, projectResource, type ActiveTotals } from '../../../src/core/telemetry/metrics/cumulative.ts'
+import { gaugesData, toGauges, type FoundPoint } from '../../../src/core/telemetry/metrics/gauges.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
@@ -75,4 +77,39 @@ it('counts active jobs by state and runner, and reports how long the oldest has 
   expect(waits?.points.map(({ attributes, value }) => [Object.values(attributes).join(' '), value])).toEqual([
     ['gpu', 7],
   ])
+})
+
+const count = { name: 'things', unit: '{thing}', number: 'int', description: 'Things.', type: 'updowncounter' } as const
+const withoutKind = telemetrySettings({ profiles, drop: ['kind'], gauges: [count] })
+
+function valuesOf(metric: string, ...values: FoundPoint['value'][]): unknown[] {
+  const points = values.map((value, at) => ({ metric, attributes: { kind: String(at), place: 'here' }, value }))
+  const found = gaugesData({ instance: owner.key.instance, profile: 'generic', points }, 10_000, withoutKind)
+  return found.flatMap(one => one.points.map(({ attributes, value }) => ({ ...attributes, value })))
+}
+
+it('adds up counts and histograms, and keeps the longest age, the shortest time left and the first of other gauges', () => {
+  expect(valuesOf('things', 3, 4)).toEqual([{ place: 'here', value: 7 }])
+  expect(valuesOf('answer', 3, 4)).toEqual([{ place: 'here', value: 3 }])
+  expect(valuesOf('age', { since: 4_000 }, { since: 2_000 })).toEqual([{ place: 'here', value: 8 }])
+  expect(valuesOf('due', { until: 14_000 }, { until: 12_000 })).toEqual([{ place: 'here', value: 2 }])
+  const waits = (...counts: number[]) => ({ began: 1, bounds: [5], counts, sum: 6 })
+  const value = { bounds: [5], counts: [3, 1], sum: 12 }
+  expect(valuesOf('waits', waits(1, 0), waits(2, 1))).toEqual([{ place: 'here', value }])
+})
+
+const runners = [{ metric: 'platform.runner.count', attributes: {}, value: 3 }]
+
+function textOf(instance: string, namesInstances: boolean): string {
+  const found = { instance, profile: 'generic', group: 'team', points: runners }
+  const metrics = toGauges(found, 1_000, telemetrySettings({ namesInstances }))
+  return Buffer.from(encodeResourceMetrics([metrics])).toString('latin1')
+}
+
+it('gauges of groups that have the same path are different series if several platforms are configured, and keep their resource if not', () => {
+  const [one, two] = ['https://git.example.com', 'https://git.example.org']
+  expect(textOf(one, true)).toContain('service.instance.id')
+  expect(textOf(one, true)).not.toBe(textOf(two, true))
+  expect(textOf(one, false)).toBe(textOf(two, false))
+  expect(textOf(one, false)).not.toContain('service.instance.id')
 })

@@ -5,7 +5,7 @@ import { decodeMetrics } from '../../support/otlp-metrics.ts'
 import { encodeLogs, encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { eventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { insideRecords, insideSpans } from '../../../src/core/telemetry/inside.ts'
-import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { activeData, projectResource } from '../../../src/core/telemetry/metrics/cumulative.ts'
@@ -99,15 +99,6 @@ describe('a rule', () => {
     expect(matches({ branches: ['merge_request', 'other', 'tag'] })).toBe(false)
     expect(matches({ sources: { include: ['pu*'] } })).toBe(true)
     expect(matches({ sources: { exclude: ['push'] }, projects: { include: ['shop/**'] } })).toBe(false)
-  })
-
-  it('is matched anew for another project, class of refs and source', () => {
-    const settings = settingsOf([rule({ team: 'shop' }, { projects: { include: ['shop/**'] } })])
-    expect(teams(settings).resource).toBe('shop')
-    expect(teams(settings, { ...chunk!, project: { ...chunk!.project, path: 'other/web' } }).resource).toBeUndefined()
-    // A project of unknown path matches no pattern.
-    expect(teams(settings, { ...chunk!, project: { id: 42 } }).resource).toBeUndefined()
-    expect(teams(settings).resource).toBe('shop')
   })
 })
 
@@ -239,13 +230,6 @@ describe('metrics', () => {
       ])
       expect(gaugesData({ ...found, group: 'shop' }, 9, ruled)[0]!.points[0]!.attributes).toEqual({ tier: 'gold' })
     })
-
-    it('have as many series as without rules', () => {
-      const jobs = Array.from({ length: 50 }, (_, n) => ({ ...job, tagSet: `t-${n}` }))
-      const count = (settings: TelemetrySettings): number =>
-        activeData({ ...owner, since: 1, runs: [], jobs }, 9, settings).flatMap(({ points }) => points).length
-      expect(count(ruled)).toBe(count(telemetrySettings({ profiles })))
-    })
   })
 
   it('keep one resource for all pipelines of a project', () => {
@@ -275,8 +259,4 @@ it('has one literal value for a project and a class of refs, by rules that need 
     ...['shop', 'release', 'nobody'],
   ])
   expect(literalOf(rules, 'lane')('shop/web', 'default')).toBeUndefined()
-})
-
-it('is off without rules', () => {
-  expect(telemetrySettings({ profiles, attributeRules: [] }).custom).toBeUndefined()
 })

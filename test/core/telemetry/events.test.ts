@@ -1,7 +1,7 @@
 // Events around pipelines as log records: the name, the times, the resource, and what the operator decides.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-logs.ts'
-import { encodeLogs, encodeMetrics, encodeTraces, logsAsJson } from '../../../src/core/telemetry/encode.ts'
+import { encodeLogs, encodeMetrics, encodeTraces } from '../../../src/core/telemetry/encode.ts'
 import { eventChunk, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
@@ -70,16 +70,6 @@ describe('an event', () => {
     )
   })
 
-  it("has the same resource as its project's pipelines", () => {
-    expect(sent({}).resource.attributes).toMatchObject({
-      'service.name': 'Shop',
-      'vcs.repository.name': 'Shop',
-      'platform.vcs.repository.id': '71',
-      'vcs.repository.url.full': 'https://git.example.com/team/shop',
-      'vcs.owner.name': 'team',
-    })
-  })
-
   it('without a project has the name of its group, else of the instance, unless one is configured', () => {
     const of = (event: Partial<PlatformEvent>, options?: TelemetryOptions): unknown =>
       sent({ project: undefined, ...event }, options).resource.attributes['service.name']
@@ -93,10 +83,5 @@ describe('an event', () => {
     const { attributes } = sent({}, { drop: ['deployment.*'], hash: ['user.name'] })
     expect(attributes).not.toHaveProperty(['deployment.id'])
     expect(attributes['user.name']).toMatch(/^[0-9a-f]{32}$/)
-  })
-
-  it('is shown as OTLP/JSON with its name', () => {
-    const chunk = eventChunk(deployment, receivedAt, 'generic')
-    expect(logsAsJson([chunk], telemetrySettings({ profiles }))).toContain('"eventName": "platform.deployment"')
   })
 })

@@ -4,21 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { createPriceTable } from '../../../src/core/take-in/price-table.ts'
 import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-metrics.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
-import { changeStateOf } from '../../../src/core/telemetry/mapping/statuses.ts'
-import { meaningOf } from '../../../src/core/telemetry/mapping/failure-reasons.ts'
-import { normalizeRest } from '../../../src/platform/rest/observation.ts'
-import { observedRun, mergeRun, type Run } from '../../../src/model/run.ts'
+import { observedRun, type Run } from '../../../src/model/run.ts'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
-import { restJob } from '../../../src/platform/rest/jobs.ts'
 import { shownSpans, type ShownSpan } from '../../../src/core/telemetry/shown-span.ts'
 import { snapshotAttempt } from '../../../src/model/snapshot.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
-import { toSpans } from '../../../src/core/telemetry/traces.ts'
-import { userKindOf } from '../../../src/core/telemetry/mapping/pipeline.ts'
-import type { Chunk } from '../../../src/model/chunk.ts'
-
-const settings = telemetrySettings({ profiles })
 
 type Wire = Record<string, Record<string, unknown>>
 
@@ -35,41 +26,15 @@ function runOf(body: unknown): Run {
   return observedRun(parsed.observation)
 }
 
-function chunksOf(run: Run, chunkSize = 100): readonly Chunk[] {
-  const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: run.key.pipelineId }
-  return snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize }).chunks
-}
-
-function spansOf(run: Run, chunkSize?: number): ShownSpan[] {
-  return chunksOf(run, chunkSize).flatMap(chunk => shownSpans(chunk, settings))
-}
-
 function pipelineOf(body: unknown): ShownSpan['attributes'] {
-  return spansOf(runOf(body))[0]!.attributes
+  const run = runOf(body)
+  const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: run.key.pipelineId }
+  const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize: 100 })
+  return shownSpans(chunks[0]!, telemetrySettings({ profiles }))[0]!.attributes
 }
 
 describe('a merge request pipeline', () => {
   const body = payload('pipeline-merge-request')
-
-  it('has its target and its source', () => {
-    expect(pipelineOf(body)).toMatchObject({
-      'vcs.ref.base.name': 'main',
-      'vcs.ref.base.type': 'branch',
-      'vcs.change.state': 'open',
-      'platform.vcs.change.source.branch': 'pay-once',
-      'platform.vcs.change.url.full': 'https://git.example.com/acme/shop/checkout/-/merge_requests/208',
-      'platform.vcs.change.fork': false,
-      'platform.cicd.pipeline.user.kind': 'human',
-    })
-  })
-
-  it('is marked as coming from a fork and as a draft', () => {
-    const request = { ...body.merge_request, title: 'Draft: Charge the card once', source_project_id: 777 }
-    expect(pipelineOf({ ...body, merge_request: request })).toMatchObject({
-      'vcs.change.state': 'wip',
-      'platform.vcs.change.fork': true,
-    })
-  })
 
   it.each([
     [{ title: '[Draft] x' }, 'wip'],
@@ -109,152 +74,6 @@ describe('feedback time', () => {
     expect(reported('2025-03-11T10:13:02Z')).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { source: 'schedule' })).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { status: 'running', finished_at: null })).toBeUndefined()
-  })
-
-  it('is exported with the time of the commit in Unix ns', () => {
-    const at = Date.parse('2025-03-11T10:11:02Z')
-    const commit = { ...body.commit, timestamp: '2025-03-11T11:11:02+01:00' }
-    expect(pipelineOf({ ...body, commit })['platform.cicd.pipeline.run.committed_at']).toBe(at * 1e6)
-  })
-})
-
-describe('a pipeline whose configuration was refused', () => {
-  it('has the reason as an attribute and as the message of its status', () => {
-    const body = payload('pipeline-no-jobs')
-    const why = 'jobs:unit config contains unknown keys: scrpt'
-    const run = runOf({ ...body, object_attributes: { ...body.object_attributes, status: 'failed', yaml_errors: why } })
-    const [span] = toSpans(chunksOf(run)[0]!, settings)
-    expect(span!.status).toEqual({ code: 2, message: why })
-    expect(spansOf(run)[0]!.attributes['platform.cicd.pipeline.run.yaml_errors']).toBe(why)
-  })
-})
-
-describe('who started a pipeline', () => {
-  it.each([
-    ['ada', 'human'],
-    ['project_42_bot', 'bot'],
-    ['project_42_bot_5e1f', 'bot'],
-    ['group_7_bot_x', 'bot'],
-    ['service_account_group_3_ab', 'service_account'],
-    ['my_project_42_bot', 'human'],
-    ['service_accountant', 'human'],
-    [undefined, undefined],
-  ])('%s is %s', (name, kind) => {
-    expect(userKindOf(name)).toBe(kind)
-  })
-})
-
-describe('a failure', () => {
-  it.each([
-    ['script_failure', 'user', undefined],
-    ['job_execution_timeout', 'user', undefined],
-    ['runner_system_failure', 'platform', 'runner'],
-    ['stuck_or_timeout_failure', 'platform', 'scheduler'],
-    ['api_failure', 'platform', 'api'],
-    ['unknown_failure', 'unknown', undefined],
-    ['downstream_pipeline_creation_failed', 'user', undefined],
-    ['a_reason_of_tomorrow', 'unknown', undefined],
-    ['', 'unknown', undefined],
-  ])('for %j is of the domain %s and the component %s', (reason, domain, component) => {
-    expect(meaningOf(reason)).toMatchObject({ domain })
-    expect(meaningOf(reason).component).toBe(component)
-  })
-
-  it('has the state of a merge request that is no longer a draft', () => {
-    expect(changeStateOf('opened', true)).toBe('wip')
-    expect(changeStateOf('opened', false)).toBe('open')
-    expect(changeStateOf('closed', true)).toBe('closed')
-  })
-})
-
-describe('the jobs of an attempt', () => {
-  const body = payload('pipeline-merge-request')
-  const times = (from: number, to: number): object => ({
-    started_at: `2025-03-11 10:12:${String(from).padStart(2, '0')} UTC`,
-    finished_at: `2025-03-11 10:12:${String(to).padStart(2, '0')} UTC`,
-    duration: to - from,
-  })
-  const builds = [
-    { id: 1, name: 'compile', stage: 'build', status: 'success', ...times(0, 10) },
-    { id: 2, name: 'lint', stage: 'build', status: 'success', ...times(0, 4) },
-    { id: 3, name: 'unit', stage: 'test', status: 'success', ...times(12, 30) },
-    { id: 4, name: 'docs', stage: 'test', status: 'failed', failure_reason: 'script_failure', ...times(12, 20) },
-    {
-      ...{ id: 5, name: 'live', stage: 'deploy', status: 'success', ...times(33, 40) },
-      environment: { name: 'production', action: 'start', deployment_tier: 'production' },
-    },
-    { id: 6, name: 'undo', stage: 'deploy', status: 'manual', started_at: null, finished_at: null },
-    {
-      id: 7,
-      name: 'stop',
-      stage: 'deploy',
-      status: 'failed',
-      ...times(33, 35),
-      environment: { name: 'old', action: 'stop' },
-    },
-  ]
-  const bridges = [{ id: 8, name: 'rollout', stage: 'deploy', status: 'success', ...times(33, 39) }]
-
-  it.each([100, 2])('are marked as critical or with their slack, in chunks of %i', chunkSize => {
-    const spans = spansOf(runOf({ ...body, builds, bridges }), chunkSize)
-    const placed = spans
-      .slice(1)
-      .map(({ name, attributes }) => [
-        name,
-        attributes['platform.cicd.pipeline.task.run.critical'],
-        attributes['platform.cicd.pipeline.task.run.slack'],
-      ])
-    // lint could have ended when compile did; docs when unit did; rollout and stop when live did.
-    expect(placed.toSorted()).toEqual(
-      [
-        ['job: compile', true, 0],
-        ['job: lint', false, 6_000],
-        ['job: unit', true, 0],
-        ['job: docs', false, 10_000],
-        ['job: live', true, 0],
-        ['job: undo', undefined, undefined],
-        ['job: stop', false, 5_000],
-        ['job: rollout', false, 1_000],
-      ].toSorted(),
-    )
-    // 10 + 4 + 18 + 8 + 7 + 2 s: a bridge runs nowhere.
-    expect(spans[0]!.attributes['platform.cicd.pipeline.run.compute_time']).toBe(49_000)
-  })
-
-  it('are deployments if they start an environment', () => {
-    const spans = spansOf(runOf({ ...body, builds }))
-    const of = (name: string): object => spans.find(span => span.name === name)!.attributes
-    expect(of('job: live')).toMatchObject({
-      'deployment.environment.name': 'production',
-      'deployment.name': 'live',
-      'deployment.status': 'succeeded',
-    })
-    for (const name of ['job: stop', 'job: unit']) {
-      expect(Object.keys(of(name)).filter(key => key.startsWith('deployment.'))).toEqual([])
-    }
-    expect(of('job: docs')).toMatchObject({ 'platform.cicd.failure.domain': 'user' })
-    expect(of('job: unit')).not.toHaveProperty('platform.cicd.failure.domain')
-  })
-
-  it('have the artifact sizes that enrichment adds', () => {
-    const run = runOf({ ...body, builds: builds.slice(0, 1) })
-    const answer = restJob.parse({
-      ...{ id: 1, name: 'compile', stage: 'build', status: 'success', tag_list: ['large'] },
-      ...{ started_at: '2025-03-11T10:12:00.120Z', finished_at: '2025-03-11T10:12:10.480Z' },
-      artifacts: [
-        { file_type: 'archive', filename: 'artifacts.zip', size: 48_211 },
-        { file_type: 'metadata', filename: 'metadata.gz', size: 164 },
-        { file_type: 'trace', filename: 'job.log', size: 9_377 },
-      ],
-    })
-    const { key, project } = run
-    const rest = { instance: key.instance, pipelineId: key.pipelineId, project: project.facts, jobs: [answer] }
-    const [, span] = spansOf(mergeRun(run, observedRun(normalizeRest(rest))))
-    expect(span!.attributes).toMatchObject({
-      'platform.cicd.pipeline.task.artifacts.total_size': 48_375,
-      'platform.cicd.pipeline.task.log.size': 9_377,
-    })
-    expect(spansOf(run)[1]!.attributes).not.toHaveProperty('platform.cicd.pipeline.task.log.size')
   })
 })
 
@@ -351,16 +170,5 @@ describe('the metrics of jobs', () => {
     for (const name of ['platform.cicd.pipeline.feedback_time', 'cicd.pipeline.run.count']) {
       expect(pointsOf(nameless, name)[0]!.attributes['cicd.pipeline.name']).toBe('acme/shop/checkout')
     }
-  })
-
-  it('have the error type beside the duration of a failed pipeline', () => {
-    const failed = { ...body.object_attributes, status: 'failed' }
-    const [took] = pointsOf(
-      measured(runOf({ ...body, object_attributes: failed, builds: builds.slice(0, 1) })),
-      'cicd.pipeline.run.duration',
-    )
-    expect(took!.attributes['error.type']).toBe('script_failure')
-    const [well] = pointsOf(measured(runOf(body)), 'cicd.pipeline.run.duration')
-    expect(well!.attributes).not.toHaveProperty('error.type')
   })
 })

@@ -4,8 +4,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   jobSpanId,
-  linksOfJob,
-  linksOfPipeline,
   parentOfPipeline,
   pipelineSpanId,
   sectionSpanId,
@@ -58,20 +56,6 @@ describe('the vectors of scheme platform', () => {
 })
 
 describe('parents', () => {
-  it('a root without a traceparent has none', () => {
-    expect(parentOfPipeline(chunk('instance'))).toBeUndefined()
-  })
-
-  it('the parent of a child pipeline is the first span of its bridge', () => {
-    const child = chunk('platform', 123, { parent: { jobId: 2, kind: 'bridge' } })
-    expect(parentOfPipeline(child)).toEqual({
-      traceId: '0000000000000000000000000000007b',
-      spanId: '0000000000000002',
-      isRemote: true,
-      ...sampled,
-    })
-  })
-
   it('a traceparent sets the trace and the parent, sampled or not', () => {
     const honoured = chunk('instance', 123, { traceparent })
     expect(traceIdOf(honoured.trace, instance)).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
@@ -94,43 +78,6 @@ describe('parents', () => {
       expect(parentOfPipeline(context)).toBeUndefined()
     },
   )
-})
-
-describe('links', () => {
-  it('attempt 3 points at attempt 2', () => {
-    const third = chunk('instance', 123, {}, 3)
-    expect(linksOfPipeline(third)).toEqual([
-      {
-        type: 'previous_attempt',
-        context: { traceId: '5fbe2c4b2ade95c4e545a4025a7fadc5', spanId: 'b36ecb05e9c17b9d', ...sampled },
-      },
-    ])
-  })
-
-  it('a later span of a job points at its first, which has no link', () => {
-    expect(linksOfJob(chunk('platform'), { ...bridge, salt: '2' })).toEqual([
-      {
-        type: 'same_job',
-        context: { traceId: '0000000000000000000000000000007b', spanId: '0000000000000002', ...sampled },
-      },
-    ])
-    expect(linksOfJob(chunk('platform'), bridge)).toEqual([])
-  })
-
-  it('a pipeline without a parent span links to its parent in the trace of the root', () => {
-    const own = chunk('platform', 123, { linked: { pipelineId: 123, rootPipelineId: 100 } })
-    expect(linksOfPipeline(own)).toEqual([
-      {
-        type: 'upstream_pipeline',
-        context: {
-          traceId: '00000000000000000000000000000064',
-          spanId: 'ce2155075864c58b',
-          isRemote: true,
-          ...sampled,
-        },
-      },
-    ])
-  })
 })
 
 describe('every id', () => {

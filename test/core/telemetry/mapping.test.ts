@@ -7,6 +7,7 @@ import {
   outcomeOfPipeline,
   stateOf,
 } from '../../../src/core/telemetry/mapping/statuses.ts'
+import { userKindOf } from '../../../src/core/telemetry/mapping/pipeline.ts'
 import { meaningOf } from '../../../src/core/telemetry/mapping/failure-reasons.ts'
 
 describe('a status', () => {
@@ -34,29 +35,40 @@ describe('a status', () => {
   })
 })
 
+describe('who started a pipeline', () => {
+  it.each([
+    ['ada', 'human'],
+    ['project_42_bot', 'bot'],
+    ['project_42_bot_5e1f', 'bot'],
+    ['group_7_bot_x', 'bot'],
+    ['service_account_group_3_ab', 'service_account'],
+    ['my_project_42_bot', 'human'],
+    ['service_accountant', 'human'],
+    [undefined, undefined],
+  ])('%s is %s', (name, kind) => {
+    expect(userKindOf(name)).toBe(kind)
+  })
+})
+
 describe('a failure reason', () => {
-  it.each(['job_execution_timeout', 'stuck_or_timeout_failure', 'stale_schedule'])('%s is a timeout', reason => {
-    expect(meaningOf(reason).result).toBe('timeout')
-  })
-
   it.each([
-    ...['runner_system_failure', 'runner_unsupported', 'no_matching_runner', 'scheduler_failure'],
-    ...['data_integrity_failure', 'api_failure', 'archived_failure', 'unmet_prerequisites'],
-    ...['environment_creation_failure', 'secrets_provider_not_found', 'ci_quota_exceeded', 'user_blocked'],
-    ...['project_deleted', 'ip_restriction_failure', 'builds_disabled', 'trace_size_exceeded', 'job_token_expired'],
-    ...['missing_dependency_failure', 'pipeline_loop_detected'],
-    ...['downstream_pipeline_creation_failed', 'invalid_bridge_trigger', 'upstream_bridge_project_not_found'],
-    ...['insufficient_bridge_permissions', 'insufficient_upstream_permissions', 'bridge_pipeline_is_child_pipeline'],
-    ...['reached_max_descendant_pipelines_depth', 'reached_max_pipeline_hierarchy_size'],
-  ])('%s is an error of the system', reason => {
-    expect(meaningOf(reason).result).toBe('error')
-  })
-
-  it.each([
-    ...['script_failure', 'unknown_failure', 'deployment_rejected', 'failed_outdated_deployment_job'],
-    ...['forward_deployment_failure', 'protected_environment_failure', 'a_reason_of_tomorrow', ''],
-  ])('%j is a failure', reason => {
-    expect(meaningOf(reason).result).toBe('failure')
+    ['script_failure', 'failure', 'user', undefined],
+    ['job_execution_timeout', 'timeout', 'user', undefined],
+    ['stuck_or_timeout_failure', 'timeout', 'platform', 'scheduler'],
+    ['runner_system_failure', 'error', 'platform', 'runner'],
+    ['api_failure', 'error', 'platform', 'api'],
+    ['unmet_prerequisites', 'error', 'platform', undefined],
+    ['unknown_failure', 'failure', 'unknown', undefined],
+    ['downstream_pipeline_creation_failed', 'error', 'user', undefined],
+    ['upstream_bridge_project_not_found', 'error', 'user', undefined],
+    ['insufficient_bridge_permissions', 'error', 'user', undefined],
+    ['invalid_bridge_trigger', 'error', 'user', undefined],
+    ['reached_max_pipeline_hierarchy_size', 'error', 'user', undefined],
+    ['a_reason_of_tomorrow', 'failure', 'unknown', undefined],
+    ['', 'failure', 'unknown', undefined],
+  ])('%j is a %s of the domain %s and the component %s', (reason, result, domain, component) => {
+    const meaning = meaningOf(reason)
+    expect([meaning.result, meaning.domain, meaning.component]).toEqual([result, domain, component])
   })
 })
 

@@ -1,4 +1,4 @@
-// How snapshots look as metrics: golden files of whole stories in delta, and what must hold whatever is reported.
+// How snapshots look as metrics, and what must hold whatever is reported. Whole stories are in the golden files (`requests.test.ts`).
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -7,18 +7,16 @@ import { snapshotAttempt } from '../../../src/model/snapshot.ts'
 import { observedRun } from '../../../src/model/run.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
-import { encodeMetrics, encodeResourceMetrics, metricsAsJson } from '../../../src/core/telemetry/encode.ts'
-import { attributesFrom } from '../../../src/core/telemetry/otlp/attribute.ts'
-import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { encodeMetrics, encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'
+import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { sdkMetrics } from './sdk.ts'
 import { toActive, toCumulative } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import { toDelta, createSeriesCap } from '../../../src/core/telemetry/metrics/delta.ts'
 import { attemptMetrics, costUnit } from '../../../src/core/telemetry/mapping/metrics.ts'
 import { at, event, job } from '../../flow/world.ts'
 import { anyChunk } from './arbitraries.ts'
-import { readable } from './golden.ts'
 import { stories } from './stories.ts'
-import type { NumberPoint, ResourceMetrics } from '../../../src/core/telemetry/otlp/messages.ts'
+import type { ResourceMetrics } from '../../../src/core/telemetry/otlp/messages.ts'
 import { added, type Amount } from '../../../src/model/totals.ts'
 import { toSpans } from '../../../src/core/telemetry/traces.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
@@ -33,60 +31,7 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
   return metrics.filter(metric => metric.name === name).flatMap(metric => [...metric.points])
 }
 
-describe('the delta metrics of whole stories', () => {
-  for (const [name, chunks] of Object.entries(stories)) {
-    it(`are as the golden file shows: ${name}`, async () => {
-      const reported = chunks.flatMap(chunk => toDelta(chunk, settings) ?? [])
-      await expect(readable(metricsAsJson(reported))).toMatchFileSnapshot(`../../golden/metrics/${name}.json`)
-    })
-  }
-})
-
 describe('a pipeline with delta temporality', () => {
-  it('has its points at the time it ended', () => {
-    for (const { points: all } of received(stories.success!)) {
-      for (const { time, start } of all) expect([time, start]).toEqual([Date.UTC(2026, 2, 2, 9, 4, 10), time - 1])
-    }
-  })
-
-  it('counts the second attempt with its own status, duration and jobs', () => {
-    const second = received(stories.retry!.filter(({ attempt }) => attempt === 2))
-    expect(points(second, 'pipeline.status_total')).toMatchObject([
-      { value: 1, attributes: { 'pipeline.status': 'success' } },
-    ])
-    // From its first job at 1:10:02 to its end at 1:15:00; the platform says 320, which adds both attempts up.
-    expect(points(second, 'pipeline.duration_seconds')).toMatchObject([{ value: 298 }])
-    expect(points(second, 'pipeline.jobs_total')).toMatchObject([{ value: 3, integer: true }])
-    expect(points(second, 'pipeline.queue_duration_seconds')).toEqual([])
-    expect(points(second, 'job.duration_seconds')).toMatchObject([
-      { attributes: { 'job.stage': 'deploy' }, count: 1, sum: 70 },
-      { attributes: { 'job.stage': 'test' }, count: 2, sum: 135 },
-    ])
-  })
-
-  it('adds only the metrics of the job for a supplement', () => {
-    const late = stories.supplement!.filter(({ kind }) => kind === 'supplement')
-    expect(late).toHaveLength(1)
-    // The bridge beside it ran nowhere.
-    const reported = received(late)
-    expect(reported.map(({ name }) => name)).toEqual([
-      'platform.cicd.compute.time',
-      'platform.cicd.pipeline.task.run.duration',
-    ])
-    expect(points(reported, 'platform.cicd.compute.time')).toMatchObject([
-      {
-        value: 20,
-        attributes: {
-          'platform.cicd.compute.rate': 'unpriced',
-          'cicd.pipeline.task.run.result': 'failure',
-          'platform.cicd.compute.purpose': 'retried',
-        },
-      },
-    ])
-    const [first] = received(stories.supplement!.filter(({ kind }) => kind === 'attempt'))
-    expect(reported[0]!.points[0]!.time).toBeGreaterThan(first!.points[0]!.time)
-  })
-
   it('measures the jobs of all its chunks, once', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
@@ -166,15 +111,6 @@ describe('whatever is observed', () => {
       }),
     )
   })
-
-  it('the bytes of two chunks are the bytes of each, one after the other', () => {
-    fc.assert(
-      fc.property(anyChunk, anyChunk, (a, b) => {
-        const apart = Buffer.concat([encodeMetrics([a], settings), encodeMetrics([b], settings)])
-        expect(Buffer.from(encodeMetrics([a, b], settings)).equals(apart)).toBe(true)
-      }),
-    )
-  })
 })
 
 function withoutExemplars(message: ResourceMetrics): ResourceMetrics {
@@ -189,27 +125,6 @@ function without(value: unknown, name: string): unknown {
 }
 
 describe('exemplars', () => {
-  const span = toSpans(stories.success![0]!, settings)[0]!
-  const own = { traceId: span.traceId, spanId: span.spanId, nanos: BigInt(span.endTimeUnixNano) * 1_000_000n }
-
-  it('point from counters and histograms to the span of the pipeline, and are on no gauge', () => {
-    for (const { name, points: all } of received(stories.success!)) {
-      const isGauge = attemptMetrics.some(row => row.type === 'gauge' && row.name === name)
-      for (const point of all) {
-        const { exemplars } = point as { exemplars: readonly unknown[] }
-        if (isGauge) expect(exemplars).toEqual([])
-        else expect(exemplars).toMatchObject([own])
-      }
-    }
-    expect(points(received(stories.success!), 'cicd.pipeline.run.count')).toMatchObject([{ exemplars: [{ value: 1 }] }])
-    // Of jobs of 93 and 123 seconds the longer.
-    expect(points(received(stories.success!), 'job.duration_seconds')).toMatchObject([
-      { exemplars: [{ value: 58.35 }] },
-      { exemplars: [{ value: 123 }] },
-      { exemplars: [{ value: 61.2 }] },
-    ])
-  })
-
   it('point to the latest pipeline of a total, in any order of adding up', () => {
     const amounts = ['success', 'linked'].map(story => {
       const { increments } = measure(stories[story]![0]!, settings)!
@@ -259,40 +174,5 @@ describe('the bytes of metrics', () => {
       }),
       { numRuns: 200 },
     )
-  })
-
-  it.each([
-    ['a gauge', (point: NumberPoint) => ({ gauge: { dataPoints: [point] } })],
-    ['a sum', (point: NumberPoint) => ({ sum: { aggregationTemporality: 1, isMonotonic: true, dataPoints: [point] } })],
-    [
-      'a histogram',
-      ({ asInt, ...point }: NumberPoint) => {
-        const buckets = { count: 1, sum: asInt!, bucketCounts: [0, 1], explicitBounds: [5] }
-        return { histogram: { aggregationTemporality: 1, dataPoints: [{ ...point, ...buckets }] } }
-      },
-    ],
-  ])('include the exemplars of %s', (_what, data) => {
-    const time = { startTimeUnixNano: at(0), timeUnixNano: at(9) }
-    const span = { timeUnixNano: at(5), traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
-    const exemplars = [
-      { ...span, asInt: 7, filteredAttributes: attributesFrom({ branch: 'main' }) },
-      { timeUnixNano: at(6), asDouble: 0.5, filteredAttributes: [] },
-    ]
-    const metric = {
-      ...{ name: 'runs', description: 'Runs.', unit: '{run}' },
-      ...data({ ...time, asInt: 7, exemplars, attributes: [] }),
-    }
-    const [metrics] = stories.success!.flatMap(chunk => toDelta(chunk, settings) ?? [])
-    const message = { ...metrics!, scopeMetrics: [{ ...metrics!.scopeMetrics[0]!, metrics: [metric] }] }
-    const [decoded] = decodeMetrics(encodeResourceMetrics([message]))
-    const nanos = (millis: number) => BigInt(millis) * 1_000_000n
-    const received = [
-      {
-        ...{ value: 7, nanos: nanos(at(5)), traceId: span.traceId, spanId: span.spanId },
-        attributes: { branch: 'main' },
-      },
-      { value: 0.5, nanos: nanos(at(6)), traceId: undefined, spanId: undefined, attributes: {} },
-    ]
-    expect(decoded!.points).toMatchObject([{ exemplars: received }])
   })
 })

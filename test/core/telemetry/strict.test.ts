@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics } from '../../support/otlp-metrics.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
-import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { readableRecords, readableSpans } from './sdk.ts'
 import { stories } from './stories.ts'

@@ -49,8 +49,8 @@ function supplementing(jobId: number): RunWork {
     decide: (known, now) => {
       const late = [...(known?.run.jobs.values() ?? [])].filter(({ id }) => id === jobId)
       if (known === undefined) return undefined
-      const { run, jobs, chunks } = snapshotSupplements(known.run, late, rules)
-      return { run, jobs, timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to: [traces] })) }
+      const { run, chunks } = snapshotSupplements(known.run, late, rules)
+      return { run, timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to: [traces] })) }
     },
   }
 }

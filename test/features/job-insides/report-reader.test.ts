@@ -23,7 +23,7 @@ import { jobSpanId, pipelineSpanId, sectionSpanId, testSpanId } from '../../../s
 import { JobWorld, packed } from './job-world.ts'
 import { linearPattern } from '../../support/linear-pattern.ts'
 import { liveMemory } from '../../support/live-memory.ts'
-import { measure } from '../../../src/core/telemetry/metrics/measure.ts'
+import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { reportSwitches, type ReportType } from '../../../src/model/job-reports.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'

@@ -103,7 +103,7 @@ function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))
       const ofInsides = made.chunks.flatMap(one => counting.onInside?.(one, { isSent: true }) ?? [])
       const reports = [...countedIn(snapshot.run, snapshot.chunks), ...ofInsides]
-      return { run: made.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending, reports }
+      return { run: made.run, timing: { changedAt: now }, pending, reports }
     },
   }
 }

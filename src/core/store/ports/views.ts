@@ -1,12 +1,11 @@
 // What pages and commands read: lists of runs, one run with its family, the state of its exports.
 import type { Chunk } from '../../../model/chunk.ts'
-import type { EventChunk } from '../../../model/event.ts'
+import type { EventChunk, ShownKind } from '../../../model/event.ts'
 import type { JobInside } from '../../../model/inside.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PeriodFilter, ProjectScope } from './project-scope.ts'
 import { indexedFilters, runFilters, type RunFilter } from './run-columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
-import type { ShownKind } from '../../../model/shown-event.ts'
 import type { StoredRun } from './runs.ts'
 import type { Signal } from './signal.ts'
 

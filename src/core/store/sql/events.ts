@@ -1,8 +1,7 @@
 // Writes an event, as steps of the transaction that takes it in. Of a known event nothing is written.
 import { number, record, text } from './columns.ts'
-import { shownAs } from '../../../model/shown-event.ts'
+import { shownAs, type EventChunk } from '../../../model/event.ts'
 import { storedJson } from './stored-json.ts'
-import type { EventChunk } from '../../../model/event.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import { groupPathOf } from './owners.ts'
 import { writeMessages, releaseMessages } from './messages.ts'

@@ -3,7 +3,7 @@
 import { hasFailed } from '../../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf, computeSeconds } from '../../../model/runner-time.ts'
-import { groupNameOf } from '../../../model/job-name.ts'
+import { groupNameOf } from '../../../model/job.ts'
 import { errorTypeOf, outcomeOfJob } from './statuses.ts'
 import { meaningOf } from './failure-reasons.ts'
 import { tagSetOf } from '../../../model/totals.ts'

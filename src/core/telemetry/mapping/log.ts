@@ -1,6 +1,7 @@
 // The attributes of log records: those that a record has in addition to those of its span, and those of a line of a job's log.
 import { ranOnAttributes, runId, taskName, type OfLog } from './inside-job.ts'
 import type { AttributeRow } from './row.ts'
+import type { TelemetrySettings } from '../settings.ts'
 import type { LogLine } from '../../../model/inside.ts'
 
 export interface LogSubject {
@@ -20,6 +21,25 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
     when: 'source `pipeline`, once it ended',
     note: 'one sentence: where it failed, or where its time went along the critical path; at most 500 characters. Usual durations and test reports are not known at that time: the verdict of the pages has them',
     value: ({ verdict }) => verdict,
+  },
+]
+
+// The optional attribute with the name of an event, for backends that do not show the field `event_name`.
+
+interface NamedEvent {
+  /** As exported. */
+  readonly name: string
+  readonly settings: Pick<TelemetrySettings, 'eventNameAttribute'>
+}
+
+export const eventAttributes: readonly AttributeRow<NamedEvent>[] = [
+  {
+    keys: ['event.name'],
+    recurs: true,
+    type: 'string',
+    when: '`PIPESPAN_EVENTS_NAME_ATTRIBUTE`',
+    note: "the event's name, as the field `event_name` has it",
+    value: ({ name, settings }) => (settings.eventNameAttribute ? name : undefined),
   },
 ]
 

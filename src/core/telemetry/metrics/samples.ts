@@ -1,4 +1,4 @@
-// The samples of a chunk: all points of all metrics, before they become delta points or parts of totals.
+// The samples of a chunk: all points of all metrics, before they become delta points; and what they add to totals.
 import { branchClassOf } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk } from '../../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../../model/event.ts'
@@ -10,8 +10,14 @@ import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
 import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
-import type { Exemplar, LimitedName } from '../../../model/totals.ts'
-import type { PointAttributes } from './data.ts'
+import {
+  bucketed,
+  type Amount,
+  type Exemplar,
+  type LimitedName,
+  type ProjectIncrements,
+} from '../../../model/totals.ts'
+import { sumOf, type PointAttributes } from './data.ts'
 import {
   attemptMetrics,
   costUnit,
@@ -213,4 +219,37 @@ export function boundsOf(
   { histogramBounds }: Pick<TelemetrySettings, 'histogramBounds'>,
 ): readonly number[] {
   return bounds ?? histogramBounds
+}
+
+/** What a chunk adds to its project's totals; undefined if it adds nothing. */
+export function measure(chunk: AnyChunk, settings: TelemetrySettings): ProjectIncrements | undefined {
+  const measured = samplesOf(chunk, settings)
+  if (chunk.project === undefined || measured === undefined || measured.samples.length === 0) return undefined
+  return {
+    key: { instance: chunk.key.instance, projectId: chunk.project.id },
+    project: chunk.project,
+    profile: chunk.trace.profile,
+    maxSeries: settings.maxSeries,
+    increments: measured.samples.map(sample => ({
+      metric: sample.metric,
+      attributes: sample.series,
+      amount: amountOf(sample, measured, boundsOf(sample.row, settings)),
+      ...(sample.row.maxSeries === undefined ? {} : { maxSeries: sample.row.maxSeries }),
+      ...(sample.row.limited === undefined ? {} : { limited: limitedOf(sample) }),
+      ...(sample.folded ? { folded: true as const } : {}),
+    })),
+  }
+}
+
+function amountOf(sample: Sample, samples: Samples, bounds: readonly number[]): Amount {
+  const { row, values } = sample
+  const exemplar = exemplarOf(sample, samples)
+  switch (row.type) {
+    case 'counter':
+      return { kind: 'sum', by: sumOf(values), exemplar }
+    case 'gauge':
+      return { kind: 'last', value: values[0] ?? 0, at: sample.order ?? samples.at }
+    case 'histogram':
+      return { kind: 'histogram', bounds, counts: bucketed(values, bounds), sum: sumOf(values), exemplar }
+  }
 }

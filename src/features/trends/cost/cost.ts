@@ -23,7 +23,7 @@ import { html, pathText, type Content, type Html } from '../../../console/layout
 import { wastedPurposes, type CostLine, type CostSum } from './rows.ts'
 import { duration, figure, number, percent, utc } from '../../../console/layout/format.ts'
 import { retainedCard } from './retained.ts'
-import { runnerTypeName } from '../../../model/runner-type.ts'
+import { runnerTypeName } from '../../../model/job.ts'
 import { shownCosts, type Costs } from './figures.ts'
 import { spanNames, spans, type Span } from '../../../console/layout/trend-spans.ts'
 

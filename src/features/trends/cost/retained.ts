@@ -4,7 +4,7 @@ import { card, empty, type RequestContext } from '../../../console/layout/frame.
 import { costLines, ofMost } from './tables.ts'
 import { counted, percent, utc } from '../../../console/layout/format.ts'
 import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
-import { runnerTypeName } from '../../../model/runner-type.ts'
+import { runnerTypeName } from '../../../model/job.ts'
 import { shownCosts, type Costs } from './figures.ts'
 import type { CostLine, CostSum, RunnerCostLine } from './rows.ts'
 

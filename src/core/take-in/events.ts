@@ -1,11 +1,13 @@
-// What webhook events report that are about no run: the events themselves, and what features take from them. Pure.
+// Events that are about no run: what webhooks report of them, what features take from them, and events that no delivery reported, such as those from the
+// platform's API.
 import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { LineStep } from '../store/ports/reporter.ts'
-import type { Reports } from '../store/ports/runs.ts'
+import type { Reports, Runs } from '../store/ports/runs.ts'
+import type { Selection } from './selection.ts'
 
 export interface EventRules {
   readonly to: readonly Route<'logs'>[]
@@ -36,7 +38,7 @@ interface Observed {
   readonly receivedAt: Millis
 }
 
-/** In the order in which they were received. */
+/** In the order in which they were received. Pure. */
 export function reportsOf(
   received: readonly Observed[],
   { events, steps = [] }: EventReporting,
@@ -67,4 +69,30 @@ function receivedEvent(
 /** Where an event goes. */
 export function queuesOf(event: PlatformEvent, rules: EventRules | undefined): readonly Route<'logs'>[] {
   return rules === undefined || rules.to.length === 0 ? [] : routed(rules.to, subjectOf(event))
+}
+
+export interface EventTaking {
+  readonly runs: Pick<Runs, 'transact'>
+  readonly selection: Pick<Selection, 'project'>
+  readonly rules: EventRules
+  /** Unix time in milliseconds. */
+  readonly now: () => Millis
+}
+
+/**
+ * Writes events that no delivery reported, each once: each needs a `key`. `reports`: what features report with them. In one transaction; nothing is
+ * stored if no destination takes events.
+ */
+export async function takeEvents(
+  events: readonly PlatformEvent[],
+  { runs, selection, rules, now }: EventTaking,
+  reports: readonly Reports[] = [],
+): Promise<void> {
+  const receivedAt = now()
+  const received = events
+    .filter(({ project, instance }) => selection.project(project?.path, instance))
+    .flatMap(event => receivedEvent({ event, receivedAt }, rules, []) ?? [])
+  if (received.length + reports.length === 0) return
+  await runs.transact([], { events: received, reports })
+  rules.onTaken()
 }

@@ -1,11 +1,11 @@
-// Our encoder against the official serializer: the same bytes for whatever can be sent.
+// Spans and log records of whatever is observed: what must hold of them, and that they have the bytes of the official serializers.
 import fc from 'fast-check'
-import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { attributesFrom } from '../../../src/core/telemetry/otlp/attribute.ts'
-import { encode, encodeTraces } from '../../../src/core/telemetry/encode.ts'
-import { readableSpan, readableSpans, sdkResource } from './sdk.ts'
+import { encode, encodeLogs, encodeTraces } from '../../../src/core/telemetry/encode.ts'
+import { readableRecords, readableSpan, readableSpans, sdkResource } from './sdk.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { toTraces } from '../../../src/core/telemetry/traces.ts'
 import { traceRequest, type Span } from '../../../src/core/telemetry/otlp/messages.ts'
@@ -51,17 +51,6 @@ describe('the trace encoder', () => {
       expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
     },
   )
-
-  it('writes the bytes of the official serializer for arbitrary chunks', () => {
-    fc.assert(
-      fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
-        // Whole doubles go through the official serializer by way of their neighbours; next to zero there is none.
-        const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(withPercentCoverage) }))
-        expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
-      }),
-      runs(300),
-    )
-  })
 
   it('writes the bytes of the official serializer for jobs that differ in a few fields', () => {
     const strict = telemetrySettings({
@@ -128,58 +117,62 @@ describe('the trace encoder', () => {
     expect(Buffer.from(encodeTraces([success], settings)).equals(officialOf([success]))).toBe(true)
   })
 
-  it('writes every change of a known runner, and its earlier state', () => {
-    const known = { id: 7, description: 'one', tags: ['a', 'b'], type: 'shared', active: true, isShared: true }
-    const others: Partial<typeof known>[] = [
-      { id: 8 },
-      { description: 'two' },
-      { description: 'x'.repeat(3_000) },
-      { tags: ['a', 'c'] },
-      { tags: [] },
-      { type: 'own' },
-      { active: false },
-      { isShared: false },
-    ]
-    for (const other of others) {
-      const runners = [known, known, { ...known, ...other }, known, { id: 9 }, known]
-      const chunks = [
-        { ...success, jobs: runners.map((runner, n) => ({ ...success.jobs[0]!, id: n + 1, runner })) },
-        { ...success, jobs: [{ ...success.jobs[0]!, runner: { ...known, ...other } }] },
-      ]
-      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks)), JSON.stringify(other)).toBe(true)
-    }
-  })
-
-  it('writes the stages of each pipeline independently of the previous one', () => {
-    const lists = [
-      ['a', 'b'],
-      ['a', 'b'],
-      ['a', 'c'],
-      ['a'],
-      ['a', 'x'.repeat(300)],
-      ['a', 'x'.repeat(300)],
-      ['a', 'b'],
-    ]
-    for (const stages of lists) {
-      const facts = { ...success.pipeline.facts, stages }
-      const chunks = [{ ...success, pipeline: { ...success.pipeline, facts } }]
-      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks)), stages.join()).toBe(true)
-    }
-  })
-
-  it('writes lengths of one byte and of more alike', () => {
-    for (let length = 0; length < 300; length += 1) {
-      const given = { text: 'x'.repeat(length), wide: 'é'.repeat(length), ['n'.repeat(length + 1)]: length }
-      const span = { ...firstSpan!, attributes: attributesFrom(given) }
-      const written = official([readableSpan(span, sdkResource(success, settings))])
-      expect(Buffer.from(requestOf(span)).equals(written), `${length}`).toBe(true)
-    }
-  })
-
   it('returns separate bytes to each caller', () => {
     const all = Object.values(stories)
     const first = all.map(chunks => encodeTraces(chunks, settings))
     for (const chunks of all) encodeTraces(chunks, settings)
     for (const [n, bytes] of first.entries()) expect(Buffer.from(bytes).equals(officialOf(all[n]!))).toBe(true)
   })
+})
+
+it('log records have the bytes of the official serializer', () => {
+  fc.assert(
+    fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
+      const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
+      const records = chunks.flatMap(chunk => readableRecords(chunk, settings))
+      const written = officially(records, all => ProtobufLogsSerializer.serializeRequest(all))
+      expect(Buffer.from(encodeLogs(chunks, settings)).equals(written)).toBe(true)
+    }),
+    runs(300),
+  )
+})
+
+describe('whatever is observed', () => {
+  it('no span starts at the epoch or before it, and none ends before it starts', () => {
+    fc.assert(
+      fc.property(anyChunk, chunk => {
+        for (const { startTime, endTime } of readableSpans(chunk, settings)) {
+          const [start, end] = [startTime, endTime].map(([s, n]) => BigInt(s) * 1_000_000_000n + BigInt(n))
+          expect(start! > 0n && end! >= start! && end! < 2n ** 63n).toBe(true)
+        }
+      }),
+    )
+  })
+
+  it('every span has valid ids of its own, and a record in the same order, with its ids, attributes and a time', () => {
+    fc.assert(
+      fc.property(anyChunk, chunk => {
+        const spans = readableSpans(chunk, settings)
+        const contexts = spans.map(span => span.spanContext())
+        for (const { traceId, spanId } of contexts) {
+          expect(traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/)
+          expect(spanId).toMatch(/^(?!0{16})[0-9a-f]{16}$/)
+        }
+        expect(new Set(contexts.map(({ spanId }) => spanId)).size).toBe(contexts.length)
+        const records = readableRecords(chunk, settings)
+        expect(records.map(({ spanContext }) => spanContext)).toEqual(contexts)
+        records.forEach(({ hrTime, attributes }, index) => {
+          expect(hrTime[0] >= 0 && hrTime[0] + hrTime[1] > 0).toBe(true)
+          expect(attributes).toMatchObject(spans[index]!.attributes)
+        })
+      }),
+    )
+  })
+})
+
+it('names the pipeline like the conventions if configured', () => {
+  const conventions = telemetrySettings({ profiles, spanNames: 'conventions' })
+  const namesOf = (story: string) => readableSpans(stories[story]![0]!, conventions).map(({ name }) => name)
+  expect(namesOf('success').slice(0, 2)).toEqual(['RUN Build and deploy', 'job: compile'])
+  expect(namesOf('failure')[0]).toBe('RUN')
 })

@@ -1,0 +1,119 @@
+// The requests of all signals: golden files of whole stories, what is read back of stored requests, and values that the official serializers cannot write.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { anyChunk } from './arbitraries.ts'
+import { decodeLogs } from '../../support/otlp-logs.ts'
+import {
+  encode,
+  encodeLogs,
+  encodeMetrics,
+  encodeTraces,
+  logsAsJson,
+  metricsAsJson,
+  requestAsJson,
+  tracesAsJson,
+} from '../../../src/core/telemetry/encode.ts'
+import { joined, messagesBy, requestOf } from '../../../src/core/send/messages.ts'
+import { logsRequest, metricsRequest, traceRequest } from '../../../src/core/telemetry/otlp/messages.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { readable } from './golden.ts'
+import { runs } from '../../full.ts'
+import { stories } from './stories.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import { toDelta } from '../../../src/core/telemetry/metrics/delta.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
+
+const settings = telemetrySettings({ profiles })
+const all = telemetrySettings({ profiles, jobMetrics: 'all' })
+
+describe.each([
+  {
+    signal: 'traces' as const,
+    asJson: (chunks: readonly Chunk[]) => tracesAsJson(chunks, settings),
+    encoded: (chunks: readonly Chunk[]) => encodeTraces(chunks, all),
+    again: (bytes: Uint8Array) => encode(traceRequest, traceRequest.contentOf(bytes)),
+  },
+  {
+    signal: 'logs' as const,
+    asJson: (chunks: readonly Chunk[]) => logsAsJson(chunks, settings),
+    encoded: (chunks: readonly Chunk[]) => encodeLogs(chunks, all),
+    again: (bytes: Uint8Array) => encode(logsRequest, logsRequest.contentOf(bytes)),
+  },
+  {
+    signal: 'metrics' as const,
+    asJson: (chunks: readonly Chunk[]) => metricsAsJson(chunks.flatMap(chunk => toDelta(chunk, settings) ?? [])),
+    encoded: (chunks: readonly Chunk[]) => encodeMetrics(chunks, all),
+    again: (bytes: Uint8Array) => encode(metricsRequest, metricsRequest.contentOf(bytes)),
+  },
+])('a request of $signal', ({ signal, asJson, encoded, again }) => {
+  it.each(Object.entries(stories))('is as the golden file shows: %s', async (name, chunks) => {
+    await expect(readable(asJson(chunks))).toMatchFileSnapshot(`../../golden/${signal}/${name}.json`)
+  })
+
+  it('is read as what was written, alone or one after the other: written again it has the same bytes', () => {
+    let written = 0
+    fc.assert(
+      fc.property(fc.array(anyChunk, { maxLength: 3 }), chunks => {
+        const bytes = encoded(chunks)
+        written += bytes.length
+        expect(Buffer.from(again(bytes)).equals(bytes)).toBe(true)
+        expect(Buffer.concat(chunks.map(chunk => encoded([chunk]))).equals(bytes)).toBe(true)
+      }),
+      runs(300),
+    )
+    expect(written).toBeGreaterThan(0)
+  })
+
+  it('is the same after it was a stored message', () => {
+    fc.assert(
+      fc.property(anyChunk, chunk => {
+        const plain = encoded([chunk])
+        const stored = messagesBy(() => () => plain)(chunk, [{ destination: 'default', signal }])
+        expect(stored).toHaveLength(plain.length === 0 ? 0 : 1)
+        for (const { body } of stored) {
+          expect(Buffer.from(joined(signal, [requestOf(body)])).equals(plain)).toBe(true)
+        }
+      }),
+      runs(100),
+    )
+  })
+})
+
+describe('a value that no number of JavaScript holds, or only as an integer', () => {
+  const [success] = stories.success!
+  /** What the attribute is in protobuf, and in the JSON of the same request. */
+  function reported(changes: object, profile: string, tail: string): [unknown[], string] {
+    const trace = { ...success!.trace, profile }
+    const facts = { ...success!.pipeline.facts, coverage: undefined }
+    const jobs = success!.jobs.slice(0, 1).map(job => ({ ...job, ...changes }))
+    const bytes = encodeLogs([{ ...success!, trace, jobs, pipeline: { ...success!.pipeline, facts } }], settings)
+    const attributes = decodeLogs(bytes).flatMap(one => Object.entries(one.attributes))
+    return [attributes.filter(([key]) => key.endsWith(tail)).map(([, value]) => value), requestAsJson('logs', bytes)]
+  }
+  const profile = fc.constantFrom('generic', 'gitlab')
+
+  it('is exact as the creation time of a job, for every millisecond and microsecond', () => {
+    const millis = fc.integer({ min: 1, max: 9_223_372_036_853 }).map(at => [at, 0] as const)
+    const micros = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800_000 }), fc.integer({ min: 0, max: 999 }))
+    fc.assert(
+      fc.property(fc.oneof(millis, micros), profile, ([at, more], name) => {
+        const exact = `${BigInt(at) * 1_000_000n + BigInt(more) * 1_000n}`
+        const [values, json] = reported({ createdAt: at + more / 1000 }, name, 'created_at')
+        expect(values.map(value => String(value as bigint))).toEqual([exact, exact])
+        expect(json).toContain(exact)
+      }),
+      runs(1_000),
+    )
+  })
+
+  it('is a double as coverage, whole or not', () => {
+    const coverage = fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }))
+    fc.assert(
+      fc.property(coverage, profile, (value, name) => {
+        const [values, json] = reported({ coverage: value }, name, 'coverage')
+        expect(values).toEqual([value + 0, value + 0])
+        expect(json.match(/"doubleValue"/g)?.length).toBeGreaterThanOrEqual(2)
+      }),
+    )
+  })
+})
