@@ -24,7 +24,8 @@ const ofChart = (file: string): string =>
 
 const gauges = [{ switch: 'watch_hooks', metrics: hookMetrics }, ...features.flatMap(one => one.gauges ?? [])]
 
-const figures = features.flatMap(({ figures: tables = [], projectMetrics }) => [
+const figures = features.flatMap(({ figures: tables = [], projectMetrics, insides }) => [
+  ...(insides?.metrics ?? []),
   ...tables.flatMap(({ rows }) => rows),
   ...(projectMetrics?.heads ?? []),
 ])
@@ -35,6 +36,8 @@ interface Reference {
   readonly pages?: readonly Generated[]
   /** Its part of docs/EVENTS.md. */
   readonly events?: () => string
+  /** Its part of docs/ATTRIBUTES.md. */
+  readonly attributes?: () => string
 }
 
 /** What `test/features/NAME/reference.ts` has, of each feature. */
@@ -48,7 +51,14 @@ const ofFeatures = await Promise.all(
 const generated: readonly Generated[] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
-  ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
+  [
+    'docs/ATTRIBUTES.md',
+    () =>
+      attributesReference(
+        profiles,
+        ofFeatures.flatMap(one => one.attributes?.() ?? []),
+      ),
+  ],
   [
     'docs/openapi.json',
     () =>

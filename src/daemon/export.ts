@@ -27,7 +27,7 @@ import type { Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
 import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
 
-type Gauging = readonly Pick<Feature, 'gauges' | 'figures'>[]
+type Gauging = readonly Pick<Feature, 'gauges' | 'figures' | 'insides'>[]
 
 const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[] => gauges.flatMap(one => one.metrics)
 
@@ -194,6 +194,7 @@ export function telemetryOf(config: Config, features: Gauging): TelemetrySetting
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
     namesInstances: platformViews(config).some(({ platform }) => platform !== defaultPlatform),
+    insides: features.find(({ insides }) => insides !== undefined)?.insides,
     gauges: [...hookMetrics, ...features.flatMap(gaugesOf)],
     figures: features.flatMap(({ figures = [] }) => figures.filter(({ isOn }) => isOn?.(config as never) ?? true)),
   })

@@ -33,7 +33,7 @@ import { platformViews } from './configuration/platforms.ts'
 import type { Signal } from '../core/store/ports/signal.ts'
 import type { StorePart } from '../core/store/ports/store-part.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
-import type { TelemetrySettings } from '../core/telemetry/settings.ts'
+import type { InsideTelemetry, TelemetrySettings } from '../core/telemetry/settings.ts'
 import type { Territory } from '../model/territory.ts'
 import type { Thing } from '../platform/port/thing.ts'
 
@@ -72,6 +72,8 @@ export interface FeatureOf<Slice> {
   readonly counts?: readonly CountOf[]
   /** The metrics of what it counts: of events that have `figures`. */
   readonly figures?: readonly (FiguresTable & { readonly isOn?: (options: Slice) => boolean })[]
+  /** How the insides of jobs look; of one feature. */
+  readonly insides?: InsideTelemetry
   /** Metrics of projects that it measures whenever metrics are exported or scraped. */
   readonly projectMetrics?: MeasuresProjects<Slice>
   /** The gauges that it exports. */

@@ -10,7 +10,6 @@ import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
 import { resourceWith, signalResourceOf, scopeOf } from './resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
-import { insideRecords } from './inside.ts'
 import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
@@ -30,7 +29,7 @@ export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs 
  * span, because it has no time, has no record either.
  */
 export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {
-  if (chunk.inside !== undefined) return insideRecords(chunk, chunk.inside, settings)
+  if (chunk.inside !== undefined) return settings.insides?.records(chunk, chunk.inside, settings) ?? []
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
   const subjectOf = jobSubjects(chunk)

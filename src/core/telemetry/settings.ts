@@ -15,7 +15,10 @@ import {
 } from './custom-attributes.ts'
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from '../../model/totals.ts'
-import type { FiguresRow, FiguresTable, GaugeHead } from './mapping/metrics.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { FiguresRow, FiguresTable, GaugeHead, MetricRow } from './mapping/metrics.ts'
+import type { JobInside } from '../../model/inside.ts'
+import type { LogRecord, Span } from './otlp/messages.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
@@ -25,6 +28,13 @@ export interface TelemetryProfile {
   readonly namespace: string
   /** `vcs.provider.name`. */
   readonly provider: string
+}
+
+/** How a feature turns what was read about the inside of a job into telemetry. */
+export interface InsideTelemetry {
+  readonly spans: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => Span[]
+  readonly records: (chunk: Chunk, inside: JobInside, settings: TelemetrySettings) => LogRecord[]
+  readonly metrics: readonly MetricRow[]
 }
 
 export interface TelemetryOptions extends AttributePolicyOptions {
@@ -56,6 +66,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly gauges?: readonly GaugeHead[] | undefined
   /** The metrics of what features count. */
   readonly figures?: readonly FiguresTable[] | undefined
+  /** Undefined: chunks of the insides of jobs have no telemetry. */
+  readonly insides?: InsideTelemetry | undefined
   /** Write an event's name as an attribute too. */
   readonly eventNameAttribute?: boolean | undefined
   /** Whether gauges of groups and of a whole platform name its instance; false by default. */
@@ -64,14 +76,21 @@ export interface TelemetryOptions extends AttributePolicyOptions {
 
 /** Options that are prepared, or have no default. */
 type Prepared =
-  keyof AttributePolicyOptions | 'serviceName' | 'attributeRules' | 'platformOf' | 'metricRefs' | 'gauges' | 'figures'
+  | keyof AttributePolicyOptions
+  | 'serviceName'
+  | 'insides'
+  | 'attributeRules'
+  | 'platformOf'
+  | 'metricRefs'
+  | 'gauges'
+  | 'figures'
 
 /** The other options, or their defaults. */
 type Defaulted = {
   readonly [Name in Exclude<keyof TelemetryOptions, Prepared>]-?: NonNullable<TelemetryOptions[Name]>
 }
 
-export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'serviceName'> {
+export interface TelemetrySettings extends Defaulted, Pick<TelemetryOptions, 'serviceName' | 'insides'> {
   readonly policy: AttributePolicy
   /** Undefined without rules. */
   readonly custom?: CustomAttributesOf | undefined
@@ -99,6 +118,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
   return {
     profiles: options.profiles ?? {},
     serviceName: options.serviceName,
+    insides: options.insides,
     resourceAttributes: options.resourceAttributes ?? {},
     spanNames: options.spanNames ?? 'legacy',
     conventions: options.conventions ?? 'contract',

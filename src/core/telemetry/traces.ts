@@ -29,7 +29,6 @@ import {
   type Span,
   type SpanStatus,
 } from './otlp/messages.ts'
-import { insideSpans } from './inside.ts'
 import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Status } from '../../model/status.ts'
@@ -52,7 +51,7 @@ export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpa
  * any known time is left out.
  */
 export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
-  if (chunk.inside !== undefined) return insideSpans(chunk, chunk.inside, settings)
+  if (chunk.inside !== undefined) return settings.insides?.spans(chunk, chunk.inside, settings) ?? []
   const custom = settings.custom?.(chunk)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)

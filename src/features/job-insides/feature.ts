@@ -1,7 +1,7 @@
 // The insides of jobs: what is read about a job after its span was exported, so that no pipeline waits for it. Sections and lines of its log, its tests
 // and other reports, and spans that it made itself become chunks of their own. `job-reads.ts` says what is read about which jobs, and writes it to a
 // queue in the transaction of the snapshot; `job-reader.ts`, the file to read first, reads what is due; each kind has its reading (`read-log.ts`,
-// `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. There are pages of a job's log and of tests (`pages/`).
+// `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/` says how that looks in OTLP. There are pages of a job's log and of tests (`pages/`).
 import { checkInsides } from './checks.ts'
 import { feature } from '../../daemon/feature.ts'
 import { insideCosts, wrongInsides } from './settings.ts'
@@ -9,6 +9,7 @@ import { insideCounts } from './counts.ts'
 import { insideOptions } from './options.ts'
 import { insideTables } from './store-part.ts'
 import { jobReadRulesOf, jobReadStep } from './job-reads.ts'
+import { insideTelemetry } from './telemetry/insides.ts'
 import { jobReaderOf } from './part.ts'
 
 export const jobInsides = feature({
@@ -20,6 +21,7 @@ export const jobInsides = feature({
   lineStep: (options, context) => (context.tokens().length === 0 ? {} : jobReadStep(jobReadRulesOf(options, context))),
   parts: [{ why: 'remaining job logs and reports are read after the next start', create: jobReaderOf }],
   counts: insideCounts,
+  insides: insideTelemetry,
   perToken: { checks: [{ name: 'jobs', run: checkInsides }], costs: insideCosts },
   console: async (options, context) => (await import('./console.ts')).insidesConsole(options, context),
 })

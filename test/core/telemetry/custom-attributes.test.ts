@@ -4,7 +4,6 @@ import { decodeLogs } from '../../support/otlp-logs.ts'
 import { decodeMetrics } from '../../support/otlp-metrics.ts'
 import { encodeLogs, encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { eventChunk, type PlatformEvent } from '../../../src/model/event.ts'
-import { insideRecords, insideSpans } from '../../../src/core/telemetry/inside.ts'
 import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
@@ -80,12 +79,6 @@ describe('a rule', () => {
       ...{ 'job: unit': 'qa', 'job: lint': 'qa', 'job: compile': 'payments' },
       ...{ 'pipeline: Build and deploy': 'payments', resource: 'payments' },
     })
-    const job = { id: 1, kind: 'job', name: 'unit', start: chunk!.pipeline.start, end: chunk!.pipeline.end } as const
-    const { start, end } = job
-    const section = { ...({ ordinal: 1, name: 'a', kind: 'script', clock: 'line' } as const), start, end }
-    const spans = insideSpans(chunk!, { job, sections: [section] }, settings)
-    const records = insideRecords(chunk!, { job, lines: [{ number: 1, at: start, text: 'ok' }] }, settings)
-    expect([...spans, ...records].map(({ attributes }) => plainAttributes(attributes).team)).toEqual(['qa', 'qa'])
   })
 
   it('matches by project, class of refs and source; all must match', () => {

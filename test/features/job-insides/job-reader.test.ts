@@ -1,3 +1,4 @@
+import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform } from '../../platform/rest/platform-server.ts'
 import { createLogReading } from '../../../src/features/job-insides/read-log.ts'
@@ -16,7 +17,7 @@ import type { JobReading } from '../../../src/features/job-insides/job-reading.t
 import type { ObservedJob } from '../../../src/model/observation.ts'
 
 const erase = '\r\u001b[0K'
-const settings = telemetrySettings({ profiles })
+const settings = telemetrySettings({ profiles, insides: insideTelemetry })
 const day = 24 * 60 * minute
 
 /** The log of a job that began a second after its pipeline and failed after 50. */

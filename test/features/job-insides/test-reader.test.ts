@@ -1,4 +1,5 @@
 // Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -23,7 +24,7 @@ import type { JobReader } from '../../../src/features/job-insides/job-reader.ts'
 import type { Section } from '../../../src/model/inside.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles, eventNameAttribute: true })
+const settings = telemetrySettings({ profiles, insides: insideTelemetry, eventNameAttribute: true })
 
 const passing = pytest.replace(/<failure.*?<\/failure>/s, '')
 

@@ -1,8 +1,6 @@
-// The attributes of log records: those that a record has in addition to those of its span, and those of a line of a job's log.
-import { ranOnAttributes, runId, taskName, type OfLog } from './inside-job.ts'
+// The attributes that log records have in addition to those of their spans.
 import type { AttributeRow } from './row.ts'
 import type { TelemetrySettings } from '../settings.ts'
-import type { LogLine } from '../../../model/inside.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
@@ -41,18 +39,4 @@ export const eventAttributes: readonly AttributeRow<NamedEvent>[] = [
     note: "the event's name, as the field `event_name` has it",
     value: ({ name, settings }) => (settings.eventNameAttribute ? name : undefined),
   },
-]
-
-const recurs = true
-const prefix = 'platform.cicd.pipeline.task.'
-
-// prettier-ignore
-export const logLineAttributes: readonly AttributeRow<OfLog & { readonly line: LogLine }>[] = [
-  { ...runId, recurs },
-  taskName,
-  { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a timestamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
-  { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
-  { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },
-  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp, or an earlier one than a line before it', note: 'always true', value: ({ line }) => line.estimated },
-  ...ranOnAttributes,
 ]

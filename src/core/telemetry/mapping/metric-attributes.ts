@@ -11,7 +11,6 @@ import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
   ATTR_CICD_PIPELINE_RUN_STATE,
-  ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_TYPE,
   ATTR_VCS_REF_HEAD_TYPE,
 } from './semconv.ts'
@@ -126,13 +125,6 @@ export const strictDurationAttributes: readonly Row[] = [
 
 export const feedbackAttributes: readonly Row[] = [pipelineName, refType]
 
-/** The name of the job whose log or report is measured. */
-export const taskName: Row = textRow(
-  ATTR_CICD_PIPELINE_TASK_NAME,
-  'always',
-  ({ chunk }) => chunk.inside?.job.name ?? '',
-)
-
 export const legacyStageAttributes: readonly Row[] = [textRow('job.stage', 'always', ({ stage }) => stage), status]
 
 export const conventionStageAttributes: readonly Row[] = [
@@ -150,16 +142,6 @@ export const conventionStageAttributes: readonly Row[] = [
 ]
 
 export const errorAttributes: readonly Row[] = [pipelineName, failed]
-
-export const sectionMetricAttributes: readonly Row[] = [
-  pipelineName,
-  textRow(
-    'platform.cicd.pipeline.task.section.name',
-    'always',
-    ({ section }) => section,
-    "the runner's own; others are `custom`",
-  ),
-]
 
 export const activeAttributes: readonly AttributeRow<ActiveSubject>[] = [
   textRow(ATTR_CICD_PIPELINE_NAME, 'known', ({ name: own, project }) => notBlank(own) ?? project.path),

@@ -1,7 +1,6 @@
 // The metrics of attempts: name, type, unit, attributes, and what an attempt adds.
 import { durationsOf, type Chunk } from '../../../model/chunk.ts'
 import type { EventChunk } from '../../../model/event.ts'
-import { sectionSeries } from './section.ts'
 import { pipelineOutcome, feedbackTime } from './pipeline.ts'
 import { errorTypeOf, results } from './statuses.ts'
 import { pipelineTimes } from '../span-time.ts'
@@ -16,7 +15,6 @@ import {
   latestStates,
   legacyAttributes,
   legacyStageAttributes,
-  sectionMetricAttributes,
   strictDurationAttributes,
   type Measured,
   type MetricSubject,
@@ -35,18 +33,6 @@ import {
   taskRunAttributes,
   taskRuns,
 } from './job-metrics.ts'
-import {
-  coverageAttributes,
-  findingAttributes,
-  reportedCoverage,
-  reportedFindings,
-  reportedMetricAttributes,
-  reportedMetrics,
-  testCaseAttributes,
-  testCases,
-  testSuiteAttributes,
-  testSuites,
-} from './report-metrics.ts'
 import type { AttributeRow, RowVariant } from './row.ts'
 
 /** A metric without its points. */
@@ -72,10 +58,10 @@ export interface MetricRow extends MetricHead {
   readonly attributes: readonly AttributeRow<MetricSubject>[]
   readonly measured: (chunk: Chunk) => readonly Measured[]
   /**
-   * `jobs`: counted from the jobs of all chunks, including supplements. `inside`: from chunks of job logs and reports. Undefined: from the chunk that
-   * carries the pipeline.
+   * `jobs`: counted from the jobs of all chunks, including supplements. Undefined: from the chunk that carries the pipeline, or of a feature's rows from
+   * chunks of the insides of jobs.
    */
-  readonly of?: 'jobs' | 'inside'
+  readonly of?: 'jobs'
   /** Undefined: with all settings. */
   readonly only?: RowVariant
   /** A lower limit of series for each metric of a project. */
@@ -114,8 +100,6 @@ export interface FiguresTable {
 
 /** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */
 export const ownName = '{name}'
-/** Limited, as users choose names and labels. */
-const maxReported = 500
 
 /** Placeholder for the unit of the price table. */
 export const costUnit = 'cost'
@@ -123,9 +107,9 @@ export const costUnit = 'cost'
 /** Exported for the refs that `PIPESPAN_JOB_METRICS` names. */
 export const taskRunMetric = 'platform.cicd.pipeline.task.run.duration'
 
-const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
-const counter = { type: 'counter', number: 'int' } as const
-const histogram = { type: 'histogram', number: 'double', unit: 's' } as const
+export const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
+export const counter = { type: 'counter', number: 'int' } as const
+export const histogram = { type: 'histogram', number: 'double', unit: 's' } as const
 const hasDuration = 'has a duration'
 const wasQueued = 'was queued; attempt 1 only'
 const hasJobs = 'has jobs that ran; a point for each stage'
@@ -172,18 +156,6 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Failures of jobs by the CI system itself, by its component.' },
   { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API before the export of the job', measured: artifacts,
     description: 'Size of job artifacts, by type; `trace` is the log.' },
-  { name: 'platform.cicd.pipeline.task.section.duration', ...histogram, of: 'inside', attributes: sectionMetricAttributes, when: 'sections of job logs are read', measured: sections,
-    description: 'Duration of the sections of job logs, by name.' },
-  { name: 'platform.test.case.count', ...counter, unit: '{test_case}', of: 'inside', attributes: testCaseAttributes, when: 'test reports are read', measured: testCases,
-    description: 'Test cases, by result.' },
-  { name: 'platform.test.suite.duration', ...histogram, of: 'inside', attributes: testSuiteAttributes, when: 'test reports are read', measured: testSuites,
-    description: 'Duration of test suites.' },
-  { name: `platform.report.${ownName}`, ...gauge, unit: '1', of: 'inside', maxSeries: maxReported, attributes: reportedMetricAttributes, when: 'metrics reports are read; 50 names per project; the labels of the samples become attributes', measured: reportedMetrics,
-    description: 'Value of this name in the latest metrics report of a job.' },
-  { name: 'platform.report.coverage', ...gauge, unit: '%', of: 'inside', attributes: coverageAttributes, when: 'coverage reports are read', measured: reportedCoverage,
-    description: 'Coverage in the latest report of a job.' },
-  { name: 'platform.report.findings', ...counter, unit: '{finding}', of: 'inside', attributes: findingAttributes, when: 'code quality or security reports are read', measured: reportedFindings,
-    description: 'Findings in code quality and security reports, by severity.' },
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {
@@ -238,11 +210,6 @@ function jobs({ pipeline }: Chunk): Measured[] {
 
 function stages(chunk: Chunk): Measured[] {
   return durationsOf(chunk).map(({ stage, seconds }) => ({ stage, values: seconds }))
-}
-
-function sections({ inside }: Chunk): Measured[] {
-  const byName = Map.groupBy(inside?.sections ?? [], sectionSeries)
-  return [...byName].map(([section, some]) => ({ section, values: some.map(({ start, end }) => (end - start) / 1000) }))
 }
 
 function errors(chunk: Chunk): Measured[] {

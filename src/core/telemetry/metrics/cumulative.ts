@@ -215,10 +215,10 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
 }
 
 /** The names of all metrics in all profiles, as totals keep the name under which they were measured. */
-function wireNames({ profiles, variants, figures }: TelemetrySettings): [string, MeasuredRow][] {
+function wireNames({ profiles, variants, figures, insides }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
   const own = rowsIn(attemptMetrics, variants)
-  return [...own, ...[...figures.values()].flat()].flatMap((row: MeasuredRow) =>
+  return [...own, ...(insides?.metrics ?? []), ...[...figures.values()].flat()].flatMap((row: MeasuredRow) =>
     [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MeasuredRow] => [
       name,
       row,

@@ -71,7 +71,8 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
   if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
   const at = timeOf(chunk)
   if (at === undefined) return undefined
-  const rows = chunk.kind === 'job' ? insideMetrics : carriesPipeline(chunk) ? ownMetrics : jobMetrics
+  const rows =
+    chunk.kind === 'job' ? (settings.insides?.metrics ?? none) : carriesPipeline(chunk) ? attemptMetrics : jobMetrics
   const style = styleOf(chunk, settings)
   const ref = settings.foldRef(chunk)
   const custom = settings.custom?.(chunk).points
@@ -142,8 +143,7 @@ function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples
 }
 
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
-const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
-const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
+const none: readonly MetricRow[] = []
 
 /** Joins points whose attributes are equal because some were dropped. Of gauges the first is kept. */
 export function joined(points: readonly Sample[]): readonly Sample[] {

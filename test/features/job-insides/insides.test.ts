@@ -1,14 +1,15 @@
 // How the inside of a job looks as spans and log records.
 import { describe, expect, it } from 'vitest'
-import { insideRecords, insideSpans } from '../../../src/core/telemetry/inside.ts'
+import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
-import { stories } from './stories.ts'
+import { stories } from '../../core/telemetry/stories.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { AttributeSetter } from '../../../src/core/telemetry/custom-attributes.ts'
 import type { InsideJob, Section } from '../../../src/model/inside.ts'
 import type { OwnSpan } from '../../../src/model/own-span.ts'
 
-const settings = telemetrySettings({ profiles })
+const settings = telemetrySettings({ profiles, insides: insideTelemetry })
 const [chunk] = stories.success!
 const t0 = chunk!.pipeline.start
 const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end: t0 + 9 }
@@ -29,7 +30,7 @@ describe('the inside of a job', () => {
     const ownSpans = times.map(([start, end], at) => own(`part-${at}`, start, end))
     const lines = [t0, ...impossible].map((at, number) => ({ number, at, text: `line ${number}` }))
     for (const inside of [{ sections }, { ownSpans }]) {
-      const spans = insideSpans(chunk!, { job, ...inside }, settings)
+      const spans = insideTelemetry.spans(chunk!, { job, ...inside }, settings)
       expect(spans).toMatchObject([
         {
           ...{ name: expect.stringContaining('part-0') as string, droppedAttributesCount: 0 },
@@ -37,7 +38,7 @@ describe('the inside of a job', () => {
         },
       ])
     }
-    expect(insideRecords(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
+    expect(insideTelemetry.records(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
   })
 
   it('says where the job ran on the spans of its sections and the records of its lines', () => {
@@ -46,10 +47,22 @@ describe('the inside of a job', () => {
     }
     const ranOn = { host: 'ip-10-0-0-1', pod: 'runner-1', node: 'node-a' }
     const names = { 'host.name': 'ip-10-0-0-1', 'k8s.pod.name': 'runner-1', 'k8s.node.name': 'node-a' }
-    const [span] = insideSpans(chunk!, { job, ranOn, sections: [section] }, settings)
-    const [record] = insideRecords(chunk!, { job, ranOn, lines: [{ number: 1, at: t0, text: 'hello' }] }, settings)
+    const [span] = insideTelemetry.spans(chunk!, { job, ranOn, sections: [section] }, settings)
+    const [record] = insideTelemetry.records(chunk!, { job, ranOn, lines: [{ number: 1, at: t0, text: 'hello' }] }, settings)
     for (const { attributes } of [span!, record!]) expect(plainAttributes(attributes)).toMatchObject(names)
-    const [unknown] = insideSpans(chunk!, { job, sections: [section] }, settings)
+    const [unknown] = insideTelemetry.spans(chunk!, { job, sections: [section] }, settings)
     expect(Object.keys(plainAttributes(unknown!.attributes))).not.toContain('host.name')
+  })
+
+  it('has the attributes that a rule sets for this job', () => {
+    const rule = (team: string, jobs: string): AttributeSetter => ({
+      ...{ projects: {}, sources: {}, jobs: { include: [jobs] }, metrics: false },
+      set: { team },
+    })
+    const own = telemetrySettings({ profiles, attributeRules: [rule('all', '*'), rule('qa', '{unit,lint}')] })
+    const section: Section = { ...{ ordinal: 1, name: 'a', kind: 'script', clock: 'line' }, start: t0, end: t0 + 9 }
+    const spans = insideTelemetry.spans(chunk!, { job, sections: [section] }, own)
+    const records = insideTelemetry.records(chunk!, { job, lines: [{ number: 1, at: t0, text: 'ok' }] }, own)
+    expect([...spans, ...records].map(({ attributes }) => plainAttributes(attributes).team)).toEqual(['qa', 'qa'])
   })
 })

@@ -6,14 +6,14 @@ import {
   ATTR_EXCEPTION_STACKTRACE,
   ATTR_EXCEPTION_TYPE,
 } from '@opentelemetry/semantic-conventions'
-import { runId, taskName, type OfJob } from './inside-job.ts'
-import { milliseconds, type AttributeRow } from './row.ts'
+import { runId, taskName, type OfJob } from './job-attributes.ts'
+import { milliseconds, type AttributeRow } from '../../../core/telemetry/mapping/row.ts'
 import {
   ATTR_TEST_CASE_NAME,
   ATTR_TEST_CASE_RESULT_STATUS,
   ATTR_TEST_SUITE_NAME,
   ATTR_TEST_SUITE_RUN_STATUS,
-} from './semconv.ts'
+} from '../../../core/telemetry/mapping/semconv.ts'
 import type { FlakyTest, TestSummary } from '../../../model/job-tests.ts'
 import type { TestFailure, TestResult } from '../../../model/test-report.ts'
 import type { TestSpan } from '../../../model/test-layout.ts'

@@ -1,6 +1,6 @@
 // The ids that we derive for spans of a run, by both schemes. A job's own spans must not have them: they would pass for ours.
-import { jobSpanId, parentOfPipeline, pipelineSpanId, sectionSpanId, testSpanId } from './ids.ts'
-import type { Identified, IdentifiedJob } from './ids.ts'
+import { jobSpanId, parentOfPipeline, pipelineSpanId, sectionSpanId, testSpanId } from '../../../core/telemetry/otlp/ids.ts'
+import type { Identified, IdentifiedJob } from '../../../core/telemetry/otlp/ids.ts'
 import type { Run } from '../../../model/run.ts'
 
 /** Ordinals of sections and tests, of the job itself and of each other job. */
