@@ -6,6 +6,7 @@ import { createReadLog } from '../src/platform/job-log/read-log.ts'
 import { createApi } from '../src/platform/rest/api.ts'
 import { createSpanCollector } from '../src/platform/reports/own-spans.ts'
 import { createTextRedaction } from '../src/lib/text-redaction.ts'
+import { maxJsonBytes } from '../src/platform/reports/json-documents.ts'
 import { readCoverage } from '../src/platform/reports/coverage.ts'
 import { readFindings } from '../src/platform/reports/read-report.ts'
 import { readJunit } from '../src/platform/reports/read-tests.ts'
@@ -19,7 +20,7 @@ import type { Question } from './question.ts'
 import type { Requester } from '../src/platform/rest/request.ts'
 
 /** ms. */
-const asked = 50
+const asked = 250
 const MiB = 2 ** 20
 const redactText = createTextRedaction([])
 const kept = { maxText: 66_000, keptCases: 1_000 }
@@ -76,7 +77,8 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
   const suite = packed(`<testsuite tests="49500">${cases}</testsuite>`)
   const elements = packed(`<testsuite>${filled('<a/>', unpacked)}</testsuite>`)
   const documents = packed(filled('<?xml version="1.0"?><coverage line-rate="1"/>', unpacked))
-  const lists = packed(`[${filled('[],', unpacked)}0]`)
+  const finding = '{"severity":"major","description":"a sentence about what is wrong"},'
+  const lists = packed(`[${filled(finding, upTo(maxJsonBytes - 1_000))}0]`)
   const samples = packed(filled('a{b="c"} 1\n', upTo(8 * MiB)))
   const spans = packed(requestOf(items))
   const span = packed(requestOf(`{"attributes":[{"key":"a","value":{"arrayValue":{"values":[${items}0]}}}]},`))

@@ -1,7 +1,19 @@
 // Keeps the first and the last lines of a job's log for export. Both are limited in bytes, so that a long log needs no more memory.
-import { minCost, LineRing, type KeptLine } from './line-ring.ts'
 import type { Place } from './sections.ts'
 import type { ReadLine } from './log-reader.ts'
+
+export interface KeptLine {
+  readonly number: number
+  /** ms of Unix time: the line's timestamp. If it has none, the latest one before it; undefined if there is none. */
+  readonly at: number | undefined
+  /** Undefined if the line has no timestamp. */
+  readonly stream: 'stdout' | 'stderr' | undefined
+  readonly place: Place | undefined
+  /** The stretch of the log (`sections.ts`), and the number of its lines before this one. */
+  readonly stretch: number
+  readonly index: number
+  readonly text: string
+}
 
 /** The lines that were dropped between the first and the last ones. */
 export interface Missing {
@@ -13,13 +25,18 @@ export interface Missing {
 
 /** The share of the kept bytes that is reserved for the first lines. */
 const headShare = 1 / 16
+/** Minimum cost of a line in bytes, so that the number of short lines is limited too. */
+const minCost = 40
 
 export class KeptLines {
   readonly #limits: { readonly head: number; readonly tail: number }
   readonly #head: KeptLine[] = []
   #headBytes = 0
-  #tail: LineRing | undefined
   #isHeadFull = false
+  /** The last lines begin at `#first`; those before were dropped. */
+  readonly #tail: (KeptLine | undefined)[] = []
+  #first = 0
+  #tailBytes = 0
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
   readonly #linesIn: number[] = []
   /** The latest timestamp. */
@@ -37,27 +54,24 @@ export class KeptLines {
     this.#linesIn[stretch] = index + 1
     if (stamp !== undefined) this.#stamped = Math.max(stamp.at, this.#stamped ?? stamp.at)
     const at = stamp?.at ?? this.#stamped
-    const line: KeptLine = { number, at, stream: stamp?.stream, place, stretch, index, text }
+    const line: KeptLine = { number, at, stream: stamp?.stream, place, stretch, index, text: copyOf(text) }
     const cost = costOf(line)
     if (!this.#isHeadFull && this.#headBytes + cost <= this.#limits.head) {
-      this.#head.push({ ...line, text: copyOf(text) })
+      this.#head.push(line)
       this.#headBytes += cost
       return
     }
     this.#isHeadFull = true
-    this.#tail ??= new LineRing(this.#limits.tail)
-    this.#tail.add(line, gone => {
-      if (this.#missing.lines === 0) this.#missing.number = gone.number
-      this.#missing.lines += 1
-      this.#missing.bytes += gone.bytes
-    })
+    this.#tail.push(line)
+    this.#tailBytes += cost
+    while (this.#tailBytes > this.#limits.tail) this.#dropOldest()
   }
 
   get head(): readonly KeptLine[] {
     return this.#head
   }
   get tail(): readonly KeptLine[] {
-    return [...(this.#tail ?? [])]
+    return this.#tail.slice(this.#first).flatMap(line => line ?? [])
   }
   /** Undefined if no line was dropped. */
   get missing(): Missing | undefined {
@@ -68,7 +82,25 @@ export class KeptLines {
   linesIn(stretch: number): number {
     return this.#linesIn[stretch] ?? 0
   }
+
+  #dropOldest(): void {
+    const line = this.#tail[this.#first]
+    if (line === undefined) return
+    this.#tail[this.#first] = undefined
+    this.#first += 1
+    if (this.#first >= maxDropped) {
+      this.#tail.splice(0, this.#first)
+      this.#first = 0
+    }
+    this.#tailBytes -= costOf(line)
+    if (this.#missing.lines === 0) this.#missing.number = line.number
+    this.#missing.lines += 1
+    this.#missing.bytes += Buffer.byteLength(line.text)
+  }
 }
+
+/** Dropped lines are removed from the list after so many, because each removal moves all that follow. */
+const maxDropped = 10_000
 
 function costOf({ text }: KeptLine): number {
   return Math.max(minCost, Buffer.byteLength(text))

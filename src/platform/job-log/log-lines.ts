@@ -1,8 +1,7 @@
 // Turns the kept lines of a job's log into lines for export: redacted, each with a time, in groups that each fit one request. Redacting a megabyte
 // takes long, so the event loop gets its turns meanwhile.
 import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
-import type { KeptLine } from './line-ring.ts'
-import type { KeptLines } from './kept-lines.ts'
+import type { KeptLine, KeptLines } from './kept-lines.ts'
 import type { LogLine, Section } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 

@@ -7,10 +7,57 @@
 // 3. A CR erases the text before it, too, unless it is at the end of the line.
 // 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the
 //    line of the possible marker ended with a CR and has a timestamp. Otherwise it is text.
-import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
 import { maxSecret } from '../../lib/text-redaction.ts'
 import { withControlsMarked, withoutControls } from '../../lib/plain-text.ts'
-import { LogText, type Piece, type Stamp } from './log-text.ts'
+import { aheadLength, LogText, type Piece, type Stamp } from './log-text.ts'
+
+// Finds the markers of sections: `section_(start|end):DIGITS:NAME[OPTIONS] CR ESC[0K`.
+//
+// A line may contain several markers, at any place. The CR may be missing, and in logs with timestamps ESC[0K may be in the next line of the file.
+// A text of this form without ESC[0K is not a marker: a script has printed it.
+
+interface Marker {
+  readonly edge: 'start' | 'end'
+  /** The digits: a Unix time in seconds, ms, µs or ns. */
+  readonly number: string
+  readonly name: string
+}
+
+/** A marker that was found in a piece of a line. */
+interface FoundMarker extends Marker {
+  /** The indexes at which the marker begins and the text after it begins. */
+  readonly from: number
+  readonly to: number
+  /** `sure`: the marker ends with ESC[0K. Otherwise the line ended before ESC[0K: `cr` after a CR, `open` without a CR. */
+  readonly end: 'sure' | 'cr' | 'open'
+}
+
+/** Maximum lengths of a name and of options. They keep a marker shorter than `aheadLength`. */
+const maxLength = { name: 255, options: 511 }
+const word = String.raw`\w{1,64}`
+const pattern = new RegExp(
+  String.raw`section_(start|end):(\d{1,20}):([a-zA-Z0-9_.-]{1,${maxLength.name}})(\[${word}=${word}(?:, ?${word}=${word})*\])?(\r?)(?:(\x1b\[0K)|($))`,
+  'g',
+)
+const eraseLine = '\u001b[0K'
+
+/** The markers that begin within the first `length` characters of a line's text. `isLast`: the text is the end of its line. */
+function markersIn(text: string, length: number, isLast: boolean): FoundMarker[] {
+  if (!text.includes('section_')) return []
+  const found: FoundMarker[] = []
+  for (const match of text.matchAll(pattern)) {
+    const [whole, edge, number = '', name = '', options = '', cr, erase] = match
+    if (match.index >= length) break
+    if (options.length > maxLength.options || whole.length > aheadLength) continue
+    if (erase === undefined && !isLast) continue
+    found.push({
+      ...{ edge: edge === 'start' ? 'start' : 'end', number, name },
+      ...{ from: match.index, to: match.index + whole.length },
+      end: erase !== undefined ? 'sure' : cr === '' ? 'open' : 'cr',
+    })
+  }
+  return found
+}
 
 // Finds the part of a line of a job's log that a terminal shows in the end: what follows its last CR.
 

@@ -6,8 +6,6 @@
 //
 // The time of a marker is the timestamp of its line. Without one, it is the number in the marker or, if that is implausible, the time of the marker
 // before. The markers of kept sections divide the log into stretches: the lines of a stretch were written between the times of these markers.
-import { instantOf } from './marker.ts'
-import { runsScript, sectionKindOf } from './runner-sections.ts'
 import { redactedTo, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReadMarker } from './log-reader.ts'
 import type { Section } from '../../model/inside.ts'
@@ -203,4 +201,37 @@ export class Sections {
 /** Cuts a title to a number of characters, not of UTF-16 units. */
 function shortTitle(title: string): string {
   return Array.from(title).slice(0, maxTitleLength).join('')
+}
+
+/** The names of the sections that the runner itself marks, from its source code. */
+const stages: ReadonlySet<string> = new Set([
+  ...['resolve_secrets', 'prepare_executor', 'prepare_script', 'pull_image', 'get_sources', 'clear_worktree'],
+  ...['restore_cache', 'download_artifacts', 'step_script', 'build_script', 'after_script', 'archive_cache'],
+  ...['archive_cache_on_failure', 'upload_artifacts_on_success', 'upload_artifacts_on_failure'],
+  ...['cleanup_file_variables', 'cleanup_script'],
+])
+
+/**
+ * Who marked the section: the runner, the runner for a command of the script, or the script. A step of a job (`step_…`) may have any name, but is
+ * never within another section.
+ */
+function sectionKindOf(name: string, isWithin: boolean): 'runner' | 'script' | 'custom' {
+  if (stages.has(name) || (!isWithin && /^step_[a-z0-9_]{1,64}$/.test(name))) return 'runner'
+  return scriptStep.test(name) ? 'script' : 'custom'
+}
+
+/** The runner marks a command of several lines as a section, whose title is the command. */
+const scriptStep = /^section_script_step_\d+$/
+
+/** True for sections that run the job's script. If the script fails, the last of them has failed. */
+export function runsScript(name: string): boolean {
+  return name.startsWith('step_') || name === 'build_script'
+}
+
+/** The time of a marker in ms. The unit follows from the magnitude, because some versions of `awk` do not print seconds. */
+function instantOf(number: string): number {
+  const value = Number(number)
+  if (value < 2 ** 32) return value * 1_000
+  if (value < 2 ** 32 * 1e3) return value
+  return value < 2 ** 32 * 1e6 ? value / 1e3 : value / 1e6
 }

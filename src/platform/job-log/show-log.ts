@@ -1,12 +1,11 @@
 // Fetches a job's log for a page and redacts it like exported lines. The log is not stored.
 import { createKeyWatch, inTurns, redacted } from '../../lib/text-redaction.ts'
 import { createDebugWatch } from './read-log.ts'
-import { KeptLines } from './kept-lines.ts'
+import { KeptLines, type KeptLine } from './kept-lines.ts'
 import { LogReader } from './log-reader.ts'
 import { PlatformError, type PlatformClient } from '../port.ts'
 import { Sections } from './sections.ts'
 import { withoutControls } from '../../lib/plain-text.ts'
-import type { KeptLine } from './line-ring.ts'
 import type { ShowLog, ShownJob, ShownLine, ShownLog, ShowRules, StyledText } from '../port/inside.ts'
 
 // Splits a line of a job's log into texts of one style each, by its control sequences (ECMA-48, SGR).

@@ -2,7 +2,7 @@
 // of several documents in one report are added up.
 import { readElements, type Attributes, type ElementSink } from './xml-elements.ts'
 import { ReportFault } from './report-fault.ts'
-import { reportCaps, type ReportCaps } from './caps.ts'
+import { reportCaps, type ReportCaps } from './report-fault.ts'
 import type { ReportRead } from '../port/inside.ts'
 
 type Measure = 'lines' | 'branches'

@@ -6,7 +6,7 @@ import { maxSecret } from '../../lib/text-redaction.ts'
 import type { Attributes, ElementSink } from './xml-elements.ts'
 import { isFailed } from './suite-cases.ts'
 import type { CaseSink, ReportedCase } from './test-collector.ts'
-import type { ReportCaps } from './caps.ts'
+import type { ReportCaps } from './report-fault.ts'
 import type { TestResult } from '../../model/test-report.ts'
 
 interface OpenCase {

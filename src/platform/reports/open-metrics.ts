@@ -2,7 +2,7 @@
 // value. The reader is as lenient as the platform: types, help and the end mark are optional, and text after the value is ignored.
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
-import { reportCaps, type ReportCaps } from './caps.ts'
+import { reportCaps, type ReportCaps } from './report-fault.ts'
 import { maxSecret, redactedTo, redactedValue, type RedactText } from '../../lib/text-redaction.ts'
 import type { ReportedMetric } from '../../model/job-reports.ts'
 import type { ReportRead } from '../port/inside.ts'

@@ -2,6 +2,7 @@
 // field of a wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of
 // them.
 import { z } from 'zod'
+import { objectOf } from './json-documents.ts'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
 /** Maximum length of an attribute's key, UTF-16 units. */
@@ -19,12 +20,6 @@ const hexId = (digits: number) =>
     .transform(id => id.toLowerCase())
     .refine(id => !/^0+$/.test(id))
 
-type Wire = Readonly<Record<string, unknown>>
-
-function objectOf(value: unknown): Wire {
-  return typeof value === 'object' && value !== null ? (value as Wire) : {}
-}
-
 /** The value of an attribute; undefined if it is not valid. Maps, and lists of anything but texts, become their JSON. */
 function valueOf(given: unknown): OwnValue | undefined {
   const { stringValue, boolValue, bytesValue, intValue, doubleValue, arrayValue, kvlistValue } = objectOf(given)
@@ -35,7 +30,17 @@ function valueOf(given: unknown): OwnValue | undefined {
   if (typeof doubleValue === 'number' && Number.isFinite(doubleValue)) return { double: doubleValue }
   if (typeof bytesValue === 'string') return bytesValue
   const other = arrayValue ?? kvlistValue
-  return other === undefined ? undefined : (textsOf(arrayValue) ?? JSON.stringify(other))
+  return other === undefined ? undefined : (textsOf(arrayValue) ?? jsonOf(other))
+}
+
+/** Undefined if it is nested so deeply that it cannot be written. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 /** The texts of a list; undefined if an element is not a text. */

@@ -1,9 +1,8 @@
 // Reads the spans that a job has written in OTLP/JSON. A file holds one request, or one request in each line. Each span is checked and moved into the
 // job's trace. A span whose parent is not among these spans becomes a child of the job's span.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createJsonValues, each } from './json-values.ts'
+import { documentsOf, listOf, objectOf } from './json-documents.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
-import { reportCaps } from './caps.ts'
 import { otlpSpan, type OtlpSpan } from './otlp-shapes.ts'
 import { textOf } from './unpack.ts'
 import type { SpanCounts } from '../port/inside.ts'
@@ -18,7 +17,6 @@ const maxChecked = 5_000
 const maxLines = 20_000
 /** Number of IDs that are looked up in one turn of the event loop. The iterator computes a hash for each. */
 const idsPerTurn = 1_000
-const pathOfSpans = ['resourceSpans', each, 'scopeSpans', each, 'spans', each]
 /** Maximum error of the clock on a job's machine, ms. */
 const tolerance = 3_600_000
 
@@ -29,11 +27,6 @@ export interface SpanCollector {
   /** Drops the spans that have one of these IDs. */
   withoutIds(ids: Iterable<string>): Promise<void>
   spans(): OwnSpan[]
-}
-
-interface Request {
-  write(text: string): Promise<void>
-  end(): Promise<void>
 }
 
 export interface SpanPlace {
@@ -66,78 +59,44 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
   }
 
   /** Reads a request: a whole file or one of its lines. Each span is checked in its own turn of the event loop. */
-  function createRequest(): Request {
-    const ready: unknown[] = []
-    const values = createJsonValues({
-      ...{ maxDepth: reportCaps.depth, maxValues: Infinity, isLenient: true },
-      paths: [{ path: pathOfSpans, onValue: item => ready.push(item) }],
-    })
-    return {
-      write: async text => {
-        const fault = await faultOf(async () => values.write(text))
-        for (const item of ready.splice(0)) {
-          if (found.size >= maxOfSpans.spans || checked >= maxChecked) counts.beyond += 1
-          else {
-            check(item)
-            await nextTurn()
-          }
-        }
-        if (fault !== undefined) throw fault
-      },
-      end: async () => {
-        values.end()
-        if (!values.sawList) throw new ReportFault('foreign', 'The file is JSON, but not OTLP with spans.')
-      },
+  async function readRequest(text: string): Promise<void> {
+    const requests = documentsOf(text).map(one => objectOf(one).resourceSpans)
+    if (!requests.some(Array.isArray)) throw new ReportFault('foreign', 'The file is JSON, but not OTLP with spans.')
+    const scopes = requests.flatMap(listOf).flatMap(one => listOf(objectOf(one).scopeSpans))
+    for (const item of scopes.flatMap(one => listOf(objectOf(one).spans))) {
+      if (found.size >= maxOfSpans.spans || checked >= maxChecked) counts.beyond += 1
+      else {
+        check(item)
+        await nextTurn()
+      }
     }
   }
 
-  /** Reads a file with a request in each line. */
-  function createLines(): Request {
-    let line: Request | 'bad' | undefined
-    let lines = 0
+  /** A fault of a line ends this line only; the first one is thrown in the end. */
+  async function readLines(text: string): Promise<void> {
+    const lines = text.split('\n').filter(line => line.trim() !== '')
     let first: ReportFault | undefined
-    /** Reads a part of the current line. A fault ends this line only. */
-    const within = async (read: (one: Request) => Promise<void>): Promise<void> => {
-      if (line === undefined || line === 'bad') return
-      const one = line
-      const fault = await faultOf(async () => read(one))
-      if (fault === undefined) return
-      line = 'bad'
+    for (const line of lines.slice(0, maxLines)) {
+      const fault = await faultOf(async () => readRequest(line))
       first ??= fault
-      await nextTurn()
+      if (fault !== undefined) await nextTurn()
     }
-    const endLine = async (): Promise<void> => {
-      await within(async one => one.end())
-      line = undefined
-    }
-    return {
-      write: async text => {
-        for (const [index, part] of text.split('\n').entries()) {
-          if (index > 0) await endLine()
-          if (line === undefined && part.trim() !== '') {
-            lines += 1
-            line = lines <= maxLines ? createRequest() : 'bad'
-          }
-          await within(async one => one.write(part))
-        }
-      },
-      end: async () => {
-        await endLine()
-        if (lines > maxLines) counts.beyond += 1
-        if (first !== undefined) throw first
-      },
-    }
+    if (lines.length > maxLines) counts.beyond += 1
+    if (first !== undefined) throw first
   }
 
   return {
     counts,
-    read: async (source, isLines) =>
-      faultOf(async () => {
-        const file = isLines ? createLines() : createRequest()
-        for await (const text of textOf(source, { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes }))
-          await file.write(text)
-        await file.end()
-      }),
+    read: async (source, isLines) => {
+      let text = ''
+      const ended = await faultOf(async () => {
+        const caps = { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes }
+        for await (const window of textOf(source, caps)) text += window
+      })
+      // Of a file that ends too early its whole lines are read.
+      if (isLines) return (await faultOf(async () => readLines(wholeLines(text, ended)))) ?? ended
+      return ended ?? faultOf(async () => readRequest(text))
+    },
     withoutIds: async ids => {
       let seen = 0
       for (const id of ids) {
@@ -155,6 +114,10 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
       return [...found.values()].map(span => ownSpan(span, parents.get(span.spanId), traces))
     },
   }
+}
+
+function wholeLines(text: string, ended: ReportFault | undefined): string {
+  return ended === undefined ? text : text.slice(0, text.lastIndexOf('\n') + 1)
 }
 
 const lists = [

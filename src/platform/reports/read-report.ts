@@ -1,23 +1,18 @@
 // Reads a job's reports of all types but tests, with one request for each.
 import { readCoverage } from './coverage.ts'
 import { readMetrics, createLineReader } from './open-metrics.ts'
-import { reportCaps, type ReportCaps } from './caps.ts'
+import { reportCaps, type ReportCaps } from './report-fault.ts'
 import { ReportFault, faultOf } from './report-fault.ts'
 import { PlatformError } from '../port.ts'
 import { switchOf, type ReportSwitch, type ReportType } from '../../model/job-reports.ts'
 import { redactedValue, type RedactText } from '../../lib/text-redaction.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
-import { createJsonValues, each, type JsonPath } from './json-values.ts'
-import { createSarifLevels } from './sarif.ts'
+import { levelsOf } from './sarif.ts'
+import { listOf, objectOf, readDocuments } from './json-documents.ts'
 import type { InsideRules, ReadReport, ReportRead } from '../port/inside.ts'
 import type { JobCalls } from '../rest/jobs.ts'
 
-// Counts the findings of a code quality or security report by severity. It reads the report as a stream and keeps no finding.
-
-/** The path of the findings. All but SARIF have their severity in the key `severity`. */
-const scan: readonly string[] = ['vulnerabilities', each]
-const paths: Readonly<Partial<Record<ReportType, readonly string[]>>> = { codequality: [each] }
-const withoutSeverity = 'unknown'
+// Counts the findings of a code quality or security report by severity.
 
 /** Severities that have a series of their own. All others are counted as `other`. */
 const severities: ReadonlySet<string> = new Set([
@@ -25,9 +20,6 @@ const severities: ReadonlySet<string> = new Set([
   ...['none', 'note', 'warning', 'error'],
   ...['unknown', 'low', 'medium', 'high'],
 ])
-const other = 'other'
-/** Maximum number of values that are read of one finding. */
-const maxValues = 10_000
 
 /** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
 export async function readFindings(
@@ -36,34 +28,31 @@ export async function readFindings(
   caps: ReportCaps = reportCaps,
 ): Promise<ReportRead> {
   const counts = new Map<string, number>()
-  const add = (severity: string, findings: number): void => {
-    const name = severity.toLowerCase()
-    const word = severities.has(name) ? name : other
-    counts.set(word, (counts.get(word) ?? 0) + findings)
-  }
-  const levels = type === 'sarif' ? createSarifLevels(add) : undefined
-  const values = createJsonValues({
-    paths: levels?.paths ?? [severityOf(paths[type] ?? scan, add)],
-    ...{ maxDepth: caps.depth, maxValues, isLenient: true },
-  })
   const fault = await faultOf(async () => {
-    for await (const text of textOf(source, caps)) values.write(text)
-    values.end()
-    levels?.end()
-    if (!values.sawList) throw new ReportFault('foreign', 'The report has no list of findings.')
+    const lists = (await readDocuments(source, caps)).map(document => findingsIn(document, type))
+    if (!lists.some(Array.isArray)) throw new ReportFault('foreign', 'The report has no list of findings.')
+    for (const finding of lists.flatMap(listOf)) {
+      for (const severity of type === 'sarif' ? levelsOf(finding) : severityOf(finding)) {
+        const word = severities.has(severity.toLowerCase()) ? severity.toLowerCase() : 'other'
+        counts.set(word, (counts.get(word) ?? 0) + 1)
+      }
+    }
   })
-  const findings = [...counts].map(([of, n]) => ({ type, severity: of, count: n }))
   // The counts of a report that could not be read to its end would be too low.
+  const findings = [...counts].map(([severity, count]) => ({ type, severity, count }))
   return { report: fault === undefined && findings.length > 0 ? { findings } : undefined, dropped: 0, fault }
 }
 
-function severityOf(path: readonly string[], add: (severity: string, findings: number) => void): JsonPath {
-  const onValue = (finding: unknown): void => {
-    if (typeof finding !== 'object' || finding === null || Array.isArray(finding)) return
-    const { severity } = finding as { readonly severity?: unknown }
-    add(typeof severity === 'string' ? severity : withoutSeverity, 1)
-  }
-  return { path, onValue }
+/** The list of findings, or of runs of SARIF. */
+function findingsIn(document: unknown, type: ReportType): unknown {
+  if (type === 'codequality') return document
+  return objectOf(document)[type === 'sarif' ? 'runs' : 'vulnerabilities']
+}
+
+function severityOf(finding: unknown): string[] {
+  if (typeof finding !== 'object' || finding === null || Array.isArray(finding)) return []
+  const { severity } = objectOf(finding)
+  return [typeof severity === 'string' ? severity : 'unknown']
 }
 
 // Reads a job's dotenv report like the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often secrets, so only

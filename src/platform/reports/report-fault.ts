@@ -1,4 +1,4 @@
-// The error of a report that cannot be read further, with a remedy for each reason. What was read before it is kept.
+// The error of a report that cannot be read further, with a remedy for each reason, and the limits of what is read. What was read before is kept.
 import { Fault } from '../../lib/fault.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 
@@ -44,3 +44,19 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   mismatch: "Look into the job's log: something failed that the test framework did not write into its report.",
   foreign: 'Let each entry of `artifacts:reports` name only files of its format.',
 }
+
+/** Limits of how much of a report is read: the platform's own limits, and wider ones that Pipespan sets. */
+export interface ReportCaps {
+  /** Maximum number of bytes that are downloaded. */
+  readonly packed: number
+  /** Maximum number of bytes after unpacking. */
+  readonly unpacked: number
+  /** Maximum depth of nested elements. */
+  readonly depth: number
+  /** Maximum number of test cases whose result is read. Further cases are only counted. */
+  readonly cases: number
+}
+
+const megabyte = 1024 * 1024
+
+export const reportCaps: ReportCaps = { packed: 30 * megabyte, unpacked: 100 * megabyte, depth: 100, cases: 100_000 }

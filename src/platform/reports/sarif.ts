@@ -1,109 +1,124 @@
-// Finds the level of each result of a SARIF report (SARIF 2.1.0, 3.27.10), which arrives value by value. A result without a level takes it from its
-// rule, which may come after it in the file. Therefore such results are counted by what they say about their rule, until their run ends.
-import { each, type JsonPath } from './json-values.ts'
-import { createSarifRules, type RuleReference } from './sarif-rules.ts'
+// Finds the level of each result of a SARIF report (SARIF 2.1.0, 3.27.10). A result without a level takes it from its rule, which belongs to the tool's
+// driver or to one of its extensions, and which an invocation may override.
+import { listOf, objectOf } from './json-documents.ts'
 
-export interface SarifLevels {
-  readonly paths: readonly JsonPath[]
-  /** Ends the report. */
-  end(): void
+/** How a result, or an override, names its rule. */
+interface RuleReference {
+  /** A hierarchical id (`a/b/c`) also means the rules `a/b` and `a` (3.27.5). */
+  readonly id: string | undefined
+  /** The number of the rule within its component, from 0. */
+  readonly index: number | undefined
+  readonly guid: string | undefined
+  readonly component: Component | undefined
 }
 
-/** Maximum number of different references to rules that are kept of one run. Further ones are resolved with the rules that came before them. */
-const maxReferences = 10_000
+interface Rule {
+  readonly id: string | undefined
+  readonly guid: string | undefined
+  readonly level: string | undefined
+}
 
-/** `onLevel`: called with the level of so many results. */
-export function createSarifLevels(onLevel: (level: string, results: number) => void): SarifLevels {
-  let run = ''
-  let rules = createSarifRules()
-  /** Results whose level is not known yet, by their references as JSON. */
-  const waiting = new Map<string, number>()
+interface Component {
+  readonly name: string | undefined
+  readonly guid: string | undefined
+  readonly rules: readonly Rule[]
+  /** By id and by guid. The first rule of a name counts. */
+  readonly byName: ReadonlyMap<string, Rule>
+}
 
-  function endRun(): void {
-    for (const [reference, results] of waiting) onLevel(rules.levelOf(JSON.parse(reference) as RuleReference), results)
-    waiting.clear()
-    rules = createSarifRules()
+/** The level of a result if neither it nor its rule has one. */
+const defaultLevel = 'warning'
+/** Maximum number of parts of a hierarchical id that are looked up. */
+const maxParts = 10
+
+/** The level of each result of a run. */
+export function levelsOf(run: unknown): string[] {
+  const { tool, results, invocations } = objectOf(run)
+  const { driver, extensions } = objectOf(tool)
+  const ofDriver = componentOf(driver)
+  const ofExtensions = listOf(extensions).map(componentOf)
+  const all = [ofDriver, ...ofExtensions]
+
+  /** Undefined: there is no such component. */
+  const componentBy = (reference: unknown): Component | undefined => {
+    const { index: number, guid, name } = objectOf(reference)
+    const [index, byGuid, byName] = [indexOf(number), guidOf(guid), textOf(name)]
+    if (index !== undefined) return ofExtensions[index]
+    if (byGuid === undefined && byName === undefined) return ofDriver
+    return (
+      all.find(one => byGuid !== undefined && one.guid === byGuid) ??
+      all.find(one => byName !== undefined && one.name === byName)
+    )
   }
-
-  function result(value: unknown): void {
-    const { level, kind, ruleId, ruleIndex, rule, provenance } = recordOf(value)
-    if (typeof level === 'string' && level !== '') onLevel(level, 1)
-    else if (typeof kind === 'string' && kind.toLowerCase() !== 'fail') onLevel('none', 1)
-    else {
-      const own = referenceOf(rule)
-      const reference: RuleReference = {
-        ...{ id: own.id ?? textOf(ruleId), index: own.index ?? indexOf(ruleIndex), guid: own.guid },
-        ...{ component: own.component, invocation: indexOf(recordOf(provenance).invocationIndex) },
-      }
-      const key = JSON.stringify(reference)
-      const known = waiting.get(key)
-      if (known !== undefined || waiting.size < maxReferences) waiting.set(key, (known ?? 0) + 1)
-      else onLevel(rules.levelOf(reference), 1)
+  /** A `reportingDescriptorReference` (3.52). */
+  const referenceOf = (value: unknown): RuleReference => {
+    const { id, index, guid, toolComponent } = objectOf(value)
+    return { id: textOf(id), index: indexOf(index), guid: guidOf(guid), component: componentBy(toolComponent) }
+  }
+  const keyOf = (component: Component | undefined, id: string): string =>
+    `${component === undefined ? '' : all.indexOf(component)} ${id}`
+  const overrides = listOf(invocations).map(invocation => {
+    const levels = new Map<string, string>()
+    for (const one of listOf(objectOf(invocation).ruleConfigurationOverrides)) {
+      const reference = referenceOf(objectOf(one).descriptor)
+      const level = textOf(objectOf(objectOf(one).configuration).level)
+      const id = reference.id ?? ruleOf(reference)?.id
+      if (level !== undefined && id !== undefined) levels.set(keyOf(reference.component, id), level)
     }
-  }
-
-  /** A path within a run. */
-  const within = (
-    path: readonly string[],
-    onValue: (value: unknown, nth: number, inner: number) => void,
-  ): JsonPath => ({
-    path: ['runs', each, ...path],
-    onValue: (value, [document, number, nth = 0, inner = 0]) => {
-      const name = `${document} ${number}`
-      if (name !== run) endRun()
-      run = name
-      onValue(value, nth, inner)
-    },
+    return levels
   })
+  const overriding = overrides.filter(({ size }) => size > 0)
+  /** The only invocation with overrides counts for results that do not name theirs. */
+  const only = overriding.length === 1 ? overriding[0] : undefined
 
-  return {
-    paths: [
-      within(['results', each], value => {
-        if (isRecord(value)) result(value)
-      }),
-      within(['tool', 'driver', 'name'], value => rules.name('driver', textOf(value))),
-      within(['tool', 'driver', 'guid'], value => rules.name('driver', guidOf(value))),
-      within(['tool', 'driver', 'rules', each], (value, nth) => rules.add('driver', nth, ruleOf(value))),
-      within(['tool', 'extensions', each, 'name'], (value, nth) => rules.name(nth, textOf(value))),
-      within(['tool', 'extensions', each, 'guid'], (value, nth) => rules.name(nth, guidOf(value))),
-      within(['tool', 'extensions', each, 'rules', each], (value, nth, inner) => rules.add(nth, inner, ruleOf(value))),
-      within(['invocations', each, 'ruleConfigurationOverrides', each], (value, nth) => {
-        const { descriptor, configuration } = recordOf(value)
-        const level = textOf(recordOf(configuration).level)
-        if (level !== undefined) rules.override({ ...referenceOf(descriptor), invocation: nth }, level)
-      }),
-    ],
-    end: endRun,
+  const overriddenLevel = (
+    { id, component }: RuleReference,
+    rule: Rule | undefined,
+    invocation: number | undefined,
+  ): string | undefined => {
+    const levels = invocation === undefined ? only : overrides[invocation]
+    const names = [...idsOf(id), ...(rule?.id === undefined ? [] : [rule.id])]
+    return names.flatMap(name => levels?.get(keyOf(component, name)) ?? [])[0]
   }
+
+  return listOf(results).flatMap(result => {
+    if (typeof result !== 'object' || result === null || Array.isArray(result)) return []
+    const { level, kind, ruleId, ruleIndex, rule: named, provenance } = objectOf(result)
+    if (typeof level === 'string' && level !== '') return level
+    if (typeof kind === 'string' && kind.toLowerCase() !== 'fail') return 'none'
+    const own = referenceOf(named)
+    const reference = { ...own, id: own.id ?? textOf(ruleId), index: own.index ?? indexOf(ruleIndex) }
+    const rule = ruleOf(reference)
+    const invocation = indexOf(objectOf(provenance).invocationIndex)
+    return overriddenLevel(reference, rule, invocation) ?? rule?.level ?? defaultLevel
+  })
 }
 
-function ruleOf(value: unknown) {
-  const { id, guid, defaultConfiguration } = recordOf(value)
-  return { id: textOf(id), guid: guidOf(guid), level: textOf(recordOf(defaultConfiguration).level) }
+function ruleOf({ id, index, guid, component }: RuleReference): Rule | undefined {
+  const byIndex = index === undefined ? undefined : component?.rules[index]
+  return byIndex ?? [guid ?? '', ...idsOf(id)].flatMap(name => component?.byName.get(name) ?? [])[0]
 }
 
-/** A `reportingDescriptorReference` (3.52). */
-function referenceOf(value: unknown): RuleReference {
-  const { id, index, guid, toolComponent } = recordOf(value)
-  const component = isRecord(toolComponent) && {
-    ...{ index: indexOf(toolComponent.index), guid: guidOf(toolComponent.guid), name: textOf(toolComponent.name) },
-  }
-  return { id: textOf(id), index: indexOf(index), guid: guidOf(guid), ...(component && { component }) }
+function componentOf(value: unknown): Component {
+  const { name, guid, rules: list } = objectOf(value)
+  const rules = listOf(list).map((one): Rule => {
+    const { id, guid: own, defaultConfiguration } = objectOf(one)
+    return { id: textOf(id), guid: guidOf(own), level: textOf(objectOf(defaultConfiguration).level) }
+  })
+  const named = rules.flatMap(rule =>
+    [rule.id, rule.guid].flatMap(key => (key === undefined ? [] : [[key, rule] as const])),
+  )
+  return { name: textOf(name), guid: guidOf(guid), rules, byName: new Map(named.toReversed()) }
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The id, then those above it: `a/b/c`, `a/b`, `a`. */
+function idsOf(id: string | undefined): string[] {
+  const parts = id?.split('/', maxParts) ?? []
+  return [...new Set([id ?? '', ...parts.map((_, index) => parts.slice(0, parts.length - index).join('/'))])]
 }
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {}
-}
-
-/** Maximum length of an id, a name or a level: longer ones are not used. */
-const maxText = 1_000
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= maxText ? value : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /** A GUID may be written in either case. */

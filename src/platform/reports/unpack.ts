@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { ReportFault } from './report-fault.ts'
-import type { ReportCaps } from './caps.ts'
+import type { ReportCaps } from './report-fault.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 

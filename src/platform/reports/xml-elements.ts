@@ -3,7 +3,7 @@
 import sax from 'sax'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { textOf } from './unpack.ts'
-import type { ReportCaps } from './caps.ts'
+import type { ReportCaps } from './report-fault.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 

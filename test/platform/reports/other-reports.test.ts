@@ -189,6 +189,16 @@ describe('a report of findings', () => {
     expect(await reason('{"vulnerabilities": "')).toBe('truncated')
     expect(await reason('{"vulnerabilities": [{]}')).toBe('malformed')
     expect(await reason('<html>')).toBe('not_json')
-    expect(await reason('['.repeat(200))).toBe('too_deep')
+    expect(await reason('['.repeat(200))).toBe('truncated')
+    expect(await reason(`[${'[],'.repeat(800_000)}0]`)).toBe('too_many')
+    expect(await reason(`[${' '.repeat(17 * 1024 * 1024)}]`)).toBe('too_large')
+  })
+
+  it('may be several files in a row', async () => {
+    const one = '{"vulnerabilities": [{"severity": "High"}]}'
+    const { report } = await readFindings(zipped(`${one}\n${one}${one}`), 'sast')
+    expect(report?.findings).toEqual([{ type: 'sast', severity: 'high', count: 3 }])
+    expect((await readFindings(zipped(`${one} half`), 'sast')).fault?.reason).toBe('not_json')
+    expect((await readFindings(zipped(one.repeat(1_001)), 'sast')).fault?.reason).toBe('too_many')
   })
 })

@@ -3,9 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
-import { createSpanCollector } from '../../../src/platform/reports/own-spans.ts'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
-import { readDotenv, readFindings } from '../../../src/platform/reports/read-report.ts'
+import { readDotenv } from '../../../src/platform/reports/read-report.ts'
 import { readJunit } from '../../../src/platform/reports/read-tests.ts'
 import { readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 import { readTestReport, testReport } from '../../../src/platform/reports/test-report-json.ts'
@@ -21,8 +20,6 @@ async function* of(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const bytes = 640 * 1024
 const filled = (before: string, unit: string, after: string): string =>
   before + unit.repeat(Math.ceil(bytes / unit.length)) + after
-const ownSpans = (isLines: boolean) => async (source: Bytes) =>
-  createSpanCollector({ start: 0, end: 1 }).read(source, isLines)
 
 it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   [
@@ -35,26 +32,12 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
     filled('<coverage>', '<line number="1" hits="1"/>', '</coverage>'),
     async source => readCoverage(source),
   ],
-  ['findings', filled('[', '[],', '[]]'), async source => readFindings(source, 'codequality')],
   ['metrics', filled('', 'a 1\n', ''), async source => readMetrics(source, createTextRedaction([]))],
   ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true, createTextRedaction([]))],
-  ['own spans, all invalid', filled('{"resourceSpans":[{"scopeSpans":[{"spans":[', '{},', '0]}]}]}'), ownSpans(false)],
-  [
-    'own spans, one of them large',
-    filled('{"resourceSpans":[{"scopeSpans":[{"spans":[[', '[],', '0]]}]}]}'),
-    ownSpans(false),
-  ],
-  ['own spans in lines, one of them long', filled('\n{"resourceSpans":[', '{},', '0]}\n'), ownSpans(true)],
 ])('reads a report in turns, compressed or not: %s', async (_, text, read) => {
   for (const body of [Buffer.from(text), gzipSync(text)]) {
     expect(await turnsDuring(read(of(body)))).toBeGreaterThanOrEqual(bytes / bytesPerTurn)
   }
-})
-
-it("checks each of a job's own spans in a separate turn", async () => {
-  const spans = Array.from({ length: 300 }, () => '{}').join(',')
-  const reading = ownSpans(false)(of(Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`)))
-  expect(await turnsDuring(reading)).toBeGreaterThanOrEqual(300)
 })
 
 it.each([
