@@ -11,6 +11,7 @@ const slowest = [
   'features/notifications/daemon',
   'console/busy',
   'console/browser',
+  'core/find/fair-polling',
   'console/large',
   'core/store/postgres',
   'features/trends/figures',

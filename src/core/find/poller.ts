@@ -5,11 +5,12 @@
 //   every few rounds  projects with a pipeline in the last two weeks: schedules and retries do not change the activity
 //   once a day        every project of these lists, a few in each round (`poll-sweep.ts`)
 //
-// The project that was not read for the longest time is first, and lists take turns, so that a busy group delays the others by some rounds at most.
+// Groups share each round's requests (`fair-turns.ts`), and lists take turns, so that a busy group does not delay the others.
 //
 // One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
 import { createDue, few, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
+import { createFairTurns, fairGroupOf } from './fair-turns.ts'
 import { createRounds, type RoundsOptions, type Tried } from './rounds.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
@@ -83,6 +84,10 @@ export function createPoller(options: PollerOptions): Poller {
   const counters = { rounds: 0, discovered: 0 }
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
+  const fairGroup = fairGroupOf(options.groups)
+  const beginFairQueue = createFairTurns<DueProject>(({ entry, facts }) =>
+    fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
+  )
   let book: PollBook | undefined
   /** Whether the current round must end. */
   let mustEnd = false
@@ -123,11 +128,13 @@ export function createPoller(options: PollerOptions): Poller {
     return outcome
   }
 
-  async function look({ entry, facts }: DueProject): Promise<void> {
+  /** Returns the number of requests. */
+  async function look({ entry, facts }: DueProject): Promise<number> {
     const { project } = entry
+    const [own, requests] = counted(context)
     const done = await trying(`project ${entry.path ?? project}`, async () => {
       const read = await lookAt(entry, {
-        context,
+        context: own,
         put: async changed => book?.put(changed),
         underWay: options.running === true && book?.get(project) === undefined,
         children: entry.ranAt > 0 && turns.areChildrenDue(project, few),
@@ -138,6 +145,7 @@ export function createPoller(options: PollerOptions): Poller {
       turns.answered(project, read.children)
     })
     if (!done) turns.failed(project)
+    return requests()
   }
 
   async function lookAtOwn(): Promise<void> {
@@ -161,15 +169,15 @@ export function createPoller(options: PollerOptions): Poller {
     tryingList,
   })
 
-  /** A few projects at once, while the round's share lasts. */
+  /** A few projects at once, while the round's share lasts: groups take turns, and in a group the longest unread project is first. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
-    const waiting = projects.toSorted((a, b) => roundOf(a) - roundOf(b))
+    const queue = beginFairQueue(projects.toSorted((a, b) => roundOf(a) - roundOf(b)))
     const worker = async (): Promise<void> => {
       while (!isEnding() && context.requests() < limit) {
-        const next = waiting.shift()
+        const next = queue.take()
         if (next === undefined) return
-        await look(next)
+        queue.charge(next, await look(next))
       }
     }
     await Promise.all(Array.from({ length: atOnce }, worker))
@@ -212,6 +220,16 @@ export function createPoller(options: PollerOptions): Poller {
       loop.hurry()
     },
   }
+}
+
+/** The context with a count of its own. */
+function counted(context: PollContext): [PollContext, () => number] {
+  let requests = 0
+  const onSend = (): void => {
+    requests += 1
+    context.call.onSend?.()
+  }
+  return [{ ...context, call: { ...context.call, onSend } }, () => requests]
 }
 
 /** Another one is first in each round. */
