@@ -126,9 +126,9 @@ describe('the architecture', () => {
   })
 
   it('lets only repositories use the key-value table, and reporters of features, whose documents change in the transaction of what they report', () => {
-    const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'key-value')))
+    const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
     const rest = seeing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
-    expect(rest).toEqual([path.join('core', 'store', 'sql', 'repositories.ts')])
+    expect(rest).toEqual([path.join('core', 'store', 'sql', 'operations.ts')])
   })
 
   it('is described by a page that names only existing files', () => {

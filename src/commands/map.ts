@@ -26,7 +26,7 @@ import { logsAsJson, tracesAsJson } from '../core/telemetry/encode.ts'
 import { waterfall } from './terminal/waterfall.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { Chunk } from '../model/chunk.ts'
-import type { Signal } from '../core/store/ports/signal.ts'
+import type { Signal } from '../core/store/ports/outbox.ts'
 import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 
 interface MapOptions {

@@ -15,7 +15,7 @@ import { configurationToKeep, hasEndpoint, platformSettings, trySettings } from 
 import { configuredClient } from './platform.ts'
 import { DaemonProcess, freePort, freePorts } from '../simulator/daemon-process.ts'
 import { plainLine } from '../lib/plain-text.ts'
-import { makeFolder } from '../core/store/sqlite/private-place.ts'
+import { makeFolder } from '../core/store/sqlite/store-file.ts'
 import { misuse } from '../lib/command-line.ts'
 import { noticeShape } from '../console/overview/notices.ts'
 import { openBrowser } from './open-browser.ts'

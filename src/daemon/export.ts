@@ -16,7 +16,7 @@ import type { Context } from './context.ts'
 import type { Config } from './configuration/options.ts'
 import type { Bearer, Destination, Endpoint } from '../core/send/destination.ts'
 import { messagesBy, type Encode } from '../core/send/messages.ts'
-import type { EncodeMessages } from '../core/store/ports/outbox.ts'
+import type { EncodeMessages, OtlpSignal, Signal } from '../core/store/ports/outbox.ts'
 import type { GaugeHead } from '../core/telemetry/mapping/metrics.ts'
 import type { LiveSecret } from './configuration/live-secret.ts'
 import type { MetricSources } from '../core/send/active-runs.ts'
@@ -25,7 +25,6 @@ import type { Secret } from '../lib/secret.ts'
 import type { Feature, Outlets, Surroundings } from './feature.ts'
 import type { Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
-import type { OtlpSignal, Signal } from '../core/store/ports/signal.ts'
 
 type Gauging = readonly Pick<Feature, 'gauges' | 'figures' | 'insides'>[]
 

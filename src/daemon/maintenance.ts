@@ -1,7 +1,5 @@
 // Starts the loops that look after the store.
-import { createClockWatch } from '../core/store/maintenance/clock-watch.ts'
-import { createTotalsLoop } from '../core/store/maintenance/totals-loop.ts'
-import { createMaintenance } from '../core/store/maintenance/maintenance.ts'
+import { createTotalsLoop, createMaintenance } from '../core/store/maintenance/maintenance.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
@@ -17,11 +15,7 @@ export function startMaintenance({ config, store, clock, log }: Context, queues:
   return startLoop(loop, 'pruning continues after the next start')
 }
 
-export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
-  return startLoop(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
-}
-
 export function startTotals({ store, clock, log }: Context): Started<Loop> {
-  const loop = createTotalsLoop({ totals: store.totals, clock, log })
+  const loop = createTotalsLoop(store, clock, log)
   return startLoop(loop, 'what is not in the totals yet is stored')
 }

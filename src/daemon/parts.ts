@@ -8,7 +8,7 @@ import { countedBy } from './own-telemetry/counts.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
 import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf } from './processing.ts'
 import { startAdmin } from './admin.ts'
-import { startClockWatch, startMaintenance, startTotals } from './maintenance.ts'
+import { startMaintenance, startTotals } from './maintenance.ts'
 import { startThings } from './things.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
 import type { Context } from './context.ts'
@@ -17,8 +17,7 @@ import type { Store } from '../core/store/ports/store.ts'
 import { tokenContextOf } from './token-context.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop } from './steps.ts'
-import { noDurations } from '../core/store/ports/past-durations.ts'
-import { joinedNotifiers } from '../core/store/ports/reporter.ts'
+import { noDurations, joinedNotifiers } from '../core/store/ports/reporter.ts'
 import type { Feature, Line, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
@@ -120,7 +119,6 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     }
     const ofMessages = messages.map(({ name }) => ({ destination: name, signal: 'notifications' as const }))
     steps.add(startMaintenance(context, [...outlets.queues, ...ofMessages]))
-    steps.add(startClockWatch(context))
     steps.add(startTotals(context))
     startOf(false)
 

@@ -2,8 +2,7 @@
 import type { Connection } from './connections.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
-import type { LineStep, Notifier } from '../core/store/ports/reporter.ts'
-import type { PastDurations } from '../core/store/ports/past-durations.ts'
+import type { LineStep, Notifier, PastDurations } from '../core/store/ports/reporter.ts'
 import type { Selection } from '../core/take-in/selection.ts'
 
 export interface Wiring extends Context, ExportParts {

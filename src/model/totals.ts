@@ -182,3 +182,10 @@ export function bucketed(values: readonly number[], bounds: readonly number[]): 
   }
   return counts
 }
+
+/** Counters of increments whose ref or name was replaced by a common value, and of those that went to an overflow series. */
+export const foldedCounters = {
+  refs: 'metrics.folded.refs',
+  names: 'metrics.folded.names',
+  series: 'metrics.folded.series',
+} as const

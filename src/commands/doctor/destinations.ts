@@ -7,7 +7,7 @@ import { sentenceOf, verdictOf, type Verdict } from '../../core/send/verdict.ts'
 import type { Destination, Endpoint } from '../../core/send/destination.ts'
 import type { Subject } from '../../model/route.ts'
 import type { Selection } from '../../core/take-in/selection.ts'
-import type { Signal } from '../../core/store/ports/signal.ts'
+import type { Signal } from '../../core/store/ports/outbox.ts'
 
 const report = reportOf('export')
 const route = reportOf('routes')

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../../lib/fault.ts'
-import { makeFolder } from '../../core/store/sqlite/private-place.ts'
+import { makeFolder } from '../../core/store/sqlite/store-file.ts'
 import { tryLock, type FileLock } from '../../lib/file-lock.ts'
 
 /** Creates and locks it. Throws a ConfigError if others can write to it (they could plant a secret), or another setup works in it. */

@@ -6,7 +6,7 @@ import { duration, figure, number, said, since, time } from '../layout/format.ts
 import { html, type Content, type Html } from '../layout/html.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Signal } from '../../core/store/ports/signal.ts'
+import type { Signal } from '../../core/store/ports/outbox.ts'
 
 const isWhole = (content: Content): Html => html`<span class="whole">${content}</span>`
 const breakerStates = ['closed', 'open', 'half-open', 'unserved', 'held'] as const

@@ -11,7 +11,7 @@ import { maxGenerations, parentOf } from '../../model/family.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 import type { ExportState } from '../../core/store/ports/views.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
-import type { Signal } from '../../core/store/ports/signal.ts'
+import type { Signal } from '../../core/store/ports/outbox.ts'
 
 // A pipeline's family: the root pipeline, and everything that it triggered, directly or indirectly.
 const familyMemberShape = z

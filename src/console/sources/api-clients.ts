@@ -5,10 +5,10 @@ import { badge } from '../layout/status.ts'
 import { card, empty, facts, region } from '../layout/frame.ts'
 import { counted, duration, number, said, second, utc } from '../layout/format.ts'
 import type { Shaped } from '../layout/shape.ts'
-import { isInForce, refusedEndpoint, refusedFor } from '../../core/store/ports/capability-documents.ts'
-import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { ages, figures, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import {
+  isInForce,
+  refusedEndpoint,
+  refusedFor,
   apiBudget,
   ownPipelines,
   polledProject,
@@ -16,6 +16,8 @@ import {
   watchedHook,
   type ApiBudget,
 } from '../../core/store/ports/discovery-documents.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { DiscoveryRepositories } from '../ports.ts'
 import type { Flow } from '../overview/flow.ts'

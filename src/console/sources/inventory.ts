@@ -6,7 +6,7 @@ import { html, pathText, type Content } from '../layout/html.ts'
 import { listOf } from '../layout/list.ts'
 import { said, second, since } from '../layout/format.ts'
 import type { TableReader } from '../layout/sorting.ts'
-import type { InventoryState } from '../../core/store/ports/inventory-documents.ts'
+import type { InventoryState } from '../../core/store/ports/gauge-documents.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { PagesSources } from '../ports.ts'
 

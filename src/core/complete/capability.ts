@@ -8,7 +8,7 @@
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
 import type { PlatformError } from '../../platform/port.ts'
-import { isInForce, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
+import { isInForce, type RefusedEndpoint } from '../store/ports/discovery-documents.ts'
 import type { Finding, Report } from '../../lib/finding.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { SharedStore } from '../store/ports/store.ts'

@@ -3,7 +3,7 @@ import { remember } from '../../lib/bounded-map.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PastDurations } from '../store/ports/past-durations.ts'
+import type { PastDurations } from '../store/ports/reporter.ts'
 
 export type IsSlow = (chunk: Chunk, job: JobSnapshot) => Promise<boolean>
 

@@ -5,7 +5,7 @@ import { createLoop, type Loop } from '../../lib/loop.ts'
 import { isRefusal, maxRefusals, mayConcernAll } from './limits.ts'
 import { PlatformError, type ErrorThrottle } from '../../platform/port.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
-import type { Leases } from '../store/ports/leases.ts'
+import type { Leases } from '../store/ports/store.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface Singleton {

@@ -9,7 +9,7 @@ import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } 
 import { PlatformError, type CallOptions, type ErrorThrottle, type PlatformClient } from '../../platform/port.ts'
 import type { Thing } from '../../platform/port/thing.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { InventoryState } from '../store/ports/inventory-documents.ts'
+import type { InventoryState } from '../store/ports/gauge-documents.ts'
 import type { Log } from '../../lib/log.ts'
 import type { RedactText } from '../../lib/text-redaction.ts'
 import type { Millis } from '../../model/instant.ts'

@@ -1,10 +1,9 @@
 // Counts of active runs and active jobs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
-import { isGood, type GaugeReading } from '../store/ports/gauge-documents.ts'
+import { isGood, type GaugeReading, type RecentRuns } from '../store/ports/gauge-documents.ts'
 import { tagSetOf, type ActiveJob, type ActiveJobs, type ActiveRuns, type ProjectKey } from '../../model/totals.ts'
 import type { ActiveTotals, ProjectMetrics } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { RecentRuns } from '../store/ports/recent-runs.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'

@@ -2,7 +2,7 @@
 import type { Encode } from './messages.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { Route, Subject } from '../../model/route.ts'
-import type { Signal } from '../store/ports/signal.ts'
+import type { Signal } from '../store/ports/outbox.ts'
 
 export interface Destination {
   /** Stored in every outbox entry. */

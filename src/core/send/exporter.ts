@@ -6,10 +6,9 @@ import type { BackoffOptions } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { ExportMeters } from './export-stats.ts'
-import type { Outbox, ExportQueue, ExportQueueState } from '../store/ports/outbox.ts'
+import type { Outbox, ExportQueue, ExportQueueState, Signal } from '../store/ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Signal } from '../store/ports/signal.ts'
 import { heldFor } from '../../model/route.ts'
 
 export interface ExporterOptions {

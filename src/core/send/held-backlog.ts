@@ -9,10 +9,9 @@ import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { heldFor, heldName } from '../../model/route.ts'
 import type { Destination, Endpoint } from './destination.ts'
-import type { ExportQueue, ExportQueueState, Outbox } from '../store/ports/outbox.ts'
+import type { ExportQueue, ExportQueueState, Outbox, Signal } from '../store/ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Repository, ExportEndpoint } from '../store/ports/repository.ts'
-import type { Signal } from '../store/ports/signal.ts'
 
 export interface HoldOptions {
   readonly destinations: readonly Pick<Destination, 'name' | 'signals'>[]

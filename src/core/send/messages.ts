@@ -5,8 +5,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { joinMetrics } from '../telemetry/encode.ts'
 import type { AnyChunk } from '../../model/event.ts'
-import type { EncodeMessages, ExportQueue } from '../store/ports/outbox.ts'
-import type { Signal } from '../store/ports/signal.ts'
+import type { EncodeMessages, ExportQueue, Signal } from '../store/ports/outbox.ts'
 
 /** A chunk as the request of one signal; empty if it has nothing for it. */
 export type Encode = (chunk: AnyChunk) => Uint8Array

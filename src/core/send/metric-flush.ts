@@ -16,7 +16,7 @@ import { elapsed, timeOfDay, type Clock } from '../../lib/clock.ts'
 import { subjectOf } from '../../model/route.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
-import type { Leases } from '../store/ports/leases.ts'
+import type { Leases } from '../store/ports/store.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface MetricFlushOptions extends MetricSources {

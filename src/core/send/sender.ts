@@ -5,7 +5,7 @@ import { createOtlpHttp } from './otlp-http.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Destination, Endpoint, HeaderValues, Bearer } from './destination.ts'
-import type { Signal } from '../store/ports/signal.ts'
+import type { Signal } from '../store/ports/outbox.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 export interface Sent extends Answered {

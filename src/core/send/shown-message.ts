@@ -3,7 +3,7 @@ import { requestAsJson } from '../telemetry/encode.ts'
 import { requestOf } from './messages.ts'
 import { logsRequest, metricsRequest, traceRequest } from '../telemetry/otlp/messages.ts'
 import { plainAttributes, type AttributeSet } from '../telemetry/otlp/attribute.ts'
-import type { Signal } from '../store/ports/signal.ts'
+import type { Signal } from '../store/ports/outbox.ts'
 
 /** What it would send, as JSON; undefined if it is damaged. */
 export function messageAsJson(signal: Signal, body: Uint8Array): string | undefined {

@@ -11,7 +11,7 @@ import { isJson, shorten, messageOf } from './backend-message.ts'
 import { isGrpc, isOtlpGrpc, isRefusedByGrpc, useOtlpHttp, isWebPage } from '../../lib/wrong-service.ts'
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Signal } from '../store/ports/signal.ts'
+import type { Signal } from '../store/ports/outbox.ts'
 
 // An import of node:http reads all of its names, and one of them loads Node's own copy of undici, which nothing here uses: a process that does
 // nothing else takes 58 MiB with it and 44 without.

@@ -3,7 +3,7 @@
 import { isBlocked } from '../../model/status.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PastDurations } from '../store/ports/past-durations.ts'
+import type { PastDurations } from '../store/ports/reporter.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface SilenceOptions {

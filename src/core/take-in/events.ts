@@ -4,9 +4,8 @@ import { eventChunk, type PlatformEvent } from '../../model/event.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { routed, subjectOf, type Route } from '../../model/route.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ReceivedEvent } from '../store/ports/events.ts'
+import type { ReceivedEvent, Reports, Runs } from '../store/ports/runs.ts'
 import type { LineStep } from '../store/ports/reporter.ts'
-import type { Reports, Runs } from '../store/ports/runs.ts'
 import type { Selection } from './selection.ts'
 
 export interface EventRules {

@@ -3,7 +3,7 @@
 //
 //   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
-import { auditEvents, isInForce } from '../../core/store/ports/capability-documents.ts'
+import { auditEvents, isInForce } from '../../core/store/ports/discovery-documents.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { lastMinutes, maxWindow, newestOf, overlap, readWindow } from './audit-window.ts'
 import { auditCursors, type AuditCursor, type AuditWindow } from './documents.ts'

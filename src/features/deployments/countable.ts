@@ -2,8 +2,7 @@
 // (`Reports`, `RunChange`). Each is counted after a delay in which late reports may arrive.
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
-import type { ReceivedEvent } from '../../core/store/ports/events.ts'
-import type { Reports } from '../../core/store/ports/runs.ts'
+import type { ReceivedEvent, Reports } from '../../core/store/ports/runs.ts'
 
 export interface Reported<Of> {
   readonly report: Of

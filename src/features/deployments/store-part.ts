@@ -4,7 +4,7 @@ import { deployments } from './sql/deployments.ts'
 import { incidents } from './sql/incidents.ts'
 import { ofSilent, usual } from '../../core/store/sql/too-far-ahead.ts'
 import { schema } from './sql/schema.ts'
-import type { Kept } from '../../core/store/ports/kept.ts'
+import type { Kept } from '../../core/store/maintenance/steps.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 
 const minute = 60_000

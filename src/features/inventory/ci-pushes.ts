@@ -1,12 +1,12 @@
 // Lets the includes of a project be asked about again after a push that may have changed its CI configuration, instead of a week later.
 import { lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
-import { inventoryState, type InventoryState } from '../../core/store/ports/inventory-documents.ts'
+import { inventoryState, type InventoryState } from '../../core/store/ports/gauge-documents.ts'
 import { text, type Row } from '../../core/store/sql/columns.ts'
 import { includes } from '../../platform/inventory/includes.ts'
 import { perToken, type PartContext } from '../../daemon/feature.ts'
 import { reportsBy, type LineStep } from '../../core/store/ports/reporter.ts'
 import { storedDocument } from '../../core/store/sql/stored-json.ts'
-import { selectValue, valueOf, writeValue } from '../../core/store/sql/key-value.ts'
+import { selectValue, valueOf, writeValue } from '../../core/store/sql/repositories.ts'
 import type { InventoryOptions } from './options.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 

@@ -8,7 +8,7 @@ import type { InsideOf } from '../../core/store/ports/reporter.ts'
 import type { JobTests } from '../../model/job-tests.ts'
 import { claimOf, type JobRead } from './queue.ts'
 import type { Reports, RunWork } from '../../core/store/ports/runs.ts'
-import type { Signal } from '../../core/store/ports/signal.ts'
+import type { Signal } from '../../core/store/ports/outbox.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
 export type Reading =

@@ -6,13 +6,12 @@ import { each, forRows, type StepOf } from '../../core/store/sql/steps.ts'
 import { leasedQueue } from '../../core/store/sql/leased-queue.ts'
 import { loadRuns } from '../../core/store/sql/run-reads.ts'
 import { number, optional, record, word, type Row } from '../../core/store/sql/columns.ts'
-import { thoseIn } from '../../core/store/sql/territory-sql.ts'
+import { thoseIn, type Which } from '../../core/store/ports/enrichment-queue.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Statements } from '../../core/store/sql/statements.ts'
-import type { Which } from '../../core/store/ports/enrichment-queue.ts'
 
 /** What can be read. Each kind has its own entry, so that a failure affects only that kind. */
 export type JobReadable = 'log' | 'tests' | 'spans' | ReportType

@@ -1,7 +1,7 @@
 // The tables of the feature: what is still to be read, and results of tests. How long their rows are kept.
 import { testMemory } from './test-memory.ts'
 import { usual } from '../../core/store/sql/too-far-ahead.ts'
-import type { Dialect } from '../../core/store/sql/dialect.ts'
+import type { Dialect } from '../../core/store/ports/store-part.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 
 const day = 24 * 3_600_000

@@ -1,8 +1,7 @@
 // Reads test results for pages: rankings of tests, what flaky tests cost, and how many were found on each day.
-import { inScope } from '../../core/store/sql/project-scope.ts'
 import { number, record, text, type Row } from '../../core/store/sql/columns.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectScope } from '../../core/store/ports/project-scope.ts'
+import { inScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
 import type { Reading, ScopedSql } from '../../core/store/sql/reading.ts'
 import type { Reads } from '../../core/store/ports/reads.ts'
 import type { TestName } from '../../model/test-report.ts'

@@ -3,7 +3,7 @@ import { afterCondition, compareVersions, messageAttributes, subjectDigest } fro
 import { concurrently, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { knownCondition, knownConditions, type StoredCondition } from './documents.ts'
 import { messageKey } from '../../model/condition.ts'
-import { selectValue, valueOf, writeValue } from '../../core/store/sql/key-value.ts'
+import { selectValue, valueOf, writeValue } from '../../core/store/sql/repositories.ts'
 import { storedDocument } from '../../core/store/sql/stored-json.ts'
 import { writeEvent } from '../../core/store/sql/events.ts'
 import type { ConditionMessage, KnownCondition, RoutedCondition } from './incident.ts'

@@ -5,7 +5,7 @@ import { plusBins, type Bins } from '../../lib/log-bins.ts'
 import { trendsOn } from './reading/sql.ts'
 import { unbounded } from '../../core/store/sql/reading.ts'
 import type { Context } from '../../daemon/context.ts'
-import type { PastDurations } from '../../core/store/ports/past-durations.ts'
+import type { PastDurations } from '../../core/store/ports/reporter.ts'
 
 export function pastDurationsOf({ store, clock }: Pick<Context, 'store' | 'clock'>): PastDurations {
   const trends = store.on(sql => trendsOn(unbounded(sql)))

@@ -1,5 +1,5 @@
 // The tables of trends, by hour and day, and of costs, by day, of both databases.
-import type { Dialect } from '../../core/store/sql/dialect.ts'
+import type { Dialect } from '../../core/store/ports/store-part.ts'
 
 export function schema({ id, byKey }: Dialect): string {
   return `

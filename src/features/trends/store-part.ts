@@ -6,7 +6,7 @@ import { lockNames, type Steps, type Within } from '../../core/store/sql/steps.t
 import { number, text } from '../../core/store/sql/columns.ts'
 import { schema } from './schema.ts'
 import { sectionsStoredFor } from './sections/sql.ts'
-import type { Kept } from '../../core/store/ports/kept.ts'
+import type { Kept } from '../../core/store/maintenance/steps.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { StorePart } from '../../core/store/ports/store-part.ts'
 

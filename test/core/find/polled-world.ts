@@ -1,10 +1,9 @@
 // The simulated platform with its real REST API, and everything between it and the exports, under one clock the test moves.
-import { noDurations, type PastDurations } from '../../../src/core/store/ports/past-durations.ts'
+import { noDurations, type PastDurations, type LineStep } from '../../../src/core/store/ports/reporter.ts'
 import { createEnricher, type Enricher } from '../../../src/core/complete/enricher.ts'
 import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../../src/core/find/poller.ts'
 import { everything, snapshotterWith, settlerOf, takeInOf } from '../../flow/world.ts'
-import type { LineStep } from '../../../src/core/store/ports/reporter.ts'
 import { createStoredBudget } from '../../../src/daemon/stored-budget.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../../src/simulator/platform/delivery.ts'

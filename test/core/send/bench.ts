@@ -13,8 +13,7 @@ import { openSqlite } from '../../support/stores.ts'
 import { silentLog, type Log } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { Destination, Endpoint } from '../../../src/core/send/destination.ts'
-import type { EncodeMessages, ExportQueue } from '../../../src/core/store/ports/outbox.ts'
-import { signals, type Signal } from '../../../src/core/store/ports/signal.ts'
+import { type EncodeMessages, type ExportQueue, signals, type Signal } from '../../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export const traces: ExportQueue = { destination: 'default', signal: 'traces' }

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { afterAll } from 'vitest'
 import { openPostgres, openSqlite, type TestStoreOptions } from '../../support/stores.ts'
 import { newDatabase } from './new-database.ts'
+import { query } from './postgres-server.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { t0 } from '../../flow/world.ts'
 import type { Log } from '../../../src/lib/log.ts'
@@ -93,7 +94,9 @@ export function postgresBenches(makeDatabase: () => Promise<string>): () => Prom
     }
     return benchOf(
       async options => openPostgres(url, options),
-      async text => query(url, text),
+      async text => {
+        await query(url, text)
+      },
     )
   }
 }
@@ -115,13 +118,3 @@ const empty = `
     END LOOP;
     PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence;
   END $$`
-
-async function query(url: string, text: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(text)
-  } finally {
-    await client.end()
-  }
-}

@@ -1,7 +1,6 @@
 // Who is to blame when something cannot be written, the data or the store, as the databases themselves tell it.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { DataError, StoreError } from '../../../src/lib/fault.ts'
@@ -10,23 +9,13 @@ import { openOwnDatabase as openFile } from '../../../src/core/store/sqlite/data
 import { openDatabase } from '../../../src/core/store/postgres/database.ts'
 import { openPostgres } from '../../support/stores.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { query, startPostgres, type PostgresServer } from './postgres-server.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
 })
 afterAll(async () => server.dispose())
-
-async function run(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
-}
 
 describe('on PostgreSQL', () => {
   const cases: readonly [what: string, sql: string, family: typeof DataError | typeof StoreError][] = [
@@ -61,7 +50,7 @@ describe('on PostgreSQL', () => {
   it('an unreachable server, or one without free connections, is an error of the store', async () => {
     const url = await server.newDatabase()
     const db = closeAfterTest(await openDatabase(url, {}))
-    await run(
+    await query(
       url,
       `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0; CREATE ROLE lowly LOGIN PASSWORD 'x'`,
     )
@@ -80,7 +69,7 @@ describe('on PostgreSQL', () => {
     const url = await server.newDatabase()
     const store = closeAfterTest(await openPostgres(url, { maxSize: 2 ** 30 }))
     // The very connection that takes deliveries in is cut, each second time for a while: also while they go one by one.
-    await run(
+    await query(
       url,
       `CREATE SEQUENCE blink;
        CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n bigint := nextval('blink'); BEGIN

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { at, day, event, hour, job, minute, rules, snapshotterWith, settlerOf } from '../../flow/world.ts'
-import { createClockWatch } from '../../../src/core/store/maintenance/clock-watch.ts'
+import { createMaintenance } from '../../../src/core/store/maintenance/maintenance.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { bothDatabases, type Bench } from './benches.ts'
 import type { ExportQueue } from '../../../src/core/store/ports/outbox.ts'
@@ -60,17 +60,13 @@ for (const [name, bench] of bothDatabases())
     it('settles runs that began then and continue now', async () => {
       await observe(1, 'running')
       await restart()
+      await settle()
+      // It is given up in time if it stays silent.
+      expect(await store.runs.dueIn()).toBe(rules.staleAfter)
       await observe(1, 'success')
       here.move(rules.settle)
       await settle()
       expect(await pendingCount()).toBe(1)
-    })
-
-    it('gives up silent runs from then in time', async () => {
-      await observe(1, 'running')
-      await restart()
-      await settle()
-      expect(await store.runs.dueIn()).toBe(rules.staleAfter)
     })
 
     it('sends exports that were delayed then', async () => {
@@ -139,35 +135,14 @@ for (const [name, bench] of bothDatabases())
       expect(await store.bringBack()).toBe(0)
     })
 
-    it('notices when the clock goes back while it runs', async () => {
+    it('repairs times when its maintenance begins', async () => {
       await observe(1, 'success')
+      here.move(-ahead)
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-      const watch = createClockWatch({ store, clock, log: silentLog() })
-      watch.start()
-      here.move(-ahead)
+      const keep = { retention: day, remember: day, keepFigures: day }
+      const loop = createMaintenance({ store, served: [exportQueue], ...keep, clock, log: silentLog() })
+      loop.start()
       await expect.poll(async () => store.runs.dueIn()).toBe(0)
-      await watch.stop()
-    })
-
-    it('notices a clock that was ahead only between two checks, while something was written', async () => {
-      here.move(-ahead)
-      let look: () => void = () => undefined
-      let looks = 0
-      const sleep = async (): Promise<void> => {
-        looks += 1
-        return new Promise(resolve => (look = resolve))
-      }
-      const watch = createClockWatch({ store, clock: { now: () => here.now(), sleep }, log: silentLog() })
-      watch.start()
-      await expect.poll(() => looks).toBe(1)
-      here.move(ahead)
-      await observe(1, 'success')
-      here.move(-ahead)
-      look()
-      await expect.poll(() => looks).toBe(2)
-      expect(await store.runs.dueIn()).toBe(0)
-      const stopped = watch.stop()
-      look()
-      await stopped
+      await loop.stop()
     })
   })

@@ -1,7 +1,7 @@
 // What is in memory at once, where a batch has runs of thousands of jobs.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { cut } from '../../../src/core/store/sql/cut.ts'
+import { cut } from '../../../src/core/store/sql/job-pages.ts'
 
 it('slices have all items in order, up to the limit except for single larger items, and are as few as possible', () => {
   fc.assert(

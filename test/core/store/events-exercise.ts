@@ -5,7 +5,7 @@ import { chunkOf, deliver } from '../../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import { day, hour, minute, second } from '../../flow/world.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
-import { keyMemory } from '../../../src/core/store/ports/delivery-keys.ts'
+import { keyMemory } from '../../../src/core/store/sql/take-in.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const

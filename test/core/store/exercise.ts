@@ -110,20 +110,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         }
       })
 
-      it('leases an entry once, and again when the lease has expired', async () => {
-        await oweExports(1)
-        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
-        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(0)
-        here.move(1_000)
-        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
-      })
-
-      it('leases the oldest and the newest when there is a backlog', async () => {
-        await oweExports(10)
-        const { items } = await store.outbox.lease(exportQueue, 4, 1_000)
-        expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
-      })
-
       it('leases from both ends when the bytes of a lease are limited, and at least one', async () => {
         await oweExports(6)
         const size = (await store.outbox.lease(exportQueue, 10, 0)).items[0]!.body.length
@@ -310,16 +296,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await sweeps.get(two!)).toMatchObject({ count: 5 })
       })
 
-      it('report the clock that dates their changes', async () => {
-        const { sessions } = store.repositories
-        const written = await sessions.change({ digest: 'x' }, (_, now) => ({
-          document: { digest: 'x', until: now },
-          result: now,
-        }))
-        expect(await sessions.get({ digest: 'x' })).toEqual({ digest: 'x', until: written })
-        expect(await sessions.now()).toBeGreaterThanOrEqual(written)
-      })
-
       it('give a lease to one holder until it expires or is released', async () => {
         expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
         expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)
@@ -342,10 +318,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       const other = await here.open()
       expect(await other.counters.all()).toEqual(new Map([['pruned', 5]]))
       await other.close()
-    })
-
-    it('proves that it accepts writes', async () => {
-      await expect(store.proveWritable()).resolves.toBeUndefined()
     })
   })
 }

@@ -4,7 +4,7 @@ import { at, event, job, rules } from '../../flow/world.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import { snapshotWork } from './exported-run.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
-import type { Tables } from '../../../src/core/store/ports/tables.ts'
+import type { Tables } from '../../../src/core/store/sql/tables.ts'
 
 /** Runs 1 to `runs`, with snapshots and pending exports; keys of deliveries, one that could not be decoded, a note and a counter. */
 export async function fill(store: Store, runs: number): Promise<void> {

@@ -1,14 +1,13 @@
 // A store of before the first release is refused, with what to do, and left as it is.
-import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
 import { openFault } from '../../../src/core/store/sqlite/faults.ts'
-import { openPostgres } from '../../support/stores.ts'
-import { openSqlite, openSqliteShared } from '../../support/stores.ts'
+import { openPostgres, openSqlite, openSqliteShared } from '../../support/stores.ts'
 import { newDatabase } from './new-database.ts'
+import { query } from './postgres-server.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 /** Some of its tables, with a pipeline that is still to be exported. */
 const oldSchema = `
@@ -53,70 +52,48 @@ it.each(['pipespan_schema', 'pipespan_version'])(
   'refuses a PostgreSQL database from before the first release without changing it (%s)',
   async table => {
     const url = await newDatabase()
-    const client = new pg.Client(url)
-    await client.connect()
-    try {
-      await client.query(`${oldSchema} CREATE TABLE ${table} (version integer); INSERT INTO ${table} VALUES (8)`)
-      await expect(openPostgres(url, { maxSize: 2 ** 30 })).rejects.toThrow(refusal)
-      expect((await client.query<{ version: number }>(`SELECT version FROM ${table}`)).rows).toEqual([{ version: 8 }])
-      expect((await client.query('SELECT state FROM exports')).rows).toEqual([{ state: 'owed' }])
-      expect((await client.query(`SELECT to_regclass('outbox') AS outbox`)).rows).toEqual([{ outbox: null }])
-    } finally {
-      await client.end()
-    }
+    await query(url, `${oldSchema} CREATE TABLE ${table} (version integer); INSERT INTO ${table} VALUES (8)`)
+    await expect(openPostgres(url, { maxSize: 2 ** 30 })).rejects.toThrow(refusal)
+    expect(await query(url, `SELECT version FROM ${table}`)).toEqual([{ version: 8 }])
+    expect(await query(url, 'SELECT state FROM exports')).toEqual([{ state: 'owed' }])
+    expect(await query(url, `SELECT to_regclass('outbox') AS outbox`)).toEqual([{ outbox: null }])
   },
 )
 
-describe('a store of a version between two releases is refused with a remedy', () => {
+// A migration finds done what it is to do, or a statement misses what no migration makes any more.
+describe.each([
+  ['whose next step is done already', 'PRAGMA user_version = 0', 'DELETE FROM pipespan_store'],
+  [
+    'with another column',
+    'ALTER TABLE outbox RENAME COLUMN tries TO tried',
+    'ALTER TABLE outbox RENAME COLUMN tries TO tried',
+  ],
+])('a store of a version between two releases, %s, is refused with a remedy', (_, ofFile, ofServer) => {
   const remedy = /a schema that no released version has: .*Let the version that wrote it export its pending data/s
+  const use = async (open: () => Promise<Store>): Promise<void> => {
+    const store = await open()
+    try {
+      await store.outbox.deadLetters(10)
+    } finally {
+      await store.close()
+    }
+  }
 
-  // A migration finds done what it is to do, or a statement misses what no migration makes any more.
-  it.each([
-    ['whose next step is done already', 'PRAGMA user_version = 0'],
-    ['with another column', 'ALTER TABLE outbox RENAME COLUMN tries TO tried'],
-  ])('on SQLite: one %s', async (_, change) => {
+  it('on SQLite', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.db')
     await openSqlite(file, options).close()
     const raw = new DatabaseSync(file)
-    raw.exec(change)
+    raw.exec(ofFile)
     raw.close()
-    const use = async (): Promise<void> => {
-      const store = openSqlite(file, options)
-      try {
-        await store.outbox.deadLetters(10)
-      } finally {
-        await store.close()
-      }
-    }
-    await expect(use()).rejects.toThrow(remedy)
+    await expect(use(async () => openSqlite(file, options))).rejects.toThrow(remedy)
   })
 
-  it.each([
-    ['whose next step is done already', 'DELETE FROM pipespan_store'],
-    ['with another column', 'ALTER TABLE outbox RENAME COLUMN tries TO tried'],
-  ])('on PostgreSQL: one %s', async (_, change) => {
+  it('on PostgreSQL', async () => {
     const url = await newDatabase()
     await (await openPostgres(url, options)).close()
-    const client = new pg.Client(url)
-    await client.connect()
-    await client.query(change)
-    await client.end()
-    const use = async (): Promise<void> => {
-      const store = await openPostgres(url, options)
-      try {
-        await store.outbox.deadLetters(10)
-      } finally {
-        await store.close()
-      }
-    }
-    await expect(use()).rejects.toThrow(remedy)
+    await query(url, ofServer)
+    await expect(use(async () => openPostgres(url, options))).rejects.toThrow(remedy)
   })
-})
-
-it('refuses a file that is no database with a fitting remedy', () => {
-  const file = path.join(temporaryFolder(), 'pipespan.db')
-  writeFileSync(file, 'something else, of some length, so that it is no empty database'.repeat(100))
-  expect(() => openSqlite(file, options)).toThrow(/file is not a database\. Restore a backup/)
 })
 
 it('refuses a file that another process has locked with a fitting remedy', () => {

@@ -3,7 +3,6 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
-import { createLeases } from '../../../src/core/store/sqlite/leases.ts'
 import { exportQueue } from './exported-run.ts'
 import { fill } from './filled.ts'
 import { openSqlite, openSqliteShared } from '../../support/stores.ts'
@@ -48,13 +47,6 @@ it('writes nothing to lease entries or to release unsent ones', async () => {
   await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
   expect(version()).not.toEqual(before)
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(4)
-})
-
-it('a crash releases all leases: the next process leases the same entries at once', async () => {
-  const { items } = await store.outbox.lease(exportQueue, 10, minute)
-  await store.close()
-  store = open()
-  expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual(items)
 })
 
 it('counts the entries of crashed processes as repeated once, however many crashed', async () => {
@@ -126,18 +118,6 @@ it('finds due entries through the index, in order', async () => {
     prepare.mockRestore()
     await fresh.close()
   }
-})
-
-it('remembers nothing about settled entries', () => {
-  const leases = createLeases()
-  leases.lease(1, 100, 'a')
-  leases.lease(2, 100, 'a')
-  leases.lease(1, 200, 'b')
-  expect([leases.until(1), leases.until(2), leases.until(3)]).toEqual([200, 100, 0])
-  expect([leases.isOf(1, 'a'), leases.isOf(1, 'b'), leases.isOf(3, 'a')]).toEqual([false, true, false])
-  leases.forget(1)
-  leases.forget(2)
-  expect([leases.size, leases.until(1), leases.isOf(1, 'b')]).toEqual([0, 0, false])
 })
 
 it('keeps leases when the clock is set a year ahead, and lets them expire in time when it is set back', async () => {

@@ -1,21 +1,24 @@
-// Places where there can be no store: the daemon, the commands and `doctor` say so in the same sentence, which ends in a remedy.
+// Places where there can be no store: the daemon, the commands and `doctor` say so in the same sentence, which ends in a remedy, and change nothing.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { checkStore } from '../../../src/commands/doctor/store.ts'
-import { makeFolder } from '../../../src/core/store/sqlite/private-place.ts'
+import { makeFolder } from '../../../src/core/store/sqlite/store-file.ts'
 import { openSqlite, openSqliteShared } from '../../support/stores.ts'
 import { Fault } from '../../../src/lib/fault.ts'
+import { replaceFile } from '../../../src/lib/durable-file.ts'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import type { Config } from '../../../src/daemon/configuration/options.ts'
 
 const options = { now: () => Date.now(), maxSize: 1e9 }
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
-const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder.'
+const configOf = (file: string): Config =>
+  ({ store: { url: { engine: 'sqlite', path: file }, maxSize: 1e9 } }) as Config
 
-/** What the daemon says that begins to serve the file. */
 function refusalOf(open: () => unknown): string {
   try {
     open()
@@ -26,114 +29,124 @@ function refusalOf(open: () => unknown): string {
   return 'it was opened'
 }
 
-async function saidByDoctor(file: string): Promise<string> {
-  const config = { store: { url: { engine: 'sqlite', path: file }, maxSize: 1e9 } } as Config
-  const { findings } = await checkStore(config)
-  expect(findings.map(({ level }) => level)).toEqual(['failure'])
-  return `${findings[0]?.what} ${findings[0]?.remedy}`
-}
-
-async function expectRefusal(file: string, message: string): Promise<void> {
-  expect(refusalOf(() => openSqlite(file, options))).toBe(message)
+async function expectRefusal(file: string, expected: RegExp): Promise<void> {
+  const message = refusalOf(() => openSqlite(file, options))
+  expect(message).toMatch(expected)
   expect(refusalOf(() => openSqliteShared(file, options))).toBe(message)
-  expect(await saidByDoctor(file)).toBe(message)
+  const { findings } = await checkStore(configOf(file))
+  expect(findings.map(({ level, what, remedy }) => [level, `${what} ${remedy}`])).toEqual([['failure', message]])
 }
 
-it('says that a file is in the place of a folder', async () => {
-  const folder = temporaryFolder()
-  writeFileSync(path.join(folder, 'file'), '')
-  for (const rest of ['p.db', 'a/b/p.db']) {
-    const file = path.join(folder, 'file', rest)
-    await expectRefusal(file, `The store ${file} cannot be created: ${folder}/file is not a folder. ${elsewhere}`)
+function tried(command: string, ...words: readonly string[]): boolean {
+  try {
+    execFileSync(command, words, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
   }
-})
+}
 
-it('says that symbolic links lead in a circle', async () => {
-  const folder = temporaryFolder()
-  symlinkSync('two', path.join(folder, 'one'))
-  symlinkSync('one', path.join(folder, 'two'))
-  for (const file of [path.join(folder, 'one', 'p.db'), path.join(folder, 'one')]) {
-    const reason = 'symbolic links on the way to it lead in a circle'
-    await expectRefusal(file, `The store ${file} cannot be created: ${reason}. ${elsewhere}`)
-  }
-})
+const long = 'n'.repeat(300)
+const tooLong = /is too long\. Set PIPESPAN_STORE_URL to a shorter path/
+const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder'
 
-it('says that a name is too long, also if only those of the files beside the store are', async () => {
-  const long = 'n'.repeat(300)
-  for (const name of [long, `${long}/p.db`, 'n'.repeat(250), `${'folder/'.repeat(700)}p.db`]) {
-    const file = path.join(temporaryFolder(), name)
-    const reason = 'its path, or a name in it, is too long'
-    const remedy = 'Set PIPESPAN_STORE_URL to a shorter path.'
-    await expectRefusal(file, `The store ${file} cannot be created: ${reason}. ${remedy}`)
-  }
-})
-
-it('says that a folder was given, and which file in it could be meant', async () => {
+/** `make`: what is there before; false if this user may not make it. */
+it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folder: string) => unknown]>([
+  [
+    'a file in the place of a folder',
+    ['file/p.db', 'file/a/b/p.db'],
+    RegExp(`/file is not a folder. ${elsewhere}`),
+    folder => writeFileSync(path.join(folder, 'file'), ''),
+  ],
+  [
+    'symbolic links in a circle',
+    ['one/p.db', 'one'],
+    RegExp(`lead in a circle. ${elsewhere}`),
+    folder => {
+      symlinkSync('two', path.join(folder, 'one'))
+      symlinkSync('one', path.join(folder, 'two'))
+    },
+  ],
+  // The last but one: only the names of the files beside the store are too long.
+  ['names that are too long', [long, `${long}/p.db`, 'n'.repeat(250), `${'folder/'.repeat(700)}p.db`], tooLong],
+  [
+    'a folder, or a link to one',
+    ['data', 'link'],
+    /data is a folder\. Set PIPESPAN_STORE_URL to a file in it: sqlite:.*data\/pipespan\.db/,
+    folder => {
+      mkdirSync(path.join(folder, 'data'))
+      symlinkSync('data', path.join(folder, 'link'))
+    },
+  ],
+  [
+    'a FIFO',
+    ['special'],
+    /is not a regular file/,
+    folder => tried('mkfifo', '-m', '666', path.join(folder, 'special')),
+  ],
+  [
+    'a device',
+    ['special'],
+    /is not a regular file/,
+    folder => tried('mknod', '-m', '666', path.join(folder, 'special'), 'c', '1', '3'),
+  ],
+  [
+    'a socket',
+    ['special'],
+    /is not a regular file/,
+    async folder => once(closeAfterTest(createServer()).listen(path.join(folder, 'special')), 'listening'),
+  ],
+])('refuses %s', async (_, names, expected, make) => {
   const folder = temporaryFolder()
-  mkdirSync(path.join(folder, 'data', 'inner'), { recursive: true })
-  const link = path.join(folder, 'link')
-  symlinkSync('data', link)
-  for (const given of [path.join(folder, 'data'), link]) {
-    const data = path.join(folder, 'data')
-    const remedy = `Set PIPESPAN_STORE_URL to a file in it: sqlite:${data}/pipespan.db.`
-    await expectRefusal(given, `The store ${data} is a folder. ${remedy}`)
-  }
-  expect(readdirSync(path.join(folder, 'data'))).toEqual(['inner'])
+  if ((await make?.(folder)) === false) return
+  const before = readdirSync(folder, { recursive: true })
+  for (const name of names) await expectRefusal(path.join(folder, name), expected)
+  expect(readdirSync(folder, { recursive: true })).toEqual(before)
+  const special = path.join(folder, 'special')
+  if (!existsSync(special)) return
+  const { mode } = statSync(special)
+  await expect(replaceFile(special, 'token')).rejects.toThrow('is not a regular file')
+  expect(statSync(special).mode).toBe(mode)
 })
 
 it.runIf(process.platform === 'linux')(
-  'says that a file system takes no files, and does not try for ever',
+  'refuses a file system that takes no files, and does not try for ever',
   async () => {
     for (const file of ['/proc/pipespan-test/p.db', '/proc/a/b/c/p.db', '/proc/pipespan-test.db'])
-      await expectRefusal(file, `The store ${file} cannot be created: no files can be created in /proc. ${elsewhere}`)
+      await expectRefusal(file, RegExp(`no files can be created in /proc. ${elsewhere}`))
   },
 )
 
-it.runIf(isRoot)('says that this user cannot write there', async () => {
+it.runIf(isRoot)('refuses a folder that this user cannot write to', async () => {
   const folder = temporaryFolder()
   chmodSync(folder, 0o755)
   mkdirSync(path.join(folder, 'closed'), { mode: 0o700 })
   process.seteuid?.(nobody)
   try {
-    for (const [name, at] of [
-      ['p.db', folder],
-      ['new/p.db', folder],
-      ['closed/p.db', `${folder}/closed`],
-    ] as const) {
-      const file = path.join(folder, name)
-      await expectRefusal(file, `The store ${file} cannot be created: this user cannot write to ${at}. ${elsewhere}`)
-    }
+    for (const name of ['p.db', 'new/p.db', 'closed/p.db'])
+      await expectRefusal(path.join(folder, name), RegExp(`this user cannot write to ${folder}.*${elsewhere}`))
   } finally {
     process.seteuid?.(0)
   }
   expect(readdirSync(folder)).toEqual(['closed'])
 })
 
-it.runIf(isRoot)('says that the file system is read-only', async context => {
+it.runIf(isRoot)('refuses a file system that is read-only', async context => {
   const folder = temporaryFolder()
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
+  if (!tried('mount', '-t', 'tmpfs', '-o', 'ro', 'tmpfs', folder))
     context.skip('this machine does not let a test mount anything')
-  }
   try {
-    for (const name of ['p.db', 'new/p.db']) {
-      const file = path.join(folder, name)
-      await expectRefusal(
-        file,
-        `The store ${file} cannot be created: the file system of ${folder} is read-only. ${elsewhere}`,
-      )
-    }
+    for (const name of ['p.db', 'new/p.db'])
+      await expectRefusal(path.join(folder, name), RegExp(`the file system of ${folder} is read-only. ${elsewhere}`))
   } finally {
-    execFileSync('umount', [folder])
+    tried('umount', folder)
   }
 })
 
-it('is created with all of its folders, for which doctor only tried whether it could', async () => {
+it('creates a store with all of its folders, for which doctor only tried whether it could', async () => {
   const folder = temporaryFolder()
   const file = path.join(folder, 'a', 'b', 'p.db')
-  const config = { store: { url: { engine: 'sqlite', path: file }, maxSize: 1e9 } } as Config
-  expect((await checkStore(config)).findings.map(({ level }) => level)).toEqual(['fine'])
+  expect((await checkStore(configOf(file))).findings.map(({ level }) => level)).toEqual(['fine'])
   expect(readdirSync(folder)).toEqual([])
   closeAfterTest(openSqlite(file, options))
   expect(existsSync(file)).toBe(true)

@@ -34,7 +34,7 @@ export interface PostgresServer {
 
 /** Puts the clock of a database forward or back, for connections that are made from now on. */
 export async function shiftClock(url: string, ms: number): Promise<void> {
-  await once(
+  await query(
     url,
     `CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
        AS $$ SELECT pg_catalog.clock_timestamp() + interval '${ms} milliseconds' $$;
@@ -103,7 +103,7 @@ export async function startPostgres({ durable = false, connections = 100 } = {})
     newDatabase: async () => {
       databases += 1
       const name = `pipespan_${databases}`
-      await once(url('postgres'), `CREATE DATABASE ${name}`)
+      await query(url('postgres'), `CREATE DATABASE ${name}`)
       return url(name)
     },
     stop,
@@ -143,7 +143,7 @@ function isOpenToAll(folder: string): boolean {
 async function answers(url: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await once(url, 'SELECT 1')
+      await query(url, 'SELECT 1')
       return
     } catch (error) {
       if (tries === 3_000) throw error
@@ -152,11 +152,12 @@ async function answers(url: string): Promise<void> {
   }
 }
 
-async function once(url: string, sql: string): Promise<void> {
+/** Asks a database once, past the store. */
+export async function query<R extends pg.QueryResultRow>(url: string, sql: string): Promise<R[]> {
   const client = new pg.Client({ connectionString: url })
   try {
     await client.connect()
-    await client.query(sql)
+    return (await client.query<R>(sql)).rows
   } finally {
     await client.end()
   }

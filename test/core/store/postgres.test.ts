@@ -14,7 +14,7 @@ import { totalsExercise } from './totals-exercise.ts'
 import { columnsOf } from '../../../src/core/store/postgres/statements.ts'
 import { forRows } from '../../../src/core/store/sql/steps.ts'
 import { viewsExercise } from './views-exercise.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { query, startPostgres, type PostgresServer } from './postgres-server.ts'
 import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'
 import { binaryText } from '../../support/binary-text.ts'
@@ -42,14 +42,12 @@ it('the size of a PostgreSQL store includes all its tables', async () => {
   const store = await openPostgres(url, { now: () => t0, maxSize: 2 ** 20 })
   try {
     const before = await store.pruning.fullness()
-    const client = new pg.Client(url)
-    await client.connect()
-    await client.query(
+    // With the end of the connection its statistics are published.
+    await query(
+      url,
       `INSERT INTO key_value (name, value)
        SELECT 'a document ' || id, repeat(md5(CAST(id AS text)), 30) FROM generate_series(1, 20000) AS id`,
     )
-    // With the end of the connection its statistics are published.
-    await client.end()
     await expect.poll(async () => store.pruning.fullness()).toBeGreaterThan(before + 15)
   } finally {
     await store.close()

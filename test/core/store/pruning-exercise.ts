@@ -7,6 +7,7 @@ import { createMaintenance } from '../../../src/core/store/maintenance/maintenan
 import { exportQueue, failed } from './exported-run.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
 import type { Bench } from './benches.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { Observation } from '../../../src/model/observation.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
@@ -128,7 +129,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await takeSnapshot()).toEqual([])
     })
 
-    it('lets a child pipeline find the trace and the bridge of its pruned parent', async () => {
+    it('lets a child pipeline find the trace and the bridge of its pruned parent, as long as its tombstone is stored', async () => {
       const bridge = job(9, 'deploy', 'success', { started: 5, finished: 50 }, { kind: 'bridge' })
       await observe(event('success', { finishedAt: at(60) }, [bridge]))
       await takeSnapshot()
@@ -139,19 +140,29 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(parent?.head.attempts[0]?.trace.rootPipelineId).toBe(7)
       expect(parent?.trigger?.record.facts.kind).toBe('bridge')
       expect((await store.runs.ancestor(key, 10))?.trigger).toBeUndefined()
-    })
-
-    it('removes old tombstones', async () => {
-      await observe(failed())
-      await takeSnapshot()
-      await settle('delivered')
-      here.move(30 * day)
-      await prune()
       expect(await store.pruning.tombstones(here.now(), 10)).toBe(0)
       here.move(1)
       expect(await store.pruning.tombstones(here.now(), 10)).toBe(1)
       expect(await store.runs.get(key)).toBeUndefined()
     })
+
+    const maintained = (of: Store, clock: Clock) =>
+      createMaintenance({
+        ...{ store: of, served: [exportQueue], clock, log: silentLog() },
+        ...{ retention: week, remember: 400 * day, keepFigures: 400 * day },
+      })
+    /** Maintains a store of that size until `isDone`. */
+    const maintain = async (maxSize: number, isDone: () => Promise<boolean>): Promise<void> => {
+      const sized = await here.open({ maxSize })
+      const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+      const loop = maintained(sized, clock)
+      loop.start()
+      await expect.poll(isDone).toBe(true)
+      await loop.stop()
+      await sized.close()
+    }
+    const counter = async (name: string): Promise<number | undefined> =>
+      (await store.counters.all()).get(`pruned.${name}`)
 
     it('starts before the retention when the store is nearly full, with recently delivered runs last', async () => {
       for (const id of [1, 2]) {
@@ -164,17 +175,9 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await takeSnapshot(3)
       await settle('delivered')
       const early = async (maxSize: number): Promise<number | undefined> => {
-        const small = await here.open({ maxSize })
-        const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-        const rules = { served: [exportQueue], retention: week, remember: 400 * day, keepFigures: 400 * day }
-        const loop = createMaintenance({ store: small, ...rules, clock, log: silentLog() })
-        const before = (await store.counters.all()).get('pruned.runs_early')
-        const after = async () => (await store.counters.all()).get('pruned.runs_early')
-        loop.start()
-        await expect.poll(after).not.toBe(before)
-        await loop.stop()
-        await small.close()
-        return after()
+        const before = await counter('runs_early')
+        await maintain(maxSize, async () => (await counter('runs_early')) !== before)
+        return counter('runs_early')
       }
       const used = (await store.pruning.fullness()) * 2 ** 30
       expect(await early(Math.ceil(used / 0.95))).toBe(2)
@@ -202,22 +205,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         here.move(later)
         await observe(failed(9))
         await takeSnapshot(9, gone)
-        const sized = await here.open({ maxSize })
-        const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-        const log = silentLog()
-        const loop = createMaintenance({
-          store: sized,
-          served: [exportQueue],
-          retention: week,
-          remember: 400 * day,
-          keepFigures: 400 * day,
-          clock,
-          log,
-        })
-        loop.start()
-        await expect.poll(async () => (await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
-        await loop.stop()
-        await sized.close()
+        await maintain(maxSize, async () => (await counter('unserved_exports')) === 1)
         expect(await store.outbox.queues()).toMatchObject([
           { ...exportQueue, pending: 1 },
           { ...held, pending: 1 },
@@ -244,16 +232,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
             await new Promise(resolve => signal?.addEventListener('abort', resolve))
           },
         }
-        const loop = createMaintenance({
-          store,
-          served: [exportQueue],
-          retention: week,
-          remember: 400 * day,
-          keepFigures: 400 * day,
-          clock,
-          log: silentLog(),
-        })
-        return { loop, rested }
+        return { loop: maintained(store, clock), rested }
       }
       expect(await store.leases.take('maintenance', 'another replica', minute)).toBe(true)
       const early = maintenance()

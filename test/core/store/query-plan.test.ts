@@ -1,5 +1,4 @@
 // What the pages ask is answered through an index.
-import { countBacklog } from '../../../src/core/store/sqlite/backlog.ts'
 import { deadLetters, selectQueues } from '../../../src/core/store/sql/outbox.ts'
 import { everything } from '../../../src/core/store/ports/scope.ts'
 import { queriesUseIndexes } from './query-plans.ts'
@@ -57,17 +56,12 @@ async function askAll(statements: Statements): Promise<void> {
   await views.audit(50, { at: t0, id: 7 })
   for (const project of [undefined, 'acme/shop'])
     await views.shownEvents({ as: 'merge', project, since: t0 - 30 * day, until: t0, limit: 50 })
-  await deadLetters(statements, async () => [])
-    .within(everything)
-    .deadLetters(100)
+  await deadLetters(statements).within(everything).deadLetters(100)
 }
 
 queriesUseIndexes({
   askAll: async (statements, ask) => {
     await askAll(statements)
     await ask(selectQueues, [])
-  },
-  onSqlite: async ask => {
-    await countBacklog(ask)
   },
 })

@@ -19,8 +19,6 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 export interface Asked {
   /** Asks everything once. */
   readonly askAll: (statements: Statements, ask: Ask) => Promise<void>
-  /** What only a file is asked. */
-  readonly onSqlite?: (ask: Ask) => Promise<void>
   /** Whether a line of SQLite's plan is a reading of a whole table; undefined: as usual. */
   readonly isScan?: (sql: string, detail: string) => boolean | undefined
 }
@@ -36,7 +34,7 @@ function isUsualScan(sql: string, detail: string): boolean {
   return !/^SCAN (o|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
 }
 
-export function queriesUseIndexes({ askAll, onSqlite, isScan }: Asked): void {
+export function queriesUseIndexes({ askAll, isScan }: Asked): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-plan-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -55,7 +53,6 @@ export function queriesUseIndexes({ askAll, onSqlite, isScan }: Asked): void {
         statementsOf(ask, place => `SELECT value FROM json_each(${place})`),
         ask,
       )
-      await onSqlite?.(ask)
       db.close()
       expect(plans.length).toBeGreaterThan(20)
       expect(plans.filter(([sql, detail]) => isScan?.(sql, detail) ?? isUsualScan(sql, detail))).toEqual([])

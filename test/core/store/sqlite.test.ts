@@ -1,7 +1,6 @@
 import fs, { statSync, existsSync, readFileSync, readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
 import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
@@ -48,35 +47,13 @@ describe('an SQLite file', () => {
   it.runIf(process.platform === 'linux')(
     'is still there after a power failure, because the entry of its folder is synced',
     async () => {
-      const synced = new Set<string>()
-      const { fsyncSync } = fs
-      fs.fsyncSync = descriptor => {
-        synced.add(readlinkSync(`/proc/self/fd/${descriptor}`))
-        fsyncSync(descriptor)
-      }
-      syncBuiltinESMExports()
-      onTestFinished(() => {
-        fs.fsyncSync = fsyncSync
-        syncBuiltinESMExports()
-      })
+      const synced = syncedFiles()
       const store = openSqlite(file, options)
       // The store's folder in its parent; what is in its folder is synced by SQLite.
       expect(synced).toContain(folder)
       await store.close()
     },
   )
-
-  it('of a much newer version is refused with a remedy', async () => {
-    await openSqlite(file, options).close()
-    const raw = new DatabaseSync(file)
-    raw.exec('PRAGMA user_version = 99')
-    raw.close()
-    expect(() => openSqlite(file, options)).toThrow(/schema 99.*Run the Pipespan version that wrote it, or a newer one/)
-  })
-
-  it('is refused with a remedy if it is no database', () => {
-    expect(() => openSqlite(path.join('/proc', 'version'), options)).toThrow(/cannot be opened.*PIPESPAN_STORE_URL/)
-  })
 
   it('has no trace of a delivery that was quarantined and is pruned', async () => {
     const store = openSqlite(file, options)
@@ -91,31 +68,11 @@ describe('an SQLite file', () => {
     'is synced at the start, because a killed process may not have done so',
     async () => {
       await openSqlite(file, options).close()
-      const synced: string[] = []
-      const { fsyncSync } = fs
-      fs.fsyncSync = descriptor => {
-        synced.push(readlinkSync(`/proc/self/fd/${descriptor}`))
-        fsyncSync(descriptor)
-      }
-      syncBuiltinESMExports()
-      onTestFinished(() => {
-        fs.fsyncSync = fsyncSync
-        syncBuiltinESMExports()
-      })
+      const synced = syncedFiles()
       await openSqlite(file, options).close()
       expect(synced).toContain(`${file}-wal`)
     },
   )
-
-  it('releases the leases of a crashed process at once', async () => {
-    const dead = openSqlite(file, options)
-    expect(await dead.leases.take('maintenance', 'dead', 60_000)).toBe(true)
-    await dead.close()
-    const next = openSqlite(file, options)
-    await next.reclaim()
-    expect(await next.leases.take('maintenance', 'alive', 60_000)).toBe(true)
-    await next.close()
-  })
 
   it('keeps little free space for reuse, and returns much of it to the file system in steps', async () => {
     const store = openSqlite(file, options)
@@ -133,3 +90,19 @@ describe('an SQLite file', () => {
     await store.close()
   })
 })
+
+/** What is synced from now on, until the end of the test. */
+function syncedFiles(): ReadonlySet<string> {
+  const synced = new Set<string>()
+  const { fsyncSync } = fs
+  fs.fsyncSync = descriptor => {
+    synced.add(readlinkSync(`/proc/self/fd/${descriptor}`))
+    fsyncSync(descriptor)
+  }
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    fs.fsyncSync = fsyncSync
+    syncBuiltinESMExports()
+  })
+  return synced
+}

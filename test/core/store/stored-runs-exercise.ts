@@ -3,18 +3,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
-import {
-  at,
-  day,
-  event,
-  everything,
-  instance,
-  job,
-  jobEvent,
-  minute,
-  rules,
-  snapshotterWith,
-} from '../../flow/world.ts'
+import { at, day, event, everything, instance, job, jobEvent, rules, snapshotterWith } from '../../flow/world.ts'
 import { canonical } from '../../../src/model/versioned.ts'
 import { type Snapshotter } from '../../../src/core/settle/take-snapshots.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
@@ -23,7 +12,7 @@ import { readTombstone, tombstoneText } from '../../../src/core/store/sql/tombst
 import { remember, revive } from '../../../src/model/tombstone.ts'
 import { deliver } from '../../support/of-run.ts'
 import type { Bench } from './benches.ts'
-import type { Cells } from '../../../src/core/store/ports/tables.ts'
+import type { Cells } from '../../../src/core/store/sql/tables.ts'
 import type { Observation } from '../../../src/model/observation.ts'
 import type { Run } from '../../../src/model/run.ts'
 import type { RunWork, StoredRun } from '../../../src/core/store/ports/runs.ts'
@@ -129,7 +118,6 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
     }
     const build = job(1, 'build', 'success', { started: 5, finished: 50 }, { runner: { id: 3, tags: ['linux'] } })
     const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
-    const finished = event('failed', { finishedAt: at(60) }, [build, test])
 
     it('are read as they were written, after any observations and snapshots in any order', async () => {
       let pipelineId = 100
@@ -169,16 +157,6 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
         runs(80),
       )
       expect(tombstones).toBeGreaterThan(0)
-    })
-
-    it('mark in their jobs what was exported', async () => {
-      await observe(finished)
-      const { run } = (await store.runs.get(key))!
-      expect([...run.jobs.values()].map(({ id, snapshot }) => [id, snapshot?.attempt, snapshot?.spans])).toEqual([
-        [1, 1, 1],
-        [2, 1, 1],
-      ])
-      expect((await store.runs.ancestor(key, 2))?.trigger).toEqual(run.jobs.get(2))
     })
 
     it('of any number of jobs, in any order, are read as they were written, whole or for one job', async () => {
@@ -230,35 +208,6 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
       await store.runs.transact(work)
       expect(names.slice(-2)).toEqual(['0 after 0', '1 after 1'])
       expect([...(await store.runs.get(key))!.run.jobs.keys()]).toEqual([1, 2])
-    })
-
-    it('are shown on the pages like others', async () => {
-      await observe(finished)
-      here.move(2 * minute)
-      const stored = await store.runs.get(key)
-      expect(await store.views.find(3, 7, instance)).toEqual(stored)
-      expect((await store.views.search({ limit: 10 })).runs).toEqual([stored])
-    })
-
-    it('keep the mark of a job about which more is observed, without another snapshot', async () => {
-      await observe(finished)
-      here.move(2 * minute)
-      const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
-      await observe(jobEvent(coverage))
-      const { run } = (await store.runs.get(key))!
-      expect(run.jobs.get(1)).toMatchObject({ record: { facts: { coverage: 81.5, runnerTags: { tags: ['linux'] } } } })
-      expect(run.jobs.get(1)?.snapshot?.spans).toBe(1)
-    })
-
-    it('are in the tombstone of their run, so that observing them again causes no export', async () => {
-      await observe(finished)
-      const exportQueue = { destination: 'default', signal: 'traces' as const }
-      await deliver(store, exportQueue)
-      here.move(day)
-      expect(await store.pruning.runs(here.now(), 10, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
-      await observe(finished)
-      expect(await store.views.chunks(key)).toEqual([])
-      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ snapshot }) => snapshot?.spans)).toEqual([1, 1])
     })
   })
 }

@@ -3,12 +3,12 @@ import { countFigures } from '../../support/counted-figures.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
-import { at, event, instance, job, rules, t0, snapshotterWith } from '../../flow/world.ts'
+import { at, event, instance, job, rules, t0 } from '../../flow/world.ts'
 import { isFull } from '../../full.ts'
 import { manyRuns } from './many-runs.ts'
 import { snapshotWork } from './exported-run.ts'
 import type { Bench } from './benches.ts'
-import type { JobFacts, ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
+import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
 import type { RunPage, RunQuery } from '../../../src/core/store/ports/views.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
@@ -127,33 +127,6 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const first = await store.views.search({ job: 'unit', limit: 1 })
       const second = await store.views.search({ job: 'unit', limit: 1, after: first.next })
       expect([ids(first), ids(second)]).toEqual([[4], [1]])
-    })
-
-    it('finds runs by the name of a job that exists only in a chunk', async () => {
-      const atOnce = { ...rules, settle: 0 }
-      const snapshotter = snapshotterWith({ rules: atOnce })
-      const odd = '100% "odd"_\\'
-      const names: readonly [string, Partial<JobFacts>][] = [
-        ['unit', {}],
-        ['unit tests', { stage: 'unit', failureReason: 'unit' }],
-        [odd, { stage: 'unit' }],
-        ['bare', { stage: undefined }],
-      ]
-      for (const [index, [name, facts]] of names.entries()) {
-        const id = index + 1
-        const jobs = [job(id * 10, name, 'success', { started: 1, finished: 9 }, facts)]
-        const observed = event('success', { createdAt: at(id), finishedAt: at(9) }, jobs, {}, id)
-        const work = mergeObservations([observed], 'webhook', atOnce).map(one => snapshotter.atOnce(one, []))
-        await store.runs.transact(work)
-        expect(await store.views.chunks({ instance, pipelineId: id })).toHaveLength(1)
-      }
-      for (const isCounted of [false, true]) {
-        if (isCounted) await countFigures(store)
-        expect([isCounted, await found({ job: 'unit' })]).toEqual([isCounted, [1]])
-        expect(await found({ job: 'unit tests' })).toEqual([2])
-        expect(await found({ job: odd })).toEqual([3])
-        expect(await found({ job: 'bare' })).toEqual([4])
-      }
     })
 
     it('lists the keys of all runs, the last stored first', async () => {

@@ -1,7 +1,7 @@
 // Audit events on both databases: each is exported once, whatever pages repeat, however late an event shows, whoever dies, and whenever.
 import { describe, expect, it } from 'vitest'
 import { day, hour, minute, second, t0 } from '../../flow/world.ts'
-import { keyMemory } from '../../../src/core/store/ports/delivery-keys.ts'
+import { keyMemory } from '../../../src/core/store/sql/take-in.ts'
 import { auditBackfills, auditCursors } from '../../../src/features/audit/documents.ts'
 import { openAuditWorld } from './audit-world.ts'
 import { bothDatabases, sqliteBench } from '../../core/store/benches.ts'

@@ -16,7 +16,7 @@ import { chunkOf, deliver } from '../../support/of-run.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
 import type { JobReading } from '../../../src/features/job-insides/job-reading.ts'
 import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
-import type { Signal } from '../../../src/core/store/ports/signal.ts'
+import type { Signal } from '../../../src/core/store/ports/outbox.ts'
 
 /** Of everything that may be read about the inside of a job: they find nothing to read. */
 const needlessReadings = Object.fromEntries(

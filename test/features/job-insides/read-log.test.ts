@@ -15,7 +15,7 @@ import type { RestClient } from '../../../src/platform/rest/client.ts'
 import type { InsideRules } from '../../../src/platform/port/inside.ts'
 import type { JobRead } from '../../../src/features/job-insides/queue.ts'
 import type { LogReadingOptions } from '../../../src/features/job-insides/read-log.ts'
-import type { PastDurations } from '../../../src/core/store/ports/past-durations.ts'
+import type { PastDurations } from '../../../src/core/store/ports/reporter.ts'
 
 const erase = '\r\u001b[0K'
 const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../../lib/fault.ts'
 import { maintenanceLease } from './maintenance.ts'
-import type { Leases } from '../ports/leases.ts'
+import type { Leases } from '../ports/store.ts'
 import type { Repositories } from '../ports/repository.ts'
-import type { Table, Tables } from '../ports/tables.ts'
+import type { Table, Tables } from '../sql/tables.ts'
 
 export interface Copyable {
   readonly tables: Tables

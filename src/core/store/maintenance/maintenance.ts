@@ -1,15 +1,16 @@
 // Maintenance of the store: deletes what is no longer needed, in small steps, counts and logs it. The replica with the lease does it.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
-import { createSteps, type Sweep } from './steps.ts'
+import { createSteps, type Sweep, type Kept, type KeepTimes, type Steps } from './steps.ts'
 import { elapsed, type Clock } from '../../../lib/clock.ts'
 import { heldFor } from '../../../model/route.ts'
-import { keptInStore, type KeptStore } from './kept.ts'
-import type { Kept, KeepTimes } from '../ports/kept.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Store } from '../ports/store.ts'
+import { keyMemory } from '../sql/take-in.ts'
+import type { RunCursor } from '../sql/pruning.ts'
+import { StoreError } from '../../../lib/fault.ts'
 
 // Makes room in a nearly full store, so that it need not refuse deliveries: rows that are nearest to the end of their retention are deleted first.
 interface Relief {
@@ -58,7 +59,7 @@ export async function relieve({ fullness, kept, now }: Relief): Promise<Readonly
 }
 
 export interface MaintenanceOptions extends KeepTimes {
-  readonly store: KeptStore & Pick<Store, 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
+  readonly store: KeptStore & Pick<Store, 'outbox' | 'leases' | 'repositories' | 'counters' | 'now' | 'bringBack'>
   /** The configured queues. Entries that are pending for other queues are dropped after the retention. */
   readonly served: readonly ExportQueue[]
   readonly clock: Clock
@@ -86,6 +87,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   let stopping = false
   let renewed = -Infinity
   let nextRound = -Infinity
+  let nextRepair = -Infinity
   /** Rows that were deleted early, by kind. */
   const unreported = new Map<string, number>()
   let reportedAt = -Infinity
@@ -162,11 +164,20 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     if (await count(pruned)) log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
   }
 
+  /** Done by each replica, because the lease itself may have been taken while the clock was ahead. */
+  async function repairTimes(): Promise<void> {
+    if (elapsed(clock) < nextRepair) return
+    const rows = await store.bringBack()
+    if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
+    nextRepair = elapsed(clock) + every
+  }
+
   const loop = createLoop({
     name: 'maintenance',
     clock,
     log,
     turn: async () => {
+      await repairTimes()
       if (!(await mayGoOn())) return lease.renewMs
       const next = await makeRoom()
       if (elapsed(clock) >= nextRound) {
@@ -187,4 +198,74 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (renewed > -Infinity) await store.leases.release(maintenanceLease, holder)
     },
   }
+}
+
+// The retention of everything that the store keeps: how long, what may be deleted earlier, and how.
+
+export type KeptStore = Pick<Store, 'pruning' | 'on' | 'parts'>
+
+const minute = 60_000
+const day = 24 * 60 * minute
+/** Pages show what was exported just now, unless webhooks would be refused. */
+const shown = { nearlyFull: 10 * minute, full: 0 }
+/** Most late reports arrive within a day: without the stored key they would be counted or exported again. */
+const remembered = { nearlyFull: day, full: day }
+export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): readonly Kept[] {
+  const { pruning } = store
+  const { retention, remember } = times
+  const one = (
+    kind: string,
+    keep: number,
+    spared: Kept['spared'],
+    prune: (before: Millis, rows: number) => Promise<number>,
+  ): Kept => ({
+    ...{ kind, keep, spared },
+    sweep: () => async (before, isEnough) => steps.repeat(async rows => prune(before, rows), isEnough),
+  })
+  return [
+    // Dead letters first, because a run stays while it has one.
+    one('dead_letters', retention, remembered, pruning.deadLetters),
+    one('quarantined_deliveries', retention, remembered, pruning.quarantinedDeliveries),
+    {
+      ...{ kind: 'runs', keep: retention, spared: shown },
+      sweep: () => steps.onward<RunCursor>(async (before, rows, from) => pruning.runs(before, rows, from)),
+    },
+    // An event must be known while its delivery may be repeated.
+    one('events', Math.max(retention, keyMemory), { ...shown, full: shown.nearlyFull }, pruning.events),
+    ...store.parts.flatMap(({ kept }) => kept?.(store.on, times, steps) ?? []),
+    one('tombstones', remember, remembered, pruning.tombstones),
+    one('delivery_keys', keyMemory, undefined, pruning.keys),
+  ]
+}
+
+// Folds what was added to the totals of metrics every few seconds, so that little waits for the next reader.
+
+/** Between two folds, ms. The longer, the more pipelines share one write of a series, and the more rows wait. */
+const foldEvery = 5_000
+
+export function createTotalsLoop(store: Pick<Store, 'totals'>, clock: Clock, log: Log): Loop {
+  return createLoop({
+    name: 'totals',
+    clock,
+    log,
+    turn: async () => {
+      await store.totals.fold()
+      return foldEvery
+    },
+  })
+}
+
+// Readiness of the store: whether it would accept another delivery.
+
+/** Throws StoreError if the store cannot write, or has reached its size limit. */
+export async function proveRoom({ proveWritable, pruning }: Pick<Store, 'proveWritable' | 'pruning'>): Promise<void> {
+  await proveWritable()
+  if ((await pruning.fullness()) >= 1) throw limitReached()
+}
+
+export function limitReached(): StoreError {
+  return new StoreError(
+    'The store has reached PIPESPAN_STORE_MAX_SIZE.',
+    'Raise it, or shorten PIPESPAN_RETENTION: until there is room, webhooks are refused.',
+  )
 }

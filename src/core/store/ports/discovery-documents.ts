@@ -1,6 +1,7 @@
 // The state of discovery: how far the poller and sweeps have come, what the platform's hook logs showed, and what is
 // left of the API budget. Times are the platform's unless noted.
 import { z } from 'zod'
+import type { Millis } from '../../../model/instant.ts'
 
 export const polledProject = z.object({
   instance: z.string(),
@@ -77,3 +78,37 @@ export const apiBudget = z.object({
   announced: z.object({ remaining: z.number(), until: z.number() }).optional(),
 })
 export type ApiBudget = z.infer<typeof apiBudget>
+
+// Requests about jobs, bridges, the inside of jobs, or audit events that the platform refused, because it lacks the feature or
+// the token lacks the permission. Stored for a day, so that they are not repeated in vain, and shown on a page.
+
+/** The store's times. */
+export const refusedEndpoint = z.object({
+  instance: z.string(),
+  /** `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
+  what: z.string(),
+  /** 0: all projects. */
+  project: z.number(),
+  /** Its full path, as last known; of audit events their source. */
+  path: z.string().optional(),
+  status: z.number().optional(),
+  /** What is wrong, and what would help. */
+  message: z.string(),
+  /** Refusals in a row. */
+  times: z.number(),
+  /** Since when it is no longer requested; absent while it is requested. */
+  since: z.number().optional(),
+})
+export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
+
+/** The prefix of `what` for audit events. */
+export const auditEvents = 'audit events'
+
+/** After this it is requested again, ms. */
+export const refusedFor = 86_400_000
+
+/** True while it is not requested because it was refused. */
+export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
+  const age = refused?.since === undefined ? undefined : now - refused.since
+  return age !== undefined && age >= 0 && age < refusedFor
+}

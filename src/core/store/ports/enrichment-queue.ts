@@ -2,7 +2,12 @@
 // started a pipeline.
 import type { Millis } from '../../../model/instant.ts'
 import type { RunKey } from '../../../model/observation.ts'
-import type { Territory } from '../../../model/territory.ts'
+import type { Territory, TerritoryPart } from '../../../model/territory.ts'
+import { leasedQueue, type Condition } from '../sql/leased-queue.ts'
+import { number, optional, record, text, type Row, keyOf } from '../sql/columns.ts'
+import { each, forRows, type Step, type StepOf } from '../sql/steps.ts'
+import { keyPlaces, keyValues, type Statements } from '../sql/statements.ts'
+import type { Job } from '../../../model/job.ts'
 
 /**
  * `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new observations. `backfill`: runs that ended long
@@ -50,29 +55,183 @@ export interface Trigger {
 /** Which items of a queue may be leased, by the territories of their runs. */
 export type Which = { readonly only: readonly Territory[] } | { readonly except: readonly Territory[] }
 
-export interface EnrichmentQueue {
-  /** Leases the items that have been due the longest, in any order. */
-  take(priority: EnrichmentPriority, limit: number, leaseMs: number, which?: Which): Promise<readonly EnrichmentItem[]>
-  /** Extends the leases, from now on; 0: they are due at once. */
-  extend(keys: readonly RunKey[], leaseMs: number): Promise<void>
-  /** Returns an item that was leased without a request: it is due again in `ms`. */
-  defer(key: RunKey, ms: number): Promise<void>
-  /** How many runs are due now or leased, and how many are due later. */
-  count(priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
-  /**
-   * The API was unavailable for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. `only`: of runs
-   * there.
-   */
-  postpone(priority: EnrichmentPriority, ms: number, limitMs: number, only?: Territory): Promise<void>
-  triggerOf(key: RunKey): Promise<Trigger | undefined>
-  /**
-   * Runs that may have triggered this one: with a lower id, without a snapshot and not known to have ended; the nearest id first. In
-   * one project, or in all.
-   */
-  candidates(key: RunKey, projectId: number | undefined, limit: number): Promise<readonly CandidateRun[]>
-}
-
 export interface CandidateRun {
   readonly key: RunKey
   readonly projectId: number
+}
+
+export type EnrichmentQueue = ReturnType<typeof enrichmentQueue>
+
+export function enrichmentQueue(sql: Statements) {
+  const queue = leasedQueue(sql, 'enrichment_queue', returning(sql), 'run_id')
+  return {
+    /** Leases the items that have been due the longest, in any order. */
+    take: async (
+      priority: EnrichmentPriority,
+      limit: number,
+      leaseMs: number,
+      which?: Which,
+    ): Promise<readonly EnrichmentItem[]> => {
+      const { rows, now } = await queue.take(limit, leaseMs, before => {
+        const [where, values] = thoseIn(sql, 'run_id', which, before)
+        return [`priority = '${priority}' AND ${where}`, values]
+      })
+      return rows.map(row => ({ key: keyOf(row), path: pathOf(row), detail: detailOf(row), takenAt: now }))
+    },
+    /** Extends the leases, from now on; 0: they are due at once. */
+    extend: async (keys: readonly RunKey[], leaseMs: number): Promise<void> => {
+      if (keys.length === 0) return
+      const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys)})`
+      await queue.extend([own, keyValues(keys)], leaseMs)
+    },
+    /** Returns an item that was leased without a request: it is due again in `ms`. */
+    defer: async ({ instance, pipelineId }: RunKey, ms: number): Promise<void> => {
+      const own = 'run_id = (SELECT id FROM runs WHERE instance = ?1 AND pipeline_id = ?2)'
+      await queue.defer([`leased = 1 AND ${own}`, [instance, pipelineId]], ms)
+    },
+    /** How many runs are due now or leased, and how many are due later. */
+    count: async (priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }> => {
+      const rows = await sql.all(
+        `SELECT count(*) FILTER (WHERE due_at <= ?1 OR leased = 1) AS due,
+                count(*) FILTER (WHERE due_at > ?1 AND leased = 0) AS later FROM enrichment_queue WHERE priority = ?2`,
+        [await sql.now(), priority],
+      )
+      return rows.map(counts)[0] ?? { due: 0, later: 0 }
+    },
+    /**
+     * The API was unavailable for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. `only`: of runs
+     * there.
+     */
+    postpone: async (priority: EnrichmentPriority, ms: number, limitMs: number, only?: Territory): Promise<void> => {
+      const [within, values] = thoseIn(sql, 'run_id', only && { only: [only] }, 4)
+      await sql.change(
+        `UPDATE runs SET enriching_until =
+           CASE WHEN enriching_until + ?1 < ended_at + ?2 THEN enriching_until + ?1 ELSE ended_at + ?2 END
+         WHERE id IN (SELECT run_id FROM enrichment_queue WHERE priority = ?4 AND (due_at <= ?3 OR leased = 1) AND ${within})
+           AND enriching_until < ended_at + ?2`,
+        [ms, limitMs, await sql.now(), priority, ...values],
+      )
+    },
+    triggerOf: async ({ instance, pipelineId }: RunKey): Promise<Trigger | undefined> => {
+      const rows = await sql.all(
+        `SELECT r.pipeline_id, r.project_id, t.job_id FROM triggers t JOIN runs r ON r.id = t.run_id
+         WHERE t.instance = ?1 AND t.pipeline_id = ?2`,
+        [instance, pipelineId],
+      )
+      return rows.map(trigger)[0]
+    },
+    /**
+     * Runs that may have triggered this one: with a lower id, without a snapshot and not known to have ended; the nearest id first. In
+     * one project, or in all.
+     */
+    candidates: async (
+      { instance, pipelineId }: RunKey,
+      projectId: number | undefined,
+      limit: number,
+    ): Promise<readonly CandidateRun[]> => {
+      const rows = await sql.all(
+        `SELECT instance, pipeline_id, project_id FROM runs
+         WHERE instance = ?1 AND pipeline_id < ?2 AND attempts = 0 AND (CAST(?3 AS bigint) IS NULL OR project_id = ?3)
+           AND coalesce(status, '') NOT IN ('success', 'failed', 'canceled', 'skipped')
+         ORDER BY pipeline_id DESC LIMIT ?4`,
+        [instance, pipelineId, projectId ?? null, limit],
+      )
+      return rows.map(row => ({ key: keyOf(row), projectId: projectOf(row) }))
+    },
+  }
+}
+
+const returning = ({
+  pathOfRun,
+}: Statements): string => `detail, (SELECT instance FROM runs WHERE id = run_id) AS instance,
+  (SELECT pipeline_id FROM runs WHERE id = run_id) AS pipeline_id, (SELECT ${pathOfRun} FROM runs WHERE id = run_id) AS path`
+const pathOf = optional(text, 'path')
+const counts = record({ due: number('due'), later: number('later') })
+const projectOf = number('project_id')
+const level = number('detail')
+const detailOf = (row: Row): EnrichmentItem['detail'] => detailLevels[level(row)] ?? 'details'
+const trigger = record({
+  pipelineId: number('pipeline_id'),
+  projectId: number('project_id'),
+  jobId: number('job_id'),
+})
+
+export function enrichmentChange(runId: number, change: EnrichmentChange): StepOf {
+  if ('detail' in change) {
+    const rank = detailLevels.indexOf(change.detail)
+    return [askFor, [runId, change.priority, rank, change.at]]
+  }
+  if (change.again === undefined) return ['DELETE FROM enrichment_queue WHERE run_id = ?1 AND leased = 1', [runId]]
+  const { detail, at, priority } = change.again
+  return [askAgain, [runId, detailLevels.indexOf(detail), at, priority ?? null]]
+}
+
+/** The higher level of detail and the earlier time win. An item that becomes due before its lease ends is not leased any more. */
+const askFor = `
+  INSERT INTO enrichment_queue AS known (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
+  ON CONFLICT (run_id) DO UPDATE SET
+    priority = CASE WHEN known.priority = 'fresh' OR excluded.priority = 'silent' THEN known.priority ELSE excluded.priority END,
+    detail = CASE WHEN known.detail > excluded.detail THEN known.detail ELSE excluded.detail END,
+    due_at = CASE WHEN known.due_at < excluded.due_at THEN known.due_at ELSE excluded.due_at END,
+    leased = CASE WHEN known.due_at <= excluded.due_at THEN known.leased ELSE 0 END`
+
+const askAgain = `
+  UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
+  WHERE run_id = ?1 AND leased = 1`
+
+/** If two jobs of a transaction started the same pipeline, the later one is written. */
+export function writeTriggers(
+  jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
+): Step {
+  const rows = new Map(
+    jobs.flatMap(({ runId, instance, job }) => {
+      const child = job.record.facts.downstream?.pipelineId
+      return child === undefined ? [] : [[`${instance}\n${child}`, [instance, child, runId, job.id]] as const]
+    }),
+  )
+  return each(insertTriggers, [...rows.values()])
+}
+
+const insertTriggers = forRows(
+  ['text', 'bigint', 'bigint', 'bigint'],
+  ({ rows }) => `
+  INSERT INTO triggers (instance, pipeline_id, run_id, job_id) ${rows}
+  ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`,
+)
+
+// Which rows of a queue belong to the territories of tokens, as SQL.
+
+/** The rows that may be leased; undefined: all. `run`: the id of a row's run. The values are numbered after the first `before`. */
+export function thoseIn(
+  sql: Pick<Statements, 'pathOfRun'>,
+  run: string,
+  which: Which | undefined,
+  before: number,
+): Condition {
+  if (which === undefined) return ['due_at IS NOT NULL', []]
+  if ('only' in which) return inTerritories(sql, run, which.only, before)
+  const [within, values] = inTerritories(sql, run, which.except, before)
+  return [`NOT ${within}`, values]
+}
+
+function inTerritories(
+  sql: Pick<Statements, 'pathOfRun'>,
+  run: string,
+  territories: readonly Territory[],
+  before: number,
+): Condition {
+  if (territories.length === 0) return ['1 = 0', []]
+  const values: string[] = []
+  const place = (value: string): string => `CAST(?${before + values.push(value)} AS text)`
+  const below = (group: string): string => {
+    if (group === '') return '1 = 1'
+    const prefix = place(`${group.toLowerCase()}/`)
+    return `substr(lower(coalesce(${sql.pathOfRun}, '')), 1, length(${prefix})) = ${prefix}`
+  }
+  const part = ({ group, except }: TerritoryPart): string =>
+    [below(group), ...except.map(one => `NOT ${below(one)}`)].join(' AND ')
+  const within = territories.map(
+    ({ instance, parts }) => `(runs.instance = ${place(instance)} AND (${parts.map(part).join(' OR ')}))`,
+  )
+  return [`EXISTS (SELECT 1 FROM runs WHERE runs.id = ${run} AND (${within.join(' OR ')}))`, values]
 }

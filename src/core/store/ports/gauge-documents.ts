@@ -62,3 +62,81 @@ export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading
 export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, now: Millis): boolean {
   return now - at <= goodFor
 }
+
+// The state of one thing that is asked about: when it is due next, what was refused, and what one round hands to the next. A page shows it.
+
+/** The store's times. */
+export const inventoryState = z.object({
+  instance: z.string(),
+  /** The collector: `agents`, …; `query` for a configured query. */
+  kind: z.string(),
+  /** The project, group or query, as configured. */
+  of: z.string(),
+  /** The project or group as the platform reports it, and when that was: it is looked up again once a day. */
+  owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
+  ownerAt: z.number().optional(),
+  /** When the platform answered last. */
+  answeredAt: z.number().optional(),
+  /** Points of the last answer beyond the maximum, which are not exported. */
+  omitted: z.number().optional(),
+  /** When it is due. */
+  nextAt: z.number(),
+  /** Rounds without an answer in a row. */
+  failures: z.number(),
+  /** Why the last round had no answer, or what its answers lacked. */
+  refusal: z
+    .object({
+      status: z.number().optional(),
+      /** What is wrong, and what would help. */
+      message: z.string(),
+      /** It will not pass by itself, so the request is tried only once a day. */
+      lasts: z.boolean(),
+    })
+    .optional(),
+  /** What the last round hands to the next. */
+  memory: z.unknown().optional(),
+})
+export type InventoryState = z.infer<typeof inventoryState>
+
+// The recent series of the gauges of active runs and jobs: a series that ended is sent as 0 for a while by the replica that flushes.
+
+const owner = {
+  key: z.object({ instance: z.string(), projectId: z.number() }),
+  project: shownProject,
+}
+
+export const recentRuns = z.object({
+  /** Since when runs are counted; the store's times. */
+  since: z.number(),
+  seen: z.array(
+    z.object({
+      runs: z.object({
+        ...owner,
+        name: z.string().optional(),
+        status: z.string(),
+        count: z.number(),
+      }),
+      /** When it last had a run. */
+      at: z.number(),
+    }),
+  ),
+  /** The series of active jobs. */
+  jobs: z
+    .array(
+      z.object({
+        jobs: z.object({
+          ...owner,
+          state: z.enum(['pending', 'running']),
+          workerType: z.string().optional(),
+          tagSet: z.string().optional(),
+          count: z.number(),
+          oldest: z.number().optional(),
+        }),
+        at: z.number(),
+      }),
+    )
+    .optional(),
+  /** The jobs that have waited longest, and since when. */
+  pending: z.array(z.object({ instance: z.string(), job: z.number(), since: z.number() })).optional(),
+})
+export type RecentRuns = z.infer<typeof recentRuns>

@@ -3,7 +3,6 @@
 import type { AnyChunk } from '../../../model/event.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'
-import type { Signal } from './signal.ts'
 import type { Subject } from '../../../model/route.ts'
 
 export interface ExportQueue {
@@ -124,3 +123,11 @@ export interface DeadLetters {
   /** Deletes dead letters for good; returns how many. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>
 }
+
+// What is queued for a destination.
+
+export const otlpSignals = ['traces', 'metrics', 'logs'] as const
+export type OtlpSignal = (typeof otlpSignals)[number]
+/** What is queued for a destination: telemetry, or messages to people. */
+export const signals = [...otlpSignals, 'notifications'] as const
+export type Signal = (typeof signals)[number]

@@ -1,6 +1,6 @@
 // The name under which trends count a pipeline. What changes from run to run becomes `*`: `Deploy feature/login #1234` on branch
 // `feature/login` is `Deploy * #*`. Pure.
-import { plainText } from '../sql/plain-text.ts'
+import { plainText } from '../sql/columns.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
 
 /** UTF-16 units. */

@@ -1,4 +1,7 @@
-// Deliveries that could not be decoded: they were answered, counted, and are kept, redacted, until somebody has looked at them.
+// Deliveries that could not be decoded: they were answered, counted, and are kept, redacted, until somebody has looked at them. For both databases.
+import { bytes, number, optional, record, text, word, type Row } from '../sql/columns.ts'
+import { forRows, each, type Step } from '../sql/steps.ts'
+import { places, type Statements } from '../sql/statements.ts'
 
 /** One that is to be kept. `body`: what may be stored of it. */
 export interface Undecodable {
@@ -22,15 +25,68 @@ export interface QuarantinedDelivery extends Omit<Undecodable, 'body'> {
   readonly size: number
 }
 
-export interface Quarantine {
-  /** The newest first. */
-  list(limit: number): Promise<readonly QuarantinedDelivery[]>
-  show(id: number): Promise<{ delivery: QuarantinedDelivery; body: Uint8Array } | undefined>
-  count(): Promise<number>
-  /** The daemon is to decode them again: those named, or all. Returns how many. */
-  retry(ids: readonly number[] | 'all'): Promise<number>
-  /** The same for those that another version could not decode. Returns how many. */
-  retryOfOtherVersions(version: string): Promise<number>
-  /** Those that are to be decoded again, the oldest first. */
-  toRetry(limit: number): Promise<readonly (Undecodable & { readonly id: number })[]>
+export type Quarantine = ReturnType<typeof quarantine>
+
+const facts = {
+  id: number('id'),
+  event: text('event'),
+  instance: optional(text, 'instance'),
+  source: word('source', ['webhook', 'redelivery']),
+  receivedAt: number('received_at'),
+  reason: text('reason'),
+  version: text('version'),
 }
+const quarantinedOf: (row: Row) => QuarantinedDelivery = record({ ...facts, size: number('size') })
+const undecodableOf: (row: Row) => Undecodable & { readonly id: number } = record({ ...facts, body: bytes('body') })
+
+const select = 'SELECT *, octet_length(body) AS size FROM quarantined_deliveries'
+const mark = 'UPDATE quarantined_deliveries SET retry = 1'
+
+export function quarantine(sql: Statements) {
+  return {
+    /** The newest first. */
+    list: async (limit: number): Promise<readonly QuarantinedDelivery[]> => {
+      const rows = await sql.all(
+        `SELECT id, event, instance, source, received_at, reason, version, octet_length(body) AS size
+         FROM quarantined_deliveries ORDER BY id DESC LIMIT ?1`,
+        [limit],
+      )
+      return rows.map(quarantinedOf)
+    },
+    show: async (id: number): Promise<{ delivery: QuarantinedDelivery; body: Uint8Array } | undefined> => {
+      const [row] = await sql.all(`${select} WHERE id = ?1`, [id])
+      return row && { delivery: quarantinedOf(row), body: bytes('body')(row) }
+    },
+    count: async (): Promise<number> =>
+      number('count')((await sql.all('SELECT count(*) AS count FROM quarantined_deliveries'))[0] ?? {}),
+    /** The daemon is to decode them again: those named, or all. Returns how many. */
+    retry: async (ids: readonly number[] | 'all'): Promise<number> => {
+      if (ids === 'all') return sql.change(mark)
+      return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)
+    },
+    /** The same for those that another version could not decode. Returns how many. */
+    retryOfOtherVersions: async (version: string): Promise<number> =>
+      sql.change(`${mark} WHERE version <> ?1`, [version]),
+    /** Those that are to be decoded again, the oldest first. */
+    toRetry: async (limit: number): Promise<readonly (Undecodable & { readonly id: number })[]> =>
+      (await sql.all(`${select} WHERE retry = 1 ORDER BY id LIMIT ?1`, [limit])).map(undecodableOf),
+  }
+}
+
+/** Steps of the transaction in which the deliveries are taken in. */
+export function insertUndecodable(all: readonly Undecodable[]): Step[] {
+  return all.map(({ event, instance, source, receivedAt, body, reason, version }) => [
+    `INSERT INTO quarantined_deliveries (event, instance, source, received_at, body, reason, version, retry)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)`,
+    [event, instance ?? null, source, receivedAt, body, reason, version],
+  ])
+}
+
+export function deleteQuarantined(ids: readonly number[]): Step {
+  return each(
+    deleteOne,
+    ids.map(id => [id]),
+  )
+}
+
+const deleteOne = forRows(['bigint'], ({ among }) => `DELETE FROM quarantined_deliveries WHERE ${among('id')}`)

@@ -1,11 +1,11 @@
 // What features take from the line, and report within its transactions.
 import type { Chunk } from '../../../model/chunk.ts'
-import type { JobWait } from './events.ts'
+import type { JobWait, Reporter, Reports } from './runs.ts'
 import type { Condition, ConditionKind } from '../../../model/condition.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PlatformEvent } from '../../../model/event.ts'
 import type { Run } from '../../../model/run.ts'
-import type { Reporter, Reports } from './runs.ts'
+import type { Bins } from '../../../lib/log-bins.ts'
 
 export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report[]): Reports[] {
   return reports.length === 0 ? [] : [{ by: by, reports }]
@@ -64,3 +64,15 @@ export function joinedNotifiers(all: readonly Notifier[]): Notifier {
     reports: (...conditions) => all.flatMap(one => one.reports(...conditions)),
   }
 }
+
+// How long finished pipelines and jobs took, as far as a feature counts them. Without one nothing is known.
+
+export interface PastDurations {
+  /** Those of the last days: of a project's pipelines, or of one of its jobs. */
+  of(
+    subject: { readonly instance: string; readonly projectId: number; readonly job?: string | undefined },
+    days: number,
+  ): Promise<Bins>
+}
+
+export const noDurations: PastDurations = { of: async () => ({}) }

@@ -1,12 +1,9 @@
 // Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository; one owner writes it,
 // everybody else reads through it.
 import { z } from 'zod'
-import { apiBudget, ownPipelines, polledProject, sweep, watchedHook } from './discovery-documents.ts'
-import { gaugeReading } from './gauge-documents.ts'
-import { inventoryState } from './inventory-documents.ts'
-import { refusedEndpoint } from './capability-documents.ts'
-import { recentRuns } from './recent-runs.ts'
-import type { Scope } from './scope.ts'
+import { apiBudget, ownPipelines, polledProject, sweep, watchedHook, refusedEndpoint } from './discovery-documents.ts'
+import { gaugeReading, inventoryState, pointsWithin, recentRuns } from './gauge-documents.ts'
+import { textWithin, type Scope } from './scope.ts'
 import type { Millis } from '../../../model/instant.ts'
 
 // Where a destination sends one signal. What is pending was accepted for that endpoint, and not for whatever the name means later.
@@ -92,21 +89,43 @@ type MakeRepository = <Document extends object, Key extends keyof Document>(
   kind: string,
   shape: z.ZodType<Document>,
   key: readonly Key[],
+  shown?: ShownTo<Document>,
 ) => Repository<Document, Key>
 
 /** All kinds of documents of the core. Times of those that are declared here are the store's unless noted. */
 export function repositoriesOf(make: MakeRepository) {
   return {
     /** Written by the poller. */
-    polledProjects: make('poll/project', polledProject, ['instance', 'project']),
+    polledProjects: make('poll/project', polledProject, ['instance', 'project'], {
+      about: ({ instance, project, path }) =>
+        typeof project === 'number'
+          ? { instance, projectId: project, paths: [path] }
+          : { instance, paths: [path, project] },
+    }),
     ownPipelines: make('poll/own', ownPipelines, ['instance']),
-    sweeps: make('poll/sweep', sweep, ['instance', 'group']),
+    sweeps: make('poll/sweep', sweep, ['instance', 'group'], {
+      about: ({ instance, group }) => ({ instance, paths: [group] }),
+    }),
     /** Written by redelivery. */
-    hooks: make('hook', watchedHook, ['instance', 'kind', 'id']),
+    hooks: make('hook', watchedHook, ['instance', 'kind', 'id'], {
+      // A group that is configured by its id may be any.
+      about: ({ instance, kind, owner }) => ({
+        instance,
+        paths: kind === 'group' && /^\d+$/.test(owner) ? [] : [owner],
+      }),
+    }),
     /** Written by the API client, one for each token. */
     budgets: make('budget', apiBudget, ['account']),
     /** Written by the job reader. */
-    refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project']),
+    refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project'], {
+      about: ({ instance, project, path }) =>
+        project > 0 ? { instance, projectId: project, paths: [path] } : { instance, paths: [path ?? ''] },
+      // Without a project it is about all of them, and its message may name any.
+      within: (one, scope) => {
+        if (one.project > 0) return one
+        return scope.bounds === 'hidden' ? { ...one, message: textWithin(scope, one.message) } : undefined
+      },
+    }),
     /**
      * The metric names in the reports of a project's jobs, in the order in which they were first seen. Users choose them, and each becomes a metric, so
      * their number is limited.
@@ -117,8 +136,27 @@ export function repositoriesOf(make: MakeRepository) {
       ['instance', 'project'],
     ),
     /** Written by inventory. */
-    gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of']),
-    inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of']),
+    gaugeReadings: make('gauges', gaugeReading, ['instance', 'kind', 'of'], {
+      about: ({ instance, project, group, of }) =>
+        project === undefined
+          ? { instance, paths: [group ?? '', of] }
+          : { instance, projectId: project.id, paths: [project.path] },
+      within: (one, scope) => {
+        if (scope.bounds === 'own') return one.project === undefined ? undefined : one
+        return { ...one, points: pointsWithin(scope, one) }
+      },
+    }),
+    inventoryStates: make('inventory', inventoryState, ['instance', 'kind', 'of'], {
+      about: ({ instance, of, owner: { project, group } = {} }) =>
+        project === undefined
+          ? { instance, paths: [of, group?.path] }
+          : { instance, projectId: project.id, paths: [of, project.path] },
+      within: (one, scope) => {
+        const { refusal, owner } = one
+        if (refusal === undefined || owner?.project !== undefined) return one
+        return { ...one, refusal: { ...refusal, message: textWithin(scope, refusal.message) } }
+      },
+    }),
     /** Written by the pages at a logout. `digest`: HMAC of the session's id with the admin token, so that no cookie can be read from the store. */
     sessions: make('session', z.object({ digest: z.string(), until: z.number() }), ['digest']),
     /** Written when a daemon starts to send: the endpoint that what is pending for a destination and signal is meant for. */
@@ -131,8 +169,12 @@ export function repositoriesOf(make: MakeRepository) {
      */
     copy: make('store-copy', z.object({ holder: z.string() }), []),
     /** Those of a feature. */
-    of: <Document extends object, Key extends keyof Document>({ kind, shape, key }: DocumentKind<Document, Key>) =>
-      make(kind, shape, key),
+    of: <Document extends object, Key extends keyof Document>({
+      kind,
+      shape,
+      key,
+      shown,
+    }: DocumentKind<Document, Key>) => make(kind, shape, key, shown),
   } as const
 }
 

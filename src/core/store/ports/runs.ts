@@ -1,15 +1,16 @@
 // Runs and their snapshots. `transact` is the only way to change them: under a lock, in one transaction with what becomes pending.
 import type { EnrichmentChange } from './enrichment-queue.ts'
-import type { ReceivedEvent } from './events.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import type { Job } from '../../../model/job.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectIncrements } from '../../../model/totals.ts'
 import type { ProjectFacts, RunKey } from '../../../model/observation.ts'
-import type { Signal } from './signal.ts'
+import type { Signal } from './outbox.ts'
 import type { StepOf, Steps, Within } from '../sql/steps.ts'
 import type { Undecodable } from './quarantine.ts'
 import type { Run, RunHead } from '../../../model/run.ts'
+import type { EventChunk, PlatformEvent } from '../../../model/event.ts'
+import type { JobSpan } from '../../../model/trace-context.ts'
 
 export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
 
@@ -132,4 +133,23 @@ export interface Runs {
   /** Later pipelines of the project, among the next thousand of the instance, the oldest first. */
   newer(key: RunKey, projectId: number): Promise<readonly RunHead[]>
   count(): Promise<{ runs: number; onlyJobs: number; open: number }>
+}
+
+// Events that are not about a pipeline. Each is stored once, in the transaction that takes in what reported it, and exported through the outbox.
+
+/** An event is about a job, whose span it is sent with. */
+export interface JobWait {
+  readonly jobId: number
+  /** The job's span, if it is known already. Else whoever learns it completes the event (`joinWaiting`). */
+  readonly spanOf: (instance: string, jobId: number, within: Within) => Steps<JobSpan | undefined>
+}
+
+export interface ReceivedEvent {
+  readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
+  /** As it will be sent, except for a time that is derived from the order of events. */
+  readonly chunk: EventChunk
+  /** Waits up to `ms` for its job's span, and is then sent without it. */
+  readonly waits?: (JobWait & { readonly ms: number }) | undefined
+  /** As log records, as points of metrics, or as messages to people. */
+  readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' | 'notifications' }[]
 }

@@ -1,11 +1,9 @@
 // What a feature adds to the store: tables of its own. The store is given these parts when it is opened, and knows none of them; what reads and writes
 // them is made from its statements (`On`).
-import type { Dialect } from '../sql/dialect.ts'
-import type { Kept, KeepTimes } from './kept.ts'
+import type { Kept, KeepTimes, Steps } from '../maintenance/steps.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { RunQuery } from './views.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Steps } from '../maintenance/steps.ts'
 import type { StoredTimes } from '../sql/too-far-ahead.ts'
 
 export interface StorePart extends StoredTimes {
@@ -32,3 +30,15 @@ export interface KnownJob {
 
 /** Makes a repository from the statements of the store. */
 export type On = <T>(make: (sql: Statements) => T) => T
+
+// Where the databases differ in the text of the schema.
+
+export interface Dialect {
+  /** A primary key that the database assigns in ascending order. */
+  readonly id: string
+  /** A primary key that this program assigns. */
+  readonly ownId: string
+  readonly bytes: string
+  /** The suffix of a table whose rows are stored in the order of their primary key. */
+  readonly byKey: string
+}

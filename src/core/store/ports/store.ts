@@ -3,8 +3,7 @@ import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { EncodeMessages, Outbox } from './outbox.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { Leases } from './leases.ts'
-import type { Pruning } from './pruning.ts'
+import type { Pruning } from '../sql/pruning.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repositories } from './repository.ts'
 import type { Reads } from './reads.ts'
@@ -12,7 +11,7 @@ import type { Runs } from './runs.ts'
 import type { Scope } from './scope.ts'
 import type { On, StorePart } from './store-part.ts'
 import type { StoreError } from '../../../lib/fault.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from '../sql/tables.ts'
 import type { Totals } from './totals.ts'
 import type { Views } from './views.ts'
 
@@ -57,8 +56,6 @@ export interface Store {
   readonly damaged: { readonly count: number }
   /** The store's clock, which gives all of its times: that of the database's host. */
   now(): Promise<Millis>
-  /** How far that clock was ahead of its present value at any time that this process read since the last call, ms. */
-  clockWasAhead(): Promise<number>
   /** Makes rows due whose time is impossibly distant, because a clock was ahead (`too-far-ahead.ts`). Returns how many. */
   bringBack(): Promise<number>
   /** SQLite: false while its files are not those that were opened (`StoreGone`). Undefined: it has no files. */
@@ -80,3 +77,12 @@ export interface Counters {
 
 /** What a command may do with a store while a daemon may be serving it. */
 export type SharedStore = Omit<Store, 'reclaim'>
+
+// Leases: among all processes that share the store, only the holder does a certain job.
+
+export interface Leases {
+  /** True if `holder` has the lease for the next `ms`: it was free, had expired, or was the holder's already. */
+  take(name: string, holder: string, ms: number): Promise<boolean>
+  /** Does nothing if another holder has it. */
+  release(name: string, holder: string): Promise<void>
+}

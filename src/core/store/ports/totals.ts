@@ -1,14 +1,23 @@
-// Running totals of every project's metrics, and the active runs. What changes runs or counts things adds to them; what was added is folded into them later,
-// at the latest before they are read.
-import type { ActiveJob, ActiveRuns, ProjectTotals } from '../../../model/totals.ts'
+// Running totals of every project's metrics, and the active runs, for both databases. Damaged rows are skipped.
+//
+// 1. The transaction that takes snapshots, or that counts, appends one row with what all of them add (`addTotals`). It reads and locks no total.
+// 2. Every few seconds, and before totals are read, rows are folded: one transaction deletes some, and adds them to the totals. A row is deleted once,
+//    whatever is killed and however many replicas fold, so a total is always the sum of the rows that are gone: no position has to be stored.
+//
+// Rows are not read back by their own transaction, so what a busy daemon adds to one series thousands of times is written to it once every few seconds.
+import type { ActiveJob, ActiveRuns, ProjectTotals, SeriesTotal, ProjectIncrements } from '../../../model/totals.ts'
 import type { Millis } from '../../../model/instant.ts'
-
-/** Counters of increments whose ref or name was replaced by a common value, and of those that went to an overflow series. */
-export const foldedCounters = {
-  refs: 'metrics.folded.refs',
-  names: 'metrics.folded.names',
-  series: 'metrics.folded.series',
-} as const
+import { json, number, optional, record, text, bytes, type Row } from '../sql/columns.ts'
+import { lockNames, type Steps, type Within } from '../sql/steps.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { projectKey, projectOfSeries, seriesOf, addToTotals } from '../sql/fold-totals.ts'
+import { documentBytes, documentOf, storedJson } from '../sql/stored-json.ts'
+import type { DamagedRows } from '../sql/damaged-rows.ts'
+import type { Statements } from '../sql/statements.ts'
+import { isPending, isRunning } from '../../../model/status.ts'
+import { loadRuns } from '../sql/run-reads.ts'
+import { viewJob, type Job } from '../../../model/job.ts'
+import type { StoredRun } from './runs.ts'
 
 export interface TotalsPage {
   /** When they were read, on the store's clock. */
@@ -18,17 +27,170 @@ export interface TotalsPage {
   readonly next?: number | undefined
 }
 
-export interface Totals {
-  /** Folds what was added. */
-  fold(): Promise<void>
-  /** The totals of at most `limit` projects, from the first one, after a fold, or from `next` of the previous page. */
-  read(limit: number, from?: number): Promise<TotalsPage>
-  /** The names of all metrics that have totals, after a fold. */
-  metrics(): Promise<readonly string[]>
-  /** The totals of one metric: those of whole projects, about `limit` series, from the first project or from `next` of the previous page. */
-  ofMetric(metric: string, limit: number, from?: number): Promise<TotalsPage>
-  /** Runs without a snapshot of their open attempt, by project, name and status. */
-  active(): Promise<readonly ActiveRuns[]>
-  /** Calls `take` with the jobs of these runs that wait for a runner or occupy one, a page at a time. */
-  activeJobs(take: (page: readonly ActiveJob[]) => void): Promise<void>
+export type Totals = ReturnType<typeof totals>
+
+/** Rows that one transaction folds: some tens of milliseconds of work on a busy daemon. */
+const rowsAtOnce = 32
+
+/** Within the transaction that takes the snapshots or counts. */
+export function* addTotals(increments: readonly ProjectIncrements[], { now }: Within): Steps<void> {
+  if (increments.length > 0)
+    yield ['INSERT INTO totals_added (added_at, content) VALUES (?1, ?2)', [now, documentBytes(increments)]]
+}
+
+const isAnyAdded = 'SELECT 1 FROM totals_added LIMIT 1'
+const takeAdded = `
+  DELETE FROM totals_added WHERE id IN (SELECT id FROM totals_added ORDER BY id LIMIT ${rowsAtOnce})
+  RETURNING id, added_at, content`
+const added = record({ id: number('id'), at: number('added_at'), content: bytes('content') })
+
+function* foldSome(within: Within): Steps<number> {
+  // Two replicas that fold at once would lock the same totals in turn.
+  yield* lockNames(['totals'], within)
+  const taken = (yield [takeAdded, []]).toSorted((a, b) => id(a) - id(b))
+  const rows = taken.map(added)
+  const increments = within.damaged
+    .rows('totals_added', taken, row => documentOf<ProjectIncrements[]>(added(row).content))
+    .flat()
+  // The interval of a new series begins before the first of these rows.
+  const at = Math.min(...rows.map(row => row.at))
+  if (increments.length > 0) yield* addToTotals(increments, { ...within, now: at })
+  return rows.length
+}
+
+export function totals(sql: Statements) {
+  /** Folds all that was added, a few rows at a time, between which other work goes on. */
+  async function fold(): Promise<void> {
+    // Usually there is nothing, and a SELECT needs no transaction.
+    if ((await sql.all(isAnyAdded)).length === 0) return
+    while ((await sql.transaction(foldSome)) === rowsAtOnce) await nextTurn()
+  }
+  return {
+    fold,
+    /** The totals of at most `limit` projects, from the first one, after a fold, or from `next` of the previous page. */
+    read: async (limit: number, from = 0): Promise<TotalsPage> => {
+      if (from === 0) await fold()
+      const rows = await sql.all(selectProjects, [from, limit])
+      const series = Map.groupBy(await sql.all(selectSeries, [from, limit]), projectOfSeries)
+      const last = rows.length < limit ? undefined : rows.at(-1)
+      return {
+        // Read last, so that no series has a start after the time at which it is sent.
+        now: await sql.now(),
+        projects: sql.damaged.rows('totals_projects', rows, row =>
+          projectTotals(row, series.get(id(row)) ?? [], sql.damaged),
+        ),
+        ...(last === undefined ? {} : { next: id(last) }),
+      }
+    },
+    /** The names of all metrics that have totals, after a fold. */
+    metrics: async (): Promise<readonly string[]> => {
+      await fold()
+      return (await sql.all(selectMetrics)).map(row => text('metric')(row))
+    },
+    /** The totals of one metric: those of whole projects, about `limit` series, from the first project or from `next` of the previous page. */
+    ofMetric: async (metric: string, limit: number, from = 0): Promise<TotalsPage> => {
+      const counts = await sql.all(selectCounts, [metric, from, limit])
+      const { last, isWhole } = pageWithin(limit, counts)
+      const rows = await sql.all(selectOfMetric, [metric, from, last])
+      const now = await sql.now()
+      const series = Map.groupBy(rows, projectOfSeries)
+      const firsts = [...series.values()].map(([first = {}]) => first)
+      const projects = sql.damaged.rows('totals_projects', firsts, row =>
+        projectTotals(row, series.get(projectOfSeries(row)) ?? [], sql.damaged),
+      )
+      return { now, projects, ...(isWhole && counts.length < limit ? {} : { next: last }) }
+    },
+    /** Runs without a snapshot of their open attempt, by project, name and status. */
+    active: async (): Promise<readonly ActiveRuns[]> =>
+      sql.damaged.rows('runs', await sql.all(selectActive), activeRuns),
+    /** Calls `take` with the jobs of these runs that wait for a runner or occupy one, a page at a time. */
+    activeJobs: async (take: (page: readonly ActiveJob[]) => void): Promise<void> => {
+      const ids = (await sql.all(selectActiveIds)).map(id)
+      for (let at = 0; at < ids.length; at += runsPerPage) {
+        // Other work goes on between two pages, as SQLite answers within the turn.
+        await nextTurn()
+        const runs = await loadRuns(sql.all, sql.damaged, ids.slice(at, at + runsPerPage))
+        take([...runs.values()].flatMap(one => [...one.run.jobs.values()].flatMap(job => activeJob(one, job) ?? [])))
+      }
+    },
+  }
+}
+
+const page = 'SELECT id FROM totals_projects WHERE id > ?1 ORDER BY id LIMIT ?2'
+const selectProjects = `SELECT * FROM totals_projects WHERE id IN (${page}) ORDER BY id`
+const selectSeries = `SELECT * FROM totals WHERE project IN (${page}) ORDER BY project, metric, attributes`
+
+/** Each name is looked up in the index: it may have millions of entries. */
+const selectMetrics = `
+  WITH RECURSIVE names (metric) AS (
+    SELECT min(metric) FROM totals
+    UNION ALL SELECT (SELECT min(metric) FROM totals WHERE metric > names.metric) FROM names WHERE names.metric IS NOT NULL
+  ) SELECT metric FROM names WHERE metric IS NOT NULL`
+const selectCounts = `
+  SELECT project, count(*) AS series FROM totals WHERE metric = ?1 AND project > ?2
+  GROUP BY project ORDER BY project LIMIT ?3`
+const selectOfMetric = `
+  SELECT t.*, p.instance, p.project_id, p.profile, p.facts FROM totals t JOIN totals_projects p ON p.id = t.project
+  WHERE t.metric = ?1 AND t.project > ?2 AND t.project <= ?3 ORDER BY t.project, t.attributes`
+
+/** The last project of a page of about `limit` series, and whether the page has all that were counted. */
+function pageWithin(limit: number, counts: readonly Row[]): { readonly last: number; readonly isWhole: boolean } {
+  let sum = 0
+  const at = counts.findIndex(row => (sum += countOf(row)) >= limit)
+  return { last: projectOfSeries(counts.at(at) ?? { project: 0 }), isWhole: at === -1 }
+}
+
+const whereActive = `WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')`
+/** The number of runs for each project, name and status, with the project of the newest one, which has the current name. */
+const selectActive = `
+  SELECT instance, project_id, name, status, project, runs FROM (
+    SELECT instance, project_id, name, status, project, count(*) OVER alike AS runs,
+           row_number() OVER (alike ORDER BY changed_at DESC) AS place
+    FROM runs ${whereActive}
+    WINDOW alike AS (PARTITION BY instance, project_id, name, status)
+  ) AS active WHERE place = 1 ORDER BY instance, project_id, name, status`
+
+const id = number('id')
+const countOf = number('series')
+const facts = json<ProjectTotals['project']>('facts')
+const profile = text('profile')
+
+function projectTotals(row: Row, series: readonly Row[], damaged: DamagedRows): ProjectTotals {
+  return {
+    ...{ key: projectKey(row), project: facts(row), profile: profile(row) },
+    series: damaged.rows('totals', series, sentSeries),
+  }
+}
+
+function sentSeries(row: Row): SeriesTotal {
+  storedJson(row.attributes)
+  return seriesOf(row)
+}
+
+const active = record({ name: optional(text, 'name'), status: text('status'), count: number('runs') })
+const activeProject = json<{ facts: ActiveRuns['project'] }>('project')
+
+function activeRuns(row: Row): ActiveRuns {
+  return { key: projectKey(row), project: activeProject(row).facts, ...active(row) }
+}
+
+/** Runs whose jobs are read at a time: some milliseconds. */
+const runsPerPage = 50
+const selectActiveIds = `SELECT id FROM runs ${whereActive} ORDER BY id`
+
+/** Undefined if it is not active. */
+function activeJob({ run, timing }: StoredRun, known: Job): ActiveJob | undefined {
+  const job = viewJob(known)
+  const isWaiting = isPending(job.status)
+  if (job.kind === 'bridge' || (!isWaiting && !isRunning(job.status))) return undefined
+  const waited = Math.max(0, job.queuedDuration ?? 0) * 1000
+  return {
+    key: { instance: run.key.instance, projectId: run.project.facts.id },
+    project: run.project.facts,
+    id: job.id,
+    state: isWaiting ? 'pending' : 'running',
+    workerType: job.runner?.type,
+    tags: job.runner?.tags ?? job.tags,
+    pendingSince: isWaiting ? Math.max(timing.changedAt - waited, job.createdAt ?? 0) : undefined,
+  }
 }

@@ -7,7 +7,7 @@ import type { PeriodFilter, ProjectScope } from './project-scope.ts'
 import { indexedFilters, runFilters, type RunFilter } from './run-columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { StoredRun } from './runs.ts'
-import type { Signal } from './signal.ts'
+import type { Signal } from './outbox.ts'
 
 /** Filters by columns are exact. */
 export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | undefined>>> {

@@ -2,7 +2,6 @@
 import pg from 'pg'
 import { createDamagedRows, type DamagedRows } from '../sql/damaged-rows.ts'
 import { sendsNothing, type EncodeMessages } from '../ports/outbox.ts'
-import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
 import { Again } from '../sql/steps.ts'
 import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
@@ -27,7 +26,6 @@ export interface Database extends Session {
   ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
-  wasAhead(): Promise<number>
   /** Ms by that clock until `due`, a column of the query, at least 0; undefined if it is null. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
   /** The same database with another time-out of statements, ms. */
@@ -80,7 +78,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   })
   // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
   pool.on('error', ignore)
-  const shared = { pool, options, damaged: createDamagedRows(options.log), followed: followedClock() }
+  const shared = { pool, options, damaged: createDamagedRows(options.log) }
   const database = connect(shared, timeoutMs)
   try {
     await migrate(pool, options.parts ?? [])
@@ -114,13 +112,11 @@ interface Shared {
   readonly pool: pg.Pool
   readonly options: DatabaseOptions
   readonly damaged: DamagedRows
-  readonly followed: FollowedClock
 }
 
 function connect(shared: Shared, timeoutMs: number): Database {
-  const { pool, options, damaged, followed } = shared
+  const { pool, options, damaged } = shared
   const { log, encode = sendsNothing } = options
-  const readClock = async (): Promise<number> => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {})
   const query: Session['query'] = async (text, values = []) => {
     try {
       return (await pool.query<Row>(timed(text, timeoutMs), [...values])).rows
@@ -145,12 +141,11 @@ function connect(shared: Shared, timeoutMs: number): Database {
     encode,
     transaction: async work => repeatedly(async () => once(shared, work, timeoutMs)),
     ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, timeoutMs)),
-    now: async () => followed.follow(await readClock()),
-    wasAhead: async () => followed.wasAhead(await readClock()),
+    now: async () => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {}),
     dueIn: async (sql, values) => {
       const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
       const due = row && optional(number, 'due')(row)
-      return row && due !== undefined ? Math.max(0, due - followed.follow(options.now?.() ?? nowOf(row))) : undefined
+      return row && due !== undefined ? Math.max(0, due - (options.now?.() ?? nowOf(row))) : undefined
     },
     withPatience: ms => connect(shared, ms),
     close: async () => pool.end(),
@@ -187,7 +182,7 @@ async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 async function once<T>(
-  { pool, options: { now: ownNow, log, encode = sendsNothing }, damaged, followed }: Shared,
+  { pool, options: { now: ownNow, log, encode = sendsNothing }, damaged }: Shared,
   work: (session: Session, now: number) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
@@ -207,7 +202,7 @@ async function once<T>(
       broken = error as Error
       throw faultOf(error)
     })
-    const result = await work({ query, damaged, log, encode }, followed.follow(ownNow?.() ?? now))
+    const result = await work({ query, damaged, log, encode }, ownNow?.() ?? now)
     await query('COMMIT')
     return result
   } catch (error) {

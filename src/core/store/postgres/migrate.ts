@@ -1,12 +1,10 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
-import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
-import { missingSteps, selectPartNumbers } from '../sql/part-schema.ts'
+import { leaveOldSchema, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
 import type pg from 'pg'
-import type { Dialect } from '../sql/dialect.ts'
+import type { Dialect, StorePart } from '../ports/store-part.ts'
 import type { Row } from '../sql/columns.ts'
-import type { StorePart } from '../ports/store-part.ts'
 
 const dialect: Dialect = {
   id: 'bigserial PRIMARY KEY',

@@ -2,15 +2,14 @@
 import { postgresStatements, execute, withinOf } from './statements.ts'
 import { openDatabase, type DatabaseOptions, type Database, type Session } from './database.ts'
 import { postgresOutbox } from './outbox.ts'
-import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
-import { postgresTables } from './tables.ts'
+import { pruning } from '../sql/pruning.ts'
+import { tables, type Catalog } from '../sql/tables.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
 import { changeRuns } from '../sql/runs.ts'
-import { keyOf } from '../sql/run-rows.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { takeIn } from '../sql/take-in.ts'
-import { number, optional, record, text } from '../sql/columns.ts'
+import { number, optional, record, text, keyOf } from '../sql/columns.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
 import type { Runs } from '../ports/runs.ts'
 
@@ -70,7 +69,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const db = await openDatabase(url, options)
   // Maintenance reads many rows in one statement.
   const maintenance = db.withPatience(maintenancePatience)
-  const pruning = postgresStatements(maintenance)
+  const slow = postgresStatements(maintenance)
   const sql = postgresStatements(db)
   const shared = operations(sql, options)
   const outbox = postgresOutbox(db)
@@ -82,16 +81,13 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     runs: postgresRuns(db),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories, shared.parts),
-    pruning: {
-      ...pruneStatements(pruning),
-      runs: async (before, limit, from) => pruning.transaction(within => pruneRuns(before, limit, from, within)),
+    pruning: pruning(slow, {
       fullness: async () => (await usedBytes(maintenance)) / options.maxSize,
       // Autovacuum gives space back.
       giveBack: async () => 0,
-    },
-    tables: postgresTables(maintenance),
+    }),
+    tables: tables(slow, catalogOf(maintenance)),
     isFull: sizeReaches(options.maxSize, async () => usedBytes(db)),
-    clockWasAhead: async () => db.wasAhead(),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO key_value VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -142,3 +138,33 @@ function postgresRuns(db: Database): Runs {
     ...runReads(postgresStatements(db)),
   }
 }
+
+/** For copying. */
+const catalogOf = (db: Database): Catalog => ({
+  selectSchema: 'SELECT number FROM pipespan_store',
+  selectTables: `
+    SELECT c.relname AS name,
+           (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute
+            WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns, k.key, k.ordered
+    FROM pg_class c JOIN LATERAL (
+      SELECT string_agg(a.attname, ',' ORDER BY array_position(i.indkey::int[], a.attnum::int)) AS key,
+             string_agg(a.attname || CASE WHEN a.atttypid = 'text'::regtype THEN ' COLLATE "C"' ELSE '' END, ','
+                        ORDER BY array_position(i.indkey::int[], a.attnum::int)) AS ordered
+      FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+      WHERE i.indrelid = c.oid AND i.indisprimary) AS k ON k.key IS NOT NULL
+    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace ORDER BY c.oid`,
+  finish: async () => {
+    const serials = await db.query(
+      `SELECT table_name AS name, column_name AS column FROM information_schema.columns
+       WHERE table_schema = current_schema() AND column_default LIKE 'nextval(%'`,
+    )
+    for (const row of serials) {
+      const { name, column } = serial(row)
+      await db.query(
+        `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), greatest(max(${column}), 1), max(${column}) IS NOT NULL) FROM ${name}`,
+      )
+    }
+  },
+})
+
+const serial = record({ name: text('name'), column: text('column') })

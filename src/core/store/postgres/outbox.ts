@@ -1,8 +1,7 @@
 // The outbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { bothEnds } from '../sql/both-ends.ts'
-import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
-import { deadLetters, entryColumns, entryOf, selectQueues, settle } from '../sql/outbox.ts'
+import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
+import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'
 import { placed, postgresStatements } from './statements.ts'
 import { number, type Row } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
@@ -39,7 +38,7 @@ export function postgresOutbox(db: Database): Outbox {
         [destination, signal],
       )
     },
-    ...deadLetters(sql, async () => sql.all(selectQueues)),
+    ...deadLetters(sql),
   }
 }
 

@@ -4,7 +4,7 @@ import { isTerminal } from '../../../model/status.ts'
 import { eachRunColumn, indexedFilters, runColumns } from '../ports/run-columns.ts'
 import { parentOf } from '../../../model/family.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
-import { plainText } from '../sql/plain-text.ts'
+import { plainText } from '../sql/columns.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Run } from '../../../model/run.ts'
 

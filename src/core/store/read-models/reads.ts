@@ -1,15 +1,15 @@
 // What people may read within their scope (`ports/reads.ts`): the queries of each room, run by a reader of that scope.
 import { readings, type Reading } from '../sql/reading.ts'
 import { runReads } from '../sql/run-reads.ts'
-import { shownDocumentsOf } from './shown-documents.ts'
 import { viewsOn } from './views-sql.ts'
 import { number, record, type Row } from '../sql/columns.ts'
-import { inScope } from '../sql/project-scope.ts'
+import { inScope } from '../ports/project-scope.ts'
 import { storedAny } from '../sql/stored-json.ts'
 import { isEvent, type EventChunk } from '../../../model/event.ts'
 import type { Outbox } from '../ports/outbox.ts'
 import type { Reads } from '../ports/reads.ts'
-import type { Repositories } from '../ports/repository.ts'
+import { repositoriesOf, type Repositories, type Repository, type ShownTo, type Subject } from '../ports/repository.ts'
+import type { z } from 'zod'
 import type { Scope } from '../ports/scope.ts'
 import type { Statements, Value } from '../sql/statements.ts'
 import type { StorePart } from '../ports/store-part.ts'
@@ -90,4 +90,51 @@ function only({ bounds, sees }: Scope, projects: ReadonlySet<string>): Scope {
 
 export function viewsWithin(reading: Reading, parts: readonly StorePart[]): Views {
   return { ...viewsOn(reading, parts), ...eventsOn(reading) }
+}
+
+/**
+ * The documents that a scope sees. Each kind is a short list that is read whole, so they are chosen here and not by the database: by the latest path of
+ * their project where its id is known, else by all paths that they have.
+ */
+function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads['repositories'] {
+  if (scope.bounds === 'none') return all
+
+  async function isShown({
+    instance,
+    projectId,
+    paths = [],
+  }: Subject & { readonly instance: string }): Promise<boolean> {
+    const named = await Promise.all(
+      paths.map(async path => (path !== undefined && /^\d+$/.test(path) ? pathOf(instance, Number(path)) : path)),
+    )
+    const known = projectId === undefined ? undefined : await pathOf(instance, projectId)
+    const found = known === undefined ? named.filter(path => path !== undefined) : [known]
+    return found.length > 0 && found.every(path => scope.sees({ instance, path }))
+  }
+
+  return repositoriesOf(
+    <Document extends object, Key extends keyof Document>(
+      kind: string,
+      shape: z.ZodType<Document>,
+      key: readonly Key[],
+      shown?: ShownTo<Document>,
+    ) => {
+      const documents = all.of({ kind, shape, key })
+      const readable: Pick<Repository<Document, Key>, 'all'> = {
+        all: async () => {
+          // Of no project: the state of the daemon, of tokens and of destinations.
+          if (shown === undefined) return scope.bounds === 'hidden' ? documents.all() : []
+          const seen: Document[] = []
+          for (const one of await documents.all()) {
+            if (!(await isShown(shown.about(one)))) continue
+            const part = shown.within === undefined ? one : shown.within(one, scope)
+            if (part !== undefined) seen.push(part)
+          }
+          return seen
+        },
+      }
+      // Nobody can write what a scope sees: the type of the reads has `all` alone.
+      return readable as Repository<Document, Key>
+    },
+  )
 }

@@ -3,8 +3,7 @@
 // What is not a column of the list is looked for in the runs themselves, the newest first, some at a time. Job names are none, because a run has dozens
 // of jobs; a feature may know which projects have a job of a name, and since when.
 import { setImmediate as breathe } from 'node:timers/promises'
-import { inScope } from '../sql/project-scope.ts'
-import { isGroup } from '../ports/project-scope.ts'
+import { inScope, isGroup } from '../ports/project-scope.ts'
 import { number, type Row } from '../sql/columns.ts'
 import { indexedFilters, runColumns } from '../ports/run-columns.ts'
 import { unindexed, type RunCursor, type RunPage, type RunQuery } from '../ports/views.ts'

@@ -1,13 +1,13 @@
 // The SQL of lists of runs, single runs, and their exports.
 import { loadRuns } from '../sql/run-reads.ts'
-import { firstSeenBy, keyOf } from '../sql/run-rows.ts'
+import { firstSeenBy } from '../sql/run-rows.ts'
 import { storedChunk } from '../sql/stored-json.ts'
-import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
+import { number, optional, record, text, word, type Row, keyOf } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
 import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import type { StoredRun } from '../ports/runs.ts'
 import type { StorePart } from '../ports/store-part.ts'
-import { signals } from '../ports/signal.ts'
+import { signals } from '../ports/outbox.ts'
 import type { Reading, ScopedSql } from '../sql/reading.ts'
 import { chunksOf } from '../../../model/run-chunks.ts'
 import type { JobInside } from '../../../model/inside.ts'
@@ -72,23 +72,16 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
     countFinished: async since =>
       countIn(await ask('SELECT count(*) AS count FROM listed_runs WHERE finished_at >= ?1 AND {visible}', [since])),
     newestFirstSeen: async () => {
-      const newest = await ask(
-        'SELECT run_id, created_at FROM listed_runs WHERE {visible} ORDER BY created_at DESC, run_id DESC LIMIT ?1',
+      const rows = await ask(
+        `SELECT r.id, r.instance, r.pipeline_id, r.first_seen_by, walked.created_at FROM (
+           SELECT run_id, created_at FROM listed_runs WHERE {visible} ORDER BY created_at DESC, run_id DESC LIMIT ?1) AS walked
+         JOIN runs r ON r.id = walked.run_id`,
         [maxSeen],
       )
-      if (newest.length === 0) return []
-      const created = new Map(newest.map(row => [runId(row), createdAt(row)]))
-      const rows = await byRow(
-        `SELECT id, instance, pipeline_id, first_seen_by FROM runs WHERE id IN (${places(newest)})`,
-        idsOf(newest),
-      )
       return rows.flatMap(row => {
-        const seen = damaged.row('runs', row, firstSeenBy)
-        const firstSeenAt = Math.min(...Object.values(seen ?? {}))
-        const at = created.get(rowId(row))
-        return at === undefined || !Number.isFinite(firstSeenAt)
-          ? []
-          : [{ instance: keyOf(row).instance, createdAt: at, firstSeenAt }]
+        const firstSeenAt = Math.min(...Object.values(damaged.row('runs', row, firstSeenBy) ?? {}))
+        if (!Number.isFinite(firstSeenAt)) return []
+        return [{ instance: keyOf(row).instance, createdAt: createdAt(row), firstSeenAt }]
       })
     },
     lastFinished: async limit => {

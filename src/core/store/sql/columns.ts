@@ -1,7 +1,10 @@
 // Typed readers of rows, for both databases: each column is checked once, here.
 import { DataError } from '../../../lib/fault.ts'
 import { storedJson } from './stored-json.ts'
-import type { Cell } from '../ports/tables.ts'
+import type { RunKey } from '../../../model/observation.ts'
+
+/** A value of either database. */
+export type Cell = null | number | string | Uint8Array
 
 /** A row by column name. */
 export type Row = Readonly<Record<string, unknown>>
@@ -68,9 +71,17 @@ export function record<C extends Columns>(columns: C): (row: Row) => { [Name in 
   }
 }
 
+/** Of which run a row is. */
+export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
+
 function damaged(name: string): never {
   throw new DataError(
     `The column ${name} of a stored row has an unexpected value.`,
     'Other rows are not affected; a backup may still have this one intact.',
   )
+}
+
+/** What a column of texts can store: PostgreSQL refuses NUL, and half a surrogate pair cannot be encoded as UTF-8. */
+export function plainText(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed()
 }

@@ -2,7 +2,7 @@
 import { number, record, text } from './columns.ts'
 import { shownAs, type EventChunk } from '../../../model/event.ts'
 import { storedJson } from './stored-json.ts'
-import type { ReceivedEvent } from '../ports/events.ts'
+import type { ReceivedEvent } from '../ports/runs.ts'
 import { groupPathOf } from './owners.ts'
 import { writeMessages, releaseMessages } from './messages.ts'
 import type { Steps, Within } from './steps.ts'

@@ -3,8 +3,7 @@
 // The pages of a run lie side by side: each has the jobs from its `first_job` up to that of the next page, and the first one begins at 0, so that each id
 // has its page before the job is known. A page that grows too large is cut; pages are never joined, because a run never loses jobs.
 import { bytes, number, type Row } from './columns.ts'
-import { cut } from './cut.ts'
-import { documentBytes, documentOf } from './stored-document.ts'
+import { documentBytes, documentOf } from './stored-json.ts'
 import { each, forRows, type Steps, type StepValue } from './steps.ts'
 import type { Job } from '../../../model/job.ts'
 import type { RunWork } from '../ports/runs.ts'
@@ -112,3 +111,21 @@ const firstJob = number('first_job')
 const content = bytes('content')
 /** Of all jobs of the run. */
 export const jobCount = number('jobs')
+
+// Cuts a list into slices of a limited size.
+
+/** Slices whose sizes add up to `max` at most; a larger item is a slice by itself. */
+export function cut<T>(items: readonly T[], sizeOf: (item: T) => number, max: number): T[][] {
+  const slices: T[][] = []
+  let sum = Infinity
+  for (const item of items) {
+    const size = sizeOf(item)
+    sum += size
+    if (sum > max) {
+      slices.push([])
+      sum = size
+    }
+    slices.at(-1)?.push(item)
+  }
+  return slices
+}

@@ -4,10 +4,8 @@
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { groupPathOf } from './owners.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
-import { number, record, text, word } from './columns.ts'
-import { plainText } from './plain-text.ts'
-import { signals } from '../ports/signal.ts'
-import type { ExportQueue } from '../ports/outbox.ts'
+import { number, record, text, word, plainText } from './columns.ts'
+import { signals, type ExportQueue } from '../ports/outbox.ts'
 import type { Millis } from '../../../model/instant.ts'
 
 export interface Unsent {

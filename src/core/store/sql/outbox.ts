@@ -1,39 +1,31 @@
 // The SQL of the outbox that both databases share: settling, queues and dead letters.
-import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
-import { signals } from '../ports/signal.ts'
+import { bytes, number, optional, record, text, word, type Row, plainText } from './columns.ts'
+import {
+  signals,
+  type DeadLetter,
+  type DeadLetters,
+  type ExportQueueState,
+  type Outbox,
+  type OutboxEntry,
+  type Settlement,
+} from '../ports/outbox.ts'
 import { everything, textWithin, type Scope } from '../ports/scope.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { readings } from './reading.ts'
-import { plainText } from './plain-text.ts'
 import { deleteUnused } from './messages.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import type { DeadLetter, DeadLetters, ExportQueueState, Outbox, OutboxEntry, Settlement } from '../ports/outbox.ts'
 
 /** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
 const maxPutOff = 600_000
 
-/** `countQueues`: as `selectQueues` returns them. */
 export function deadLetters(
   sql: Statements,
-  countQueues: () => Promise<readonly Row[]>,
 ): Pick<Outbox, 'makeDue' | 'move' | 'queues' | 'within' | keyof DeadLetters> {
   let counted: { readonly queues: readonly ExportQueueState[]; readonly until: number } | undefined
-  /** Set while a large backlog is counted: all callers meanwhile share that count. */
-  let counting: Promise<readonly ExportQueueState[]> | undefined
-  let wasLarge = false
   let changes = 0
   const forget = (): void => {
     changes += 1
     counted = undefined
-    counting = undefined
-  }
-  const count = async (): Promise<readonly ExportQueueState[]> => {
-    const before = changes
-    const queues = (await countQueues()).map(queue)
-    const pending = queues.reduce((sum, one) => sum + one.pending, 0)
-    wasLarge = pending >= large
-    if (wasLarge && changes === before) counted = { queues, until: performance.now() + pending * believedMs }
-    return queues
   }
   const reading = readings(sql)
   const within = (scope: Scope): DeadLetters => {
@@ -79,21 +71,23 @@ export function deadLetters(
     },
     queues: async () => {
       if (counted !== undefined && performance.now() < counted.until) return counted.queues
-      if (counting !== undefined) return counting
-      const own = count().finally(() => {
-        if (counting === own) counting = undefined
-      })
-      if (wasLarge) counting = own
-      return own
+      const before = changes
+      const queues = (await sql.all(selectQueues)).map(queue)
+      const pending = queues.reduce((sum, one) => sum + one.pending, 0)
+      if (pending >= large && changes === before) counted = { queues, until: performance.now() + pending * believedMs }
+      return queues
     },
     within,
     ...within(everything),
   }
 }
 
-/** A backlog of more exports than this is not counted for every page and scrape, but at most once per this many ms for each export: every 5 s for a million. */
+/**
+ * A backlog of more exports than this is not counted for every page and scrape, but at most once per this many ms for each export: every 20 s for a
+ * million, which SQLite counts in half a second.
+ */
 const large = 20_000
-const believedMs = 0.005
+const believedMs = 0.02
 
 /** Leased entries are left out: on PostgreSQL a lease is a due time in the future. */
 const makeDue = `

@@ -2,9 +2,7 @@
 // moved project is seen, or not, with all of its data, whatever path it had when that was written.
 import { each, forRows, type Step, type StepValue } from './steps.ts'
 import { newestSecondOf, versionOfField, type Versioned } from '../../../model/versioned.ts'
-import { number, record, text, type Row } from './columns.ts'
-import { plainText } from './plain-text.ts'
-import type { Dialect } from './dialect.ts'
+import { number, record, text, type Row, plainText } from './columns.ts'
 import type { Run } from '../../../model/run.ts'
 import type { SeenOwner } from '../ports/runs.ts'
 
@@ -74,21 +72,3 @@ export interface OwnerRow {
 export const selectOwnersVersion =
   'SELECT count(*) AS owners, CAST(coalesce(sum(version), 0) AS bigint) AS versions FROM owners'
 export const selectOwners = 'SELECT id, instance, project_id, path FROM owners'
-
-export function ownersSchema({ id }: Pick<Dialect, 'id'>): string {
-  return `
-  CREATE TABLE owners (
-    id         ${id},
-    instance   text    NOT NULL,
-    -- 0: a group or an instance.
-    project_id bigint  NOT NULL,
-    -- Empty for a project and an instance.
-    group_path text    NOT NULL,
-    -- The latest; empty if it is unknown.
-    path       text    NOT NULL,
-    seen_at    bigint  NOT NULL,
-    version    integer NOT NULL DEFAULT 1,
-    UNIQUE (instance, project_id, group_path)
-  );
-  `
-}

@@ -1,69 +1,83 @@
-// Pruning, for both databases: small transactions.
+// Deletes rows that are no longer needed, for both databases, in small steps, so that nothing else waits. `maintenance.ts` decides which and when.
 import { drop } from './outbox.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
 import { insertTombstones, tombstoneValues } from './tombstone-text.ts'
-import { cut } from './cut.ts'
-import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
+import { cut, jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
 import { number, record, type Row } from './columns.ts'
 import { remember } from '../../../model/tombstone.ts'
 import { storedRun } from './run-rows.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Run } from '../../../model/run.ts'
-import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
+import type { ExportQueue } from '../ports/outbox.ts'
 import type { Statements } from './statements.ts'
 
-/** Rows of `events` and `event_states` are deleted with their chunk. Messages of them stay until they are sent. */
-const pruneEvents = `
-  DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)`
+/** How far a round has come. */
+export interface RunCursor {
+  readonly changedAt: Millis
+  readonly id: number
+}
 
-export function pruneStatements(
-  sql: Statements,
-): Pick<Pruning, 'tombstones' | 'events' | 'deadLetters' | 'unserved' | 'quarantinedDeliveries' | 'keys'> {
+export interface RunsPruned {
+  readonly pruned: number
+  /** How many of them left a tombstone. */
+  readonly remembered: number
+  /** Where the next step continues; undefined at the end. */
+  readonly next?: RunCursor | undefined
+}
+
+export type Pruning = ReturnType<typeof pruning>
+
+/** What truly differs between the databases. */
+export interface Space {
+  /** The share of the size limit that is in use: at 1, deliveries are refused. */
+  readonly fullness: () => Promise<number>
+  /** Returns unused space to the file system unless it is likely to be reused soon. The result is the number of bytes, 0 at the end. */
+  readonly giveBack: () => Promise<number>
+}
+
+export function pruning(sql: Statements, space: Space) {
+  /** Deletes the oldest rows by a column of times. Returns how many. */
+  const older =
+    (table: string, key: string, time: string) =>
+    async (before: Millis, limit: number): Promise<number> =>
+      sql.change(
+        `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${time} < ?1 ORDER BY ${time} LIMIT ?2)`,
+        [before, limit],
+      )
   return {
-    tombstones: async (before, limit) =>
+    /**
+     * Checks the next `limit` runs that are not due and last changed before `before`. Those without a snapshot since then are deleted with
+     * their jobs and chunks; a tombstone remembers what was sent. What is pending of them stays.
+     */
+    runs: async (before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned> =>
+      sql.transaction(within => pruneRuns(before, limit, from, within)),
+    tombstones: older('tombstones', 'instance, pipeline_id', 'pruned_at'),
+    /** Rows of `events` and `event_states` are deleted with their chunk. What is pending of them stays. */
+    events: async (before: Millis, limit: number): Promise<number> =>
       sql.change(
-        `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
-           (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < ?1 ORDER BY pruned_at LIMIT ?2)`,
+        'DELETE FROM chunks WHERE id IN (SELECT chunk_id FROM events WHERE taken_at < ?1 ORDER BY taken_at LIMIT ?2)',
         [before, limit],
       ),
-    events: async (before, limit) => sql.change(pruneEvents, [before, limit]),
-    deadLetters: async (before, limit) =>
-      sql.transaction(within =>
-        drop(
-          [
-            `SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2`,
-            [before, limit],
-          ],
-          within,
-        ),
-      ),
-    unserved: async ({ destination, signal }, before, limit) =>
-      sql.transaction(within =>
-        drop(
-          [
-            `SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
-             LIMIT ?4 ${sql.skipLocked}`,
-            [destination, signal, before, limit],
-          ],
-          within,
-        ),
-      ),
-    quarantinedDeliveries: async (before, limit) =>
-      sql.change(
-        `DELETE FROM quarantined_deliveries WHERE id IN
-           (SELECT id FROM quarantined_deliveries WHERE received_at < ?1 ORDER BY received_at LIMIT ?2)`,
-        [before, limit],
-      ),
-    keys: async (before, limit) =>
-      sql.change(
-        'DELETE FROM delivery_keys WHERE (seen_at, key) IN (SELECT seen_at, key FROM delivery_keys WHERE seen_at < ?1 ORDER BY seen_at LIMIT ?2)',
-        [before, limit],
-      ),
+    /** Those refused before `before`. */
+    deadLetters: async (before: Millis, limit: number): Promise<number> => {
+      const ids = `SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ?1 ORDER BY settled_at LIMIT ?2`
+      return sql.transaction(within => drop([ids, [before, limit]], within))
+    },
+    /** Entries pending since before `before` for a queue that is no longer configured. */
+    unserved: async ({ destination, signal }: ExportQueue, before: Millis, limit: number): Promise<number> => {
+      const ids = `SELECT id FROM outbox WHERE state = 'pending' AND destination = ?1 AND signal = ?2 AND pending_since < ?3
+                   LIMIT ?4 ${sql.skipLocked}`
+      return sql.transaction(within => drop([ids, [destination, signal, before, limit]], within))
+    },
+    quarantinedDeliveries: older('quarantined_deliveries', 'id', 'received_at'),
+    /** Idempotency keys first seen before `before`. */
+    keys: older('delivery_keys', 'seen_at, key', 'seen_at'),
+    ...space,
   }
 }
 
 /** Deletes the next runs that are complete and not in use, and writes tombstones for those that were exported. Locked rows are skipped. */
-export function* pruneRuns(
+function* pruneRuns(
   before: Millis,
   limit: number,
   from: RunCursor | undefined,

@@ -1,13 +1,29 @@
 // The repositories, for both databases, in the key-value table. A document that has not the shape of its kind is damaged: it is logged once, and treated
 // as missing.
-import { keyValueOn } from './key-value.ts'
 import { repositoriesOf, type Repositories, type Repository } from '../ports/repository.ts'
 import { storedDocument } from './stored-json.ts'
 import type { Statements } from './statements.ts'
 import type { z } from 'zod'
+import { lockNames } from './steps.ts'
+import { record, text } from './columns.ts'
+import type { Millis } from '../../../model/instant.ts'
 
 export function repositories(sql: Statements): Repositories {
-  const keyValue = keyValueOn(sql)
+  /** Changes a value under a lock; undefined deletes it. */
+  const changeValue = async <T>(
+    name: string,
+    change: (value: string | undefined, now: Millis) => { readonly value: string | undefined; readonly result: T },
+  ): Promise<T> =>
+    sql.transaction(function* (within) {
+      // A document that does not exist yet has no row to lock, so its name is locked.
+      yield* lockNames([name], within)
+      const [row] = yield [selectValue, [name]]
+      const { value, result } = change(row && valueOf(row), within.now)
+      if (value === undefined) yield ['DELETE FROM key_value WHERE name = ?1', [name]]
+      else yield [writeValue, [name, value]]
+      return result
+    })
+
   function repository<Document extends object, Key extends keyof Document>(
     kind: string,
     shape: z.ZodType<Document>,
@@ -15,14 +31,18 @@ export function repositories(sql: Statements): Repositories {
   ): Repository<Document, Key> {
     // Such as `poll/sweep https://git.example.com acme/shop`.
     const nameOf = (of: Pick<Document, Key>): string => [kind, ...key.map(field => String(of[field]))].join(' ')
-    const documentOf = (name: string, text: string): Document | undefined =>
-      sql.damaged.row('key_value', { name, text }, row => storedDocument(row.text, shape))
-    const list = async () => keyValue.list(key.length === 0 ? kind : `${kind} `)
+    const documentOf = (name: string, text: string | undefined): Document | undefined =>
+      text === undefined
+        ? undefined
+        : sql.damaged.row('key_value', { name, text }, row => storedDocument(row.text, shape))
+    /** In the order of their names. */
+    const list = async () => {
+      const beginning = 'substr(name, 1, length(CAST(?1 AS text))) = ?1'
+      const select = `SELECT name, value FROM key_value WHERE ${beginning} ORDER BY name`
+      return (await sql.all(select, [key.length === 0 ? kind : `${kind} `])).map(entry)
+    }
     return {
-      get: async of => {
-        const text = await keyValue.read(nameOf(of))
-        return text === undefined ? undefined : documentOf(nameOf(of), text)
-      },
+      get: async of => documentOf(nameOf(of), (await sql.all(selectValue, [nameOf(of)])).map(valueOf)[0]),
       all: async onDamaged =>
         (await list()).flatMap(({ name, value }) => {
           const document = documentOf(name, value)
@@ -30,27 +50,33 @@ export function repositories(sql: Statements): Repositories {
           return document ?? []
         }),
       put: async document =>
-        keyValue.change(nameOf(document), () => ({ value: JSON.stringify(document), result: undefined })),
-      remove: async of => keyValue.change(nameOf(of), () => ({ value: undefined, result: undefined })),
+        changeValue(nameOf(document), () => ({ value: JSON.stringify(document), result: undefined })),
+      remove: async of => changeValue(nameOf(of), () => ({ value: undefined, result: undefined })),
       prune: async isOver => {
         const now = await sql.now()
         for (const { name, value } of await list()) {
           const left = (text: string | undefined): string | undefined => {
-            const document = text === undefined ? undefined : documentOf(name, text)
+            const document = documentOf(name, text)
             return document === undefined || isOver(document, now) ? undefined : text
           }
           if (left(value) !== undefined) continue
-          await keyValue.change(name, text => ({ value: left(text), result: undefined }))
+          await changeValue(name, text => ({ value: left(text), result: undefined }))
         }
       },
       change: async (of, change) =>
-        keyValue.change(nameOf(of), (text, now) => {
-          const { document, result } = change(text === undefined ? undefined : documentOf(nameOf(of), text), now)
+        changeValue(nameOf(of), (text, now) => {
+          const { document, result } = change(documentOf(nameOf(of), text), now)
           return { value: document && JSON.stringify(document), result }
         }),
       now: async () => sql.now(),
     }
   }
-
   return repositoriesOf(repository)
 }
+
+export const selectValue = 'SELECT value FROM key_value WHERE name = ?1'
+export const writeValue = `
+  INSERT INTO key_value (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+
+export const valueOf = text('value')
+const entry = record({ name: text('name'), value: valueOf })

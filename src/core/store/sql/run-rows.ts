@@ -1,8 +1,8 @@
 // The one decoder of runs: from a row of `runs`, with the pages of its jobs if it has many.
 //
 // A run is one document: its head as the model has it, and its jobs with what of them was exported. A damaged row or page costs its run.
-import { bytes, json, number, optional, record, text, type Row } from './columns.ts'
-import { documentBytes, documentOf } from './stored-document.ts'
+import { bytes, keyOf, json, number, optional, record, type Row } from './columns.ts'
+import { documentBytes, documentOf } from './stored-json.ts'
 import { DataError } from '../../../lib/fault.ts'
 import { jobsOfPage } from './job-pages.ts'
 import type { DamagedRows } from './damaged-rows.ts'
@@ -10,8 +10,6 @@ import type { Job } from '../../../model/job.ts'
 import type { Run, RunHead } from '../../../model/run.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { StoredRun } from '../ports/runs.ts'
-
-export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
 
 export function nameOf({ instance, pipelineId }: RunKey): string {
   return `${instance}\n${pipelineId}`

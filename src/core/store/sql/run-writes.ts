@@ -1,10 +1,10 @@
 // Writes runs, chunks and messages, as steps of a transaction: one statement for each kind of row of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import { keyOf, nameOf, runDocument } from './run-rows.ts'
-import { number, type Row } from './columns.ts'
+import { nameOf, runDocument } from './run-rows.ts'
+import { keyOf } from './columns.ts'
+import { number, type Row, plainText } from './columns.ts'
 import { placeJobs, writePages, type Placed } from './job-pages.ts'
 import { writeMessages } from './messages.ts'
-import { plainText } from './plain-text.ts'
 import type { Job } from '../../../model/job.ts'
 import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 

@@ -4,20 +4,20 @@
 // goes through all its decisions, one after the other, and is written once.
 import { changedJobs, writeChunks, writeRuns, type Written } from './run-writes.ts'
 import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
-import { cut } from './cut.ts'
-import { damagedRun, keyOf, nameOf, storedRun } from './run-rows.ts'
-import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
-import { enrichmentChange, writeTriggers } from './enrichment-queue.ts'
-import { jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
-import { number, type Row } from './columns.ts'
-import { ownerOfRun } from './owners.ts'
+import { cut, jobCount, maxJobsAtOnce, readPages } from './job-pages.ts'
+import { damagedRun, nameOf, storedRun } from './run-rows.ts'
+import { each, forRows, type Steps, type StepValue, type Within, lockNames } from './steps.ts'
+import { enrichmentChange, writeTriggers } from '../ports/enrichment-queue.ts'
+import { number, type Row, keyOf } from './columns.ts'
+import { ownerOfRun, writeOwners } from './owners.ts'
 import { revivedRun, takeTombstones } from './tombstone-text.ts'
 import { byReporter } from '../ports/reporter.ts'
 import type { Reports, SeenOwner, Beside, RunChange, RunWork, StoredRun } from '../ports/runs.ts'
-import { writeBeside } from './beside-runs.ts'
 import type { ProjectIncrements } from '../../../model/totals.ts'
 import type { Run } from '../../../model/run.ts'
 import type { RunKey } from '../../../model/observation.ts'
+import { addTotals } from '../ports/totals.ts'
+import { nameOfJob, writeEvent } from './events.ts'
 
 /** For the only process of a store, which has leases in memory: a row was changed. */
 export type OnChanged = (id: number) => void
@@ -186,3 +186,47 @@ function listingRow(id: number, run: Run, now: number): StepValue[][] {
 }
 
 const idOf = number('id')
+
+// The last steps of a transaction of runs: writes the events that came with them, what features report, and what snapshots add to totals.
+
+/** After everything that locks rows of runs. */
+export function* writeBeside(
+  { events = [], reports = [] }: Beside,
+  totals: readonly ProjectIncrements[],
+  owners: readonly SeenOwner[],
+  within: Within,
+): Steps<void> {
+  const grouped = byReporter(reports)
+  const names = [
+    ...events.map(({ event }) => event.object),
+    ...events.flatMap(({ chunk, waits }) => (waits === undefined ? [] : [nameOfJob(chunk.key.instance, waits.jobId)])),
+    ...grouped.flatMap(([by, all]) => all.flatMap(one => by.locks?.(one) ?? [])),
+  ]
+  yield* lockNames(names, within)
+  for (const event of events) yield* writeEvent(event, within)
+  yield* writeReports(reports, totals, within)
+  yield writeOwners([
+    ...owners,
+    ...events.map(({ chunk: { key, project, group, at } }) => ({ instance: key.instance, project, group, at })),
+    ...grouped.flatMap(([by, all]) => all.flatMap(one => by.owner?.(one) ?? [])),
+  ])
+}
+
+/** Totals before what is written last, such as conditions: whatever locks those locks nothing later. */
+export function* writeReports(
+  reports: readonly Reports[],
+  totals: readonly ProjectIncrements[],
+  within: Within,
+): Steps<void> {
+  let isAdded = false
+  for (const [by, all] of byReporter(reports)) {
+    if (by.order > orderOfTotals && !isAdded) {
+      isAdded = true
+      yield* addTotals(totals, within)
+    }
+    yield* by.write(all, within)
+  }
+  if (!isAdded) yield* addTotals(totals, within)
+}
+
+const orderOfTotals = 100

@@ -1,7 +1,7 @@
 // The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
-import { ownersSchema } from './owners.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, StorePart } from '../ports/store-part.ts'
+import { number, record, text, type Row } from './columns.ts'
 
 /** How a statement fails in a schema that no released version has: SQLite's message, PostgreSQL's code. */
 export const isOfTheSchema = {
@@ -250,7 +250,19 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
   CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
 
-  ${ownersSchema(dialect)}
+  CREATE TABLE owners (
+    id         ${id},
+    instance   text    NOT NULL,
+    -- 0: a group or an instance.
+    project_id bigint  NOT NULL,
+    -- Empty for a project and an instance.
+    group_path text    NOT NULL,
+    -- The latest; empty if it is unknown.
+    path       text    NOT NULL,
+    seen_at    bigint  NOT NULL,
+    version    integer NOT NULL DEFAULT 1,
+    UNIQUE (instance, project_id, group_path)
+  );
 
   CREATE TABLE counters (
     name  text PRIMARY KEY,
@@ -275,3 +287,31 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   `
 }
+
+// The schemas of features: how many steps of each were done is stored, and those that are missing are done when the store is opened.
+
+export const selectPartNumbers = 'SELECT name, number FROM schema_parts'
+
+export interface MissingSteps {
+  readonly name: string
+  /** How many will have been done. */
+  readonly number: number
+  readonly steps: readonly string[]
+}
+
+/** The steps that are missing, given the rows of `selectPartNumbers`. Throws StoreError for a schema that is more than one step newer. */
+export function missingSteps(rows: readonly Row[], parts: readonly StorePart[], dialect: Dialect): MissingSteps[] {
+  const done = new Map(rows.map(partNumber).map(one => [one.name, one.number]))
+  return parts.flatMap(({ name, schema }) => {
+    const known = done.get(name) ?? 0
+    if (known > schema.length + 1)
+      throw new StoreError(
+        `The store has schema ${known} of ${name}; this version supports schemas up to ${schema.length + 1}.`,
+        'Run the Pipespan version that wrote it, or a newer one.',
+      )
+    const steps = schema.slice(known).map(step => step(dialect))
+    return steps.length === 0 ? [] : [{ name, number: schema.length, steps }]
+  })
+}
+
+const partNumber = record({ name: text('name'), number: number('number') })

@@ -1,10 +1,10 @@
 // Runs one text of SQL on either database. Its parameters are `?1`, `?2`, as on SQLite; for PostgreSQL they become `$1`, `$2`.
 import type { DamagedRows } from './damaged-rows.ts'
-import type { Row } from './columns.ts'
+import type { Cell, Row } from './columns.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { Steps, Within } from './steps.ts'
 
-export type Value = string | number | null
+export type Value = Cell
 
 /** Queries either database: `?1`, `?2`, … in the text stand for the values. */
 export type Ask = (sql: string, values: readonly Value[]) => Promise<Row[]>

@@ -1,12 +1,12 @@
 // The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs it
 // synchronously, PostgreSQL asynchronously.
-import type { Row } from './columns.ts'
+import type { Cell, Row } from './columns.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import type { EncodeMessages } from '../ports/outbox.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-export type StepValue = string | number | null | Uint8Array
+export type StepValue = Cell
 
 /** A statement with its values. */
 export type StepOf = readonly [sql: string, values: readonly StepValue[]]

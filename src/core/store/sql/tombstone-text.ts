@@ -1,6 +1,5 @@
 // Tombstones as JSON, with jobs as short rows: there are many, and they are stored for more than a year.
-import { number, text as textColumn, type Row } from './columns.ts'
-import { keyOf } from './run-rows.ts'
+import { number, text as textColumn, type Row, keyOf } from './columns.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import { forRows, type StepValue } from './steps.ts'
 import { revive } from '../../../model/tombstone.ts'

@@ -1,6 +1,7 @@
 // Turns errors of SQLite into faults with a fitting remedy, by their cause: the data, the file, the disk, another process, or the schema.
 import { DataError, reasonOf, StoreError, type Fault } from '../../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
+import type { SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
 
 interface SqliteError extends Error {
   readonly errcode: number
@@ -71,4 +72,29 @@ export function openFault(file: string, error: unknown): StoreError {
 export function schemaFault(error: unknown): StoreError | undefined {
   if (!isSqliteError(error) || !isOfTheSchema.sqlite.test(error.message)) return undefined
   return otherSchema('The store', error, 'a new file in another folder')
+}
+
+// A damaged file is SQLite's matter: whichever statement meets the damage, the process that serves the store ends, and a command fails, with one sentence.
+// Nothing is saved from such a file, and nothing that was answered depends on it more than before: senders got no 2xx for what was not committed, and
+// what the platform still knows can be read again.
+
+/** What the store does with a statement: its parameters are numbered. */
+export interface Statement {
+  all(...values: SQLInputValue[]): Record<string, SQLOutputValue>[]
+  get(...values: SQLInputValue[]): Record<string, SQLOutputValue> | undefined
+  run(...values: SQLInputValue[]): StatementResultingChanges
+}
+
+/** Returns what gives the result of `work`, and throws the sentence if it meets damage, after `onDamage`. */
+export function watchForDamage(file: string, onDamage: ((fault: StoreError) => void) | undefined) {
+  return <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      const fault = damageFault(file, error)
+      if (fault === undefined) throw error
+      onDamage?.(fault)
+      throw fault
+    }
+  }
 }

@@ -1,11 +1,9 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
 // Migrates a file to it, and refuses files that this version cannot read.
 import { StoreError } from '../../../lib/fault.ts'
-import { leaveOldSchema, schemaOf } from '../sql/schema.ts'
-import { missingSteps, selectPartNumbers, type MissingSteps } from '../sql/part-schema.ts'
+import { leaveOldSchema, schemaOf, missingSteps, selectPartNumbers, type MissingSteps } from '../sql/schema.ts'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Dialect } from '../sql/dialect.ts'
-import type { StorePart } from '../ports/store-part.ts'
+import type { Dialect, StorePart } from '../ports/store-part.ts'
 
 const dialect: Dialect = {
   id: 'INTEGER PRIMARY KEY',

@@ -1,38 +1,29 @@
 // The embedded store: one SQLite file on one connection. Opened by the process that serves it, or shared by commands, which get only the
 // operations that they may use.
-import { closeSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { sqliteOutbox } from './outbox.ts'
-import { giveBackLeases } from './leases.ts'
+import { forGood } from '../sql/too-far-ahead.ts'
+import { queueTables } from '../sql/leased-queue.ts'
 import { lockForServing } from './serve-lock.ts'
-import { makeFolder } from './private-place.ts'
+import { makeFolder, storeFile, placeFault } from './store-file.ts'
 import { sqliteStatements, execute, withinOf } from './statements.ts'
-import { sqliteRuns } from './runs.ts'
-import { sqliteTables } from './tables.ts'
+import { tables, type Catalog } from '../sql/tables.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
-import { storeFile, placeFault } from './store-file.ts'
-import { pruneRuns, pruneStatements } from '../sql/pruning.ts'
+import { pruning } from '../sql/pruning.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
-import type { Pruning } from '../ports/pruning.ts'
+import { changeRuns, type OnChanged } from '../sql/runs.ts'
+import { keyOf } from '../sql/columns.ts'
+import { number, record } from '../sql/columns.ts'
+import { runReads } from '../sql/run-reads.ts'
+import { takeIn } from '../sql/take-in.ts'
+import type { Steps, Within } from '../sql/steps.ts'
+import type { Runs } from '../ports/runs.ts'
 
-// Pruning on SQLite: small transactions, and free pages returned to the file system.
-
-/** 2 MiB: some milliseconds. */
+/** Unused pages that are returned at a time: 2 MiB, some milliseconds. */
 const pagesPerStep = 128
-
-function sqlitePruning(db: Database, fullness: () => number): Pruning {
-  const sql = sqliteStatements(db)
-  const shared = pruneStatements(sql)
-  return {
-    ...shared,
-    runs: async (before, limit, from) =>
-      db.transaction(() => execute(db, pruneRuns(before, limit, from, withinOf(db)))),
-    fullness: async () => fullness(),
-    giveBack: async () => db.giveBack(pagesPerStep),
-  }
-}
 
 /**
  * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
@@ -101,12 +92,23 @@ function ownStore(db: Database, options: StoreOptions, sending?: string): Store 
       await store.proveWritable()
     },
     reclaim: async () => {
-      const queues = (options.parts ?? []).flatMap(one => one.queues ?? [])
-      db.transaction(() => giveBackLeases(db, queues))
+      const queues = [...queueTables, ...(options.parts ?? []).flatMap(one => one.queues ?? [])]
+      db.transaction(() => {
+        for (const statement of giveBack(queues)) db.prepare(statement).run(db.now())
+      })
     },
     close: async () => db.close(),
   }
 }
+
+/** Ends all leases that are stored in rows: their holder has crashed, and nothing must wait for them to expire. The parameter: the store's time, ms. */
+const giveBack = (queues: readonly string[]): readonly string[] => [
+  // In a file that was copied from PostgreSQL.
+  `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
+  ...queues.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
+  // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.
+  `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
+]
 
 /** The part of the store that is the same for its server and for commands. `sending`: the file of the note of leased exports. */
 function rooms(db: Database, options: StoreOptions, sending?: string) {
@@ -121,9 +123,11 @@ function rooms(db: Database, options: StoreOptions, sending?: string) {
     runs: sqliteRuns(db),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories, shared.parts),
-    pruning: sqlitePruning(db, () => db.size() / options.maxSize),
-    tables: sqliteTables(db),
-    clockWasAhead: async () => db.wasAhead(),
+    pruning: pruning(sql, {
+      fullness: async () => db.size() / options.maxSize,
+      giveBack: async () => db.giveBack(pagesPerStep),
+    }),
+    tables: tables(sql, catalog),
     isFull: async () => db.size() >= options.maxSize,
     proveWritable: async () => proveWritable(db),
   }
@@ -145,4 +149,68 @@ function syncCommits(wal: string): void {
 function proveWritable(db: Database): void {
   const now = db.now()
   db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))
+}
+
+// Runs on SQLite: one process serves the file, so leases are in its memory.
+
+export function sqliteRuns(db: Database): Runs {
+  /** When the lease of a run ends, monotonic ms. In memory: stored, it would rewrite the row of the run. */
+  const leased = new Map<number, number>()
+  /** Runs the steps in a transaction; the leases of what they changed end with it. */
+  function inTransaction<T>(steps: (onChanged: OnChanged, within: Within) => Steps<T>): T {
+    const changed: number[] = []
+    const result = db.transaction(() =>
+      execute(
+        db,
+        steps(id => changed.push(id), withinOf(db)),
+      ),
+    )
+    for (const id of changed) leased.delete(id)
+    return result
+  }
+  return {
+    takeIn: async taking => {
+      // What would be lost with the process must not be acknowledged.
+      db.proveInPlace()
+      return inTransaction((onChanged, within) => takeIn(taking, onChanged, within))
+    },
+    transact: async (work, beside = {}) =>
+      inTransaction((onChanged, within) => changeRuns(work, beside, onChanged, within)),
+    takeDue: async (limit, leaseMs) => {
+      const at = db.elapsed()
+      for (const [id, until] of leased) if (until <= at) leased.delete(id)
+      const rows = db
+        .prepare('SELECT id, instance, pipeline_id FROM runs WHERE due_at <= ? ORDER BY due_at LIMIT ?')
+        .all(db.now(), limit + leased.size)
+      const free = rows.filter(row => !leased.has(idOf(row))).slice(0, limit)
+      for (const row of free) leased.set(idOf(row), at + leaseMs)
+      return free.map(keyOf)
+    },
+    dueIn: async () => {
+      const at = db.elapsed()
+      const rows = db
+        .prepare('SELECT id, due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?')
+        .all(leased.size + 1)
+      const free = rows.map(due).find(({ id }) => (leased.get(id) ?? 0) <= at)?.at ?? Infinity
+      const pause = Math.min(free - db.now(), Math.min(...leased.values()) - at)
+      return pause === Infinity ? undefined : Math.max(0, pause)
+    },
+    ...runReads(sqliteStatements(db)),
+  }
+}
+
+const idOf = number('id')
+const due = record({ id: number('id'), at: number('due_at') })
+
+/** For copying. */
+const catalog: Catalog = {
+  selectSchema: 'SELECT user_version AS number FROM pragma_user_version',
+  selectTables: `
+    SELECT name, columns, key, key AS ordered FROM (
+      SELECT name, rowid AS place,
+             (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(s.name) ORDER BY cid)) AS columns,
+             (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(s.name) WHERE pk > 0 ORDER BY pk)) AS key
+      FROM sqlite_schema s WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\') ORDER BY place`,
+  // New ids follow the greatest one by themselves.
+  finish: async () => undefined,
 }

@@ -1,39 +1,46 @@
 // The outbox on SQLite. Leases are in memory, so that leasing commits nothing. They end with the process; a small file lists them for the next one.
 import { randomUUID } from 'node:crypto'
-import { bothEnds } from '../sql/both-ends.ts'
-import { countBacklog } from './backlog.ts'
-import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
+import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'
-import { createLeases, type Leases } from './leases.ts'
 import { number, record } from '../sql/columns.ts'
 import { execute, sqliteStatements, withinOf } from './statements.ts'
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import type { Database } from './database.ts'
 import type { OutboxEntry, Outbox, ExportQueue } from '../ports/outbox.ts'
 
+/**
+ * Which entries are leased: in memory, because only one process serves a file. Stored in the rows, each lease would need a commit. An entry is here until
+ * it is settled, also after the end of its lease (monotonic ms), so that the token that was granted last may settle it.
+ */
+type Leases = Map<number, { readonly token: string; readonly until: number }>
+
+/** 0: it is not leased. */
+function endOf(leases: Leases, id: number): number {
+  return leases.get(id)?.until ?? 0
+}
+
 /** `noteFile`: undefined for a store in memory, and for commands. */
 export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox {
-  const leases = createLeases()
+  const leases: Leases = new Map()
   const note = openLeasedNote(noteFile, id => db.prepare(`SELECT 1 FROM outbox WHERE id = ?`).get(id) !== undefined)
-  const sql = sqliteStatements(db)
   return {
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       const items = freeItems(db, leases, queue, { now: db.now(), limit, maxBytes })
       if (items.length === 0) return { token, items, repeated: 0 }
-      const again = items.filter(({ id }) => note.wasLeased(id) || leases.until(id) > 0)
-      for (const { id } of items) leases.lease(id, db.elapsed() + leaseMs, token)
-      note.write(leases.ids())
+      const again = items.filter(({ id }) => note.wasLeased(id) || leases.has(id))
+      for (const { id } of items) leases.set(id, { token, until: db.elapsed() + leaseMs })
+      note.write([...leases.keys()])
       return { token, items, repeated: again.length }
     },
     settle: async (token, settlements) => {
-      const own = settlements.filter(({ id }) => leases.isOf(id, token))
+      const own = settlements.filter(({ id }) => leases.get(id)?.token === token)
       // The same time for all, so that entries of one request are due together again.
       const within = withinOf(db)
       const settled = db.transaction(() => execute(db, settle(own, token, within)))
       // After the commit: if it fails, the same lease can settle them again.
-      for (const { id } of own) leases.forget(id)
-      note.write(leases.ids())
+      for (const { id } of own) leases.delete(id)
+      note.write([...leases.keys()])
       return { lost: settlements.length - settled, at: within.now }
     },
     dueIn: async queue => {
@@ -48,10 +55,10 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
             .all(queue.destination, queue.signal, leases.size + 1)
             .map(due)
       const [now, at] = [db.now(), db.elapsed()]
-      const pauses = rows.map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
+      const pauses = rows.map(entry => Math.max(entry.at - now, endOf(leases, entry.id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
-    ...deadLetters(sql, async () => countBacklog(async (statement, values) => sql.all(statement, values))),
+    ...deadLetters(sqliteStatements(db)),
   }
 }
 
@@ -78,11 +85,11 @@ function freeItems(
       // Leased entries are still among these rows.
       .all(queue.destination, queue.signal, now, limit + leases.size)
       .map(idOf)
-      .filter(id => leases.until(id) <= at)
+      .filter(id => endOf(leases, id) <= at)
       .slice(0, limit)
   const oldest = isInOrder(queue)
     ? headsIn(db, queue)
-        .filter(({ id, at: dueAt }) => dueAt <= now && leases.until(id) <= at)
+        .filter(({ id, at: dueAt }) => dueAt <= now && endOf(leases, id) <= at)
         .slice(0, limit)
         .map(({ id }) => id)
     : ids('ASC')

@@ -4,8 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './faults.ts'
-import { makePrivateFile } from './private-place.ts'
-import { placeFault } from './store-file.ts'
+import { makePrivateFile, placeFault } from './store-file.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 interface ServeLock {

@@ -1,14 +1,9 @@
-// Transactions of an SQLite connection, and callbacks after each commit.
+// Transactions of an SQLite connection.
 import type { DatabaseSync } from 'node:sqlite'
-import { isBusy, isSqliteError, writeFault } from './faults.ts'
-import type { Statement } from './damage.ts'
+import { isBusy, isSqliteError, writeFault, type Statement } from './faults.ts'
 
-export interface Transactions {
-  /** Runs `work` in one transaction, which is on the disk when this returns. Not reentrant. */
-  readonly transaction: <T>(work: () => T) => T
-  /** Within a transaction: calls `then` after its commit, and never after a rollback. For state in memory that follows rows. */
-  readonly afterCommit: (then: () => void) => void
-}
+/** Runs `work` in one transaction, which is on the disk when this returns. Not reentrant. */
+export type Transact = <T>(work: () => T) => T
 
 /**
  * `busyTimeout`: how long one waits for another process to finish writing, ms. The thread does
@@ -18,9 +13,7 @@ export function createTransactions(
   connection: DatabaseSync,
   prepare: (sql: string) => Statement,
   busyTimeout: number,
-): Transactions {
-  /** The callbacks of the open transaction. */
-  let thens: (() => void)[] | undefined
+): Transact {
   let isLocked = false
   const begin = prepare('BEGIN IMMEDIATE')
   const commit = prepare('COMMIT')
@@ -38,30 +31,16 @@ export function createTransactions(
     }
   }
 
-  function transaction<T>(work: () => T): T {
-    const own: (() => void)[] = []
-    let result: T
+  return work => {
     try {
       beginUnlessLocked()
-      thens = own
-      result = work()
+      const result = work()
       commit.run()
+      return result
     } catch (error) {
       if (connection.isTransaction) connection.exec('ROLLBACK')
       throw isSqliteError(error) ? writeFault(error) : error
-    } finally {
-      thens = undefined
     }
-    for (const then of own) then()
-    return result
-  }
-
-  return {
-    transaction,
-    afterCommit: then => {
-      if (thens === undefined) throw new Error('There is no transaction to wait for.')
-      thens.push(then)
-    },
   }
 }
 

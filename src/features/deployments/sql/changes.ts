@@ -10,10 +10,9 @@ import {
   type ChangeView,
   type CountedTimes,
 } from '../model/change.ts'
-import { json, number, optional, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
+import { json, number, optional, record, text, word, type Row, plainText } from '../../../core/store/sql/columns.ts'
 import { latest, type Millis } from '../../../model/instant.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
-import { plainText } from '../../../core/store/sql/plain-text.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'

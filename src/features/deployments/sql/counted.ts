@@ -11,13 +11,12 @@ import {
   type Within,
 } from '../../../core/store/sql/steps.ts'
 import { number, optional, type Column, type Row } from '../../../core/store/sql/columns.ts'
-import { inScope } from '../../../core/store/sql/project-scope.ts'
-import { writeReports } from '../../../core/store/sql/beside-runs.ts'
+import { inScope, type ProjectScope } from '../../../core/store/ports/project-scope.ts'
+import { writeReports } from '../../../core/store/sql/runs.ts'
 import { writeEvent } from '../../../core/store/sql/events.ts'
 import type { Countable, Decide, Decided, Reported } from '../countable.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { ProjectScope } from '../../../core/store/ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 

@@ -4,12 +4,20 @@ import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts
 import { each, forRows, forUpdate, type Steps, type Within } from '../../../core/store/sql/steps.ts'
 import { joinWaiting, nameOfJob } from '../../../core/store/sql/events.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
-import { json, number, optional, record, text, type Column, type Row } from '../../../core/store/sql/columns.ts'
+import {
+  json,
+  number,
+  optional,
+  record,
+  text,
+  type Column,
+  type Row,
+  plainText,
+} from '../../../core/store/sql/columns.ts'
 import { leasedQueue } from '../../../core/store/sql/leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'
 import { mergeDeployment, viewDeployment, type Deployment } from '../model/deployment.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
-import { plainText } from '../../../core/store/sql/plain-text.ts'
 import { unbounded } from '../../../core/store/sql/reading.ts'
 import { storedDeployment } from './stored-deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../model/deployment-figures.ts'

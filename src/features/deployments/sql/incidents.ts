@@ -1,6 +1,6 @@
 // Incidents, for both databases.
 import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
-import { json, optional, number, type Row } from '../../../core/store/sql/columns.ts'
+import { json, optional, number, type Row, plainText } from '../../../core/store/sql/columns.ts'
 import {
   mergeIncident,
   viewIncident,
@@ -9,7 +9,6 @@ import {
   type IncidentView,
 } from '../model/incident.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
-import { plainText } from '../../../core/store/sql/plain-text.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
 import type { Reported } from '../countable.ts'

@@ -1,5 +1,5 @@
 // The tables of what is reported many times and counted once (`counted.ts`), of both databases.
-import type { Dialect } from '../../../core/store/sql/dialect.ts'
+import type { Dialect } from '../../../core/store/ports/store-part.ts'
 
 export function schema({ id }: Dialect): string {
   return `

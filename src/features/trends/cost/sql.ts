@@ -1,6 +1,6 @@
 // The SQL of costs: how rows are added to what is stored, and how sums are read.
 import { wastedPurposes, type CostGroup, type CostLine, type CostReads, type CostRow, type CostSum } from './rows.ts'
-import { inScope } from '../../../core/store/sql/project-scope.ts'
+import { inScope } from '../../../core/store/ports/project-scope.ts'
 import { number, optional, text, type Row } from '../../../core/store/sql/columns.ts'
 import { forRows, type StepValue } from '../../../core/store/sql/steps.ts'
 import { retainedCostsOn } from './of-stored-runs.ts'

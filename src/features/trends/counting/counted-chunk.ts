@@ -4,7 +4,7 @@ import { carriesPipeline, type Chunk, type JobSnapshot } from '../../../model/ch
 import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../../model/runner-time.ts'
 import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
 import { hasFailed, hasSucceeded } from '../../../model/status.ts'
-import { plainText } from '../../../core/store/sql/plain-text.ts'
+import { plainText } from '../../../core/store/sql/columns.ts'
 import { sectionTimes, type SectionTime } from '../../../model/section-times.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Run } from '../../../model/run.ts'

@@ -5,7 +5,7 @@
 // fold: a figure is always the sum of the rows that are gone.
 import { addCosts, costValues } from '../cost/sql.ts'
 import { createLoop, type Loop } from '../../../lib/loop.ts'
-import { cut } from '../../../core/store/sql/cut.ts'
+import { cut } from '../../../core/store/sql/job-pages.ts'
 import { each, forRows, lockNames, type Steps, type StepValue, type Within } from '../../../core/store/sql/steps.ts'
 import { number, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { figuresOf } from '../reading/sql.ts'

@@ -1,6 +1,6 @@
 // The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
 import { branchClasses } from '../../../model/pipeline.ts'
-import { inScope } from '../../../core/store/sql/project-scope.ts'
+import { inScope } from '../../../core/store/ports/project-scope.ts'
 import { json, number, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
 import type { Reading, ScopedSql } from '../../../core/store/sql/reading.ts'
 import type { Value } from '../../../core/store/sql/statements.ts'

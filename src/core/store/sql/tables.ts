@@ -1,0 +1,91 @@
+// The store as bare rows, for copying it into another one. It knows only those tables by name that are not copied.
+import { cell, number, record, text, type Cell, type Row } from './columns.ts'
+import type { Statements } from './statements.ts'
+
+export type Cells = readonly Cell[]
+
+export interface Table {
+  readonly name: string
+  /** The primary key's columns. */
+  readonly key: readonly string[]
+  readonly columns: readonly string[]
+}
+
+/** Where the databases differ. */
+export interface Catalog {
+  /** The number of the schema, as `number`. */
+  readonly selectSchema: string
+  /**
+   * The `name` of each table in the order of their creation; as lists with commas its `columns`, its primary `key`, and `ordered`: the same so that texts
+   * are in the order of their bytes.
+   */
+  readonly selectTables: string
+  /** Moves the sequences of ids beyond the rows that were written. */
+  readonly finish: () => Promise<void>
+}
+
+export type Tables = ReturnType<typeof tables>
+
+/** Tables that are not copied: leases, the state of one process, and the numbers of the schemas. */
+const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']
+/** Of one statement: SQLite takes at most 32,766, PostgreSQL 65,535. */
+const maxParameters = 30_000
+
+export function tables(sql: Statements, { selectSchema, selectTables, finish }: Catalog) {
+  const listed = async (): Promise<(Table & { readonly ordered: readonly string[] })[]> =>
+    (await sql.all(selectTables)).map(tableOf).filter(({ name }) => !momentary.includes(name))
+  /** Of this store: a table of another one may be given. */
+  const orderOf = async ({ name }: Table): Promise<readonly string[]> =>
+    (await listed()).find(one => one.name === name)?.ordered ?? []
+  const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
+  return {
+    schema: async (): Promise<number> => number('number')((await sql.all(selectSchema))[0] ?? {}),
+    /** In the order of their creation, so that rows come after those that they refer to. */
+    list: async (): Promise<readonly Table[]> => listed(),
+    count: async ({ name }: Table): Promise<number> =>
+      number('rows')((await sql.all(`SELECT count(*) AS rows FROM ${name}`))[0] ?? {}),
+    /** The greatest key; undefined for an empty table. */
+    last: async (table: Table): Promise<Cells | undefined> => {
+      const order = (await orderOf(table)).map(column => `${column} DESC`)
+      const [row] = await sql.all(
+        `SELECT ${table.key.join(', ')} FROM ${table.name} ORDER BY ${order.join(', ')} LIMIT 1`,
+      )
+      return row && cells(table.key, row)
+    },
+    /** The rows after the key `after`, in the order of their keys; texts in the order of their bytes. */
+    read: async (table: Table, after: Cells | undefined, limit: number): Promise<readonly Cells[]> => {
+      const order = (await orderOf(table)).join(', ')
+      const where = after === undefined ? '' : `WHERE (${order}) > (${after.map((_, at) => `?${at + 2}`).join(', ')})`
+      const rows = await sql.all(
+        `SELECT ${table.columns.join(', ')} FROM ${table.name} ${where} ORDER BY ${order} LIMIT ?1`,
+        [limit, ...(after ?? [])],
+      )
+      return rows.map(row => cells(table.columns, row))
+    },
+    /** In one transaction; a row whose key exists already is skipped. */
+    write: async ({ name, columns }: Table, rows: readonly Cells[]): Promise<void> =>
+      sql.transaction(function* () {
+        const max = Math.floor(maxParameters / columns.length)
+        for (let from = 0; from < rows.length; from += max) {
+          const some = rows.slice(from, from + max)
+          const placesOf = (row: number): string =>
+            columns.map((_, at) => `?${row * columns.length + at + 1}`).join(', ')
+          yield [
+            `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${some.map((_, row) => `(${placesOf(row)})`).join(', ')}
+             ON CONFLICT DO NOTHING`,
+            // PostgreSQL refuses NUL in texts.
+            some.flat().map(one => (typeof one === 'string' ? one.replaceAll('\u0000', '') : one)),
+          ]
+        }
+      }),
+    /** To be called at the end. */
+    finish,
+  }
+}
+
+const listing = record({ name: text('name'), key: text('key'), columns: text('columns'), ordered: text('ordered') })
+
+function tableOf(row: Row): Table & { readonly ordered: readonly string[] } {
+  const { name, key, columns, ordered } = listing(row)
+  return { name, key: key.split(','), columns: columns.split(','), ordered: ordered.split(',') }
+}
