@@ -1,7 +1,7 @@
 // What arrived at the backend: of each span only what is compared with the truth, and how long each end of a pipeline took to arrive.
 import { cut } from '../../test/e2e/truth.ts'
 import { OtlpReceiver } from '../../test/support/otlp-receiver.ts'
-import type { ReceivedSpan } from '../../test/support/otlp-traces.ts'
+import type { ReceivedSpan } from '../../test/support/otlp-decode.ts'
 
 const compared = ['pipeline.id', 'pipeline.status', 'job.id', 'job.status', 'platform.cicd.pipeline.run.attempt']
 

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
-import type { ReceivedSpan } from '../support/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
 const usual = Array.from({ length: 20 }, (_, index) => index + 100)
 const others = usual.map(id => id + 100)

@@ -2,8 +2,7 @@
 // whether the end of a life explains it.
 import { expect } from 'vitest'
 import { patient } from '../support/otlp-receiver.ts'
-import type { ReceivedRequest } from '../support/received-request.ts'
-import type { ReceivedSpan } from '../support/otlp-traces.ts'
+import type { ReceivedRequest, ReceivedSpan } from '../support/otlp-decode.ts'
 
 /** How many requests the daemon has under way at a time: so many outcomes can the end of one life leave unknown. */
 export const inFlight = 4

@@ -22,8 +22,7 @@ import {
 import { insidePoints, momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 import { shiftClock } from '../core/store/postgres-server.ts'
-import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
-import type { ReceivedMetric } from '../support/otlp-metrics.ts'
+import type { ReceivedLogRecord, ReceivedMetric } from '../support/otlp-decode.ts'
 
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 8
 /** Kills at no named moment. */

@@ -15,7 +15,7 @@ import { arrivals, nameLife } from './arrivals.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
-import type { ReceivedSpan } from '../support/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
 const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 10, webhooks: 150, rounds: 1 }
 const timeoutMs = 900_000

@@ -100,14 +100,6 @@ describe('the sender', () => {
     expect(keys()).toEqual(kept)
   })
 
-  it('repeats a share with the same key, and all with different keys if two hooks report', async () => {
-    await sendAll({ duplicates: 1 })
-    expect([arrivals.length, new Set(keys()).size]).toEqual([2 * deliveries.length, deliveries.length])
-    arrivals = []
-    await sendAll({ hooks: 2 })
-    expect([arrivals.length, new Set(keys()).size]).toEqual([2 * deliveries.length, 2 * deliveries.length])
-  })
-
   it('does not repeat refused or unanswered deliveries, and reports every outcome', async () => {
     status = 503
     const outcomes: SendOutcome[] = []

@@ -3,17 +3,13 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { OtlpReceiver, type ReceiverOptions } from '../support/otlp-receiver.ts'
+import { temporaryFolder } from '../support/after-test.ts'
+import { startReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { ResendingSender } from './resending-sender.ts'
 import { complete, differences } from './truth.ts'
 import { isFull, makeLoad, type Load } from './load.ts'
-
-async function startReceiver(options: ReceiverOptions = {}): Promise<OtlpReceiver> {
-  return closeAfterTest(await OtlpReceiver.start(options))
-}
 
 async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
   const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken })

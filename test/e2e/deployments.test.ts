@@ -1,11 +1,12 @@
-// Deployments on the shipped daemon: reported by events of two hooks beside their jobs, repeated and overtaking each other. Each record is of
+// Deployments on the shipped daemon: reported by events of two hooks beside their jobs, repeated in another order. Each record is of
 // the span of its job.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { LivePlatform } from '../../src/simulator/platform/live.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { isAcknowledged, resend } from './resending-sender.ts'
+import { Random } from '../../src/simulator/platform/random.ts'
+import { resend } from './resending-sender.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
 it('exports every event of a deployment once, with the trace and span of the job that deploys', async () => {
@@ -17,16 +18,16 @@ it('exports every event of a deployment once, with the trace and span of the job
     // The snapshot of a job's pipeline comes sooner, however slow the machine is.
     PIPESPAN_ENRICH_DEADLINE: '10m',
   })
-  const missed: Delivery[] = []
+  const sent: Delivery[] = []
   const platform = new LivePlatform({
     ...{ url: daemon.webhooks, token: webhookToken, events: true, pipelines: 8, every: 20, speed: 2_000 },
-    ...{ hooks: 2, duplicates: 0.3, delay: 200, scenarios: ['family', 'retried'] },
-    onSent: (delivery, outcome) => {
-      if (!isAcknowledged(outcome)) missed.push(delivery)
-    },
+    scenarios: ['family', 'retried'],
+    onSent: delivery => void sent.push(delivery),
   })
   await platform.finished()
-  await resend(missed, { url: daemon.webhooks, token: webhookToken })
+  // All of it once more, and through a second hook, in another order.
+  const bySecondHook = sent.map(one => ({ ...one, key: `${one.key} of another hook` }))
+  await resend(new Random(3).shuffle([...sent, ...bySecondHook]), { url: daemon.webhooks, token: webhookToken })
   const deployed = [...platform.state.pipelines.values()]
     .flatMap(({ jobs }) => [...jobs])
     .filter(({ plan, status }) => plan.environment !== undefined && ['success', 'failed'].includes(status))

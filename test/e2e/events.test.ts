@@ -13,7 +13,7 @@ import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { isFull, report } from './load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
-import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
+import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
 /** `stories`: objects whose events carry no version; `rounds`: how often each token is announced. */
 const size = isFull

@@ -6,7 +6,7 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { runCommand } from './run-command.ts'
 import { Daemon } from './daemon.ts'
-import type { ReceivedSpan } from '../support/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
 interface Payload {
   readonly object_attributes?: { readonly id: number; readonly status: string; readonly finished_at?: string | null }

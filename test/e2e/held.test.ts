@@ -1,24 +1,15 @@
 // What is pending when a name gets another endpoint: held for the one that it was meant for, until somebody confirms or drops it.
 import { afterAll, describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Daemon } from './daemon.ts'
-import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
+import { type OtlpReceiver, patient, pipelinesAt, startReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { startPostgres } from '../core/store/postgres-server.ts'
 
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
 const away = { fault: { kind: 'status', status: 503, message: 'away' } } as const
-
-async function receiver(): Promise<OtlpReceiver> {
-  return closeAfterTest(await OtlpReceiver.start())
-}
-
-const idsAt = ({ spans }: OtlpReceiver): number[] =>
-  spans
-    .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
-    .sort((a, b) => a - b)
 
 const wasRefused = (one: OtlpReceiver) => (): boolean => one.requests.some(({ status }) => status === 503)
 
@@ -36,7 +27,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
   it.each(['SIGHUP', 'a restart'])(
     'holds what was pending for a backend whose entry was exchanged with another by %s, and sends no tenant what is of another',
     async how => {
-      const [a, b] = [await receiver(), await receiver()]
+      const [a, b] = [await startReceiver(), await startReceiver()]
       const file = path.join(temporaryFolder(), 'pipespan.yaml')
       const entry = (name: string, { url }: OtlpReceiver, group: string): string =>
         `  - { name: ${name}, endpoint: '${url}', projects: { include: ['${group}/**'] } }\n`
@@ -73,23 +64,23 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
       b.behave()
       await post('alpha', 2)
       await post('beta', 3)
-      await a.until(() => idsAt(a).includes(2))
-      await b.until(() => idsAt(b).includes(3))
+      await a.until(() => pipelinesAt(a).includes(2))
+      await b.until(() => pipelinesAt(b).includes(3))
       // Confirmed by mistake: the entry does not take that tenant's project.
       expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
       await daemon.process.logged(({ reason }) => String(reason).includes('no longer takes this project'))
-      expect([idsAt(a), idsAt(b)]).toEqual([[2], [3]])
+      expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [3]])
       // The dead letter goes where it belongs once its entry does again.
       write(entry('one', a, 'alpha'), entry('two', b, 'beta'))
       await apply()
       expect((await daemon.command('dead-letters', 'retry', '--all')).stdout).toMatch(/^1 pending again/)
-      await b.until(() => idsAt(b).includes(1))
-      expect([idsAt(a), idsAt(b)]).toEqual([[2], [1, 3]])
+      await b.until(() => pipelinesAt(b).includes(1))
+      expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [1, 3]])
     },
   )
 
   it('sends what is held when the former endpoint is back, and drops it when it is told to', async () => {
-    const [before, after] = [await receiver(), await receiver()]
+    const [before, after] = [await startReceiver(), await startReceiver()]
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     const write = ({ url }: OtlpReceiver): void =>
       writeFileSync(file, `observability: { export: [traces] }\nsettle: 0s\notlp: { endpoint: '${url}' }`)
@@ -109,10 +100,10 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     await become(after)
     before.behave()
     await post(2)
-    await after.until(() => idsAt(after).includes(2))
+    await after.until(() => pipelinesAt(after).includes(2))
     await become(before)
-    await before.until(() => idsAt(before).includes(1))
-    expect([idsAt(before), idsAt(after)]).toEqual([[1], [2]])
+    await before.until(() => pipelinesAt(before).includes(1))
+    expect([pipelinesAt(before), pipelinesAt(after)]).toEqual([[1], [2]])
     before.misbehave(away)
     const refusals = before.requests.length
     await post(3)
@@ -124,7 +115,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     before.behave()
     await become(before)
     await post(4)
-    await before.until(() => idsAt(before).includes(4))
-    expect([idsAt(before), idsAt(after)]).toEqual([[1, 4], [2]])
+    await before.until(() => pipelinesAt(before).includes(4))
+    expect([pipelinesAt(before), pipelinesAt(after)]).toEqual([[1, 4], [2]])
   })
 })

@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { temporaryFolder } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import type { Misbehaviour } from '../support/misbehaviour.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { OtlpReceiver, startReceiver } from '../support/otlp-receiver.ts'
 import { moduleWith, noteModules, type LoadedModules } from './loaded-modules.ts'
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { newest } from './newest-points.ts'
@@ -16,10 +16,6 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 
 const everything = { SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs', PIPESPAN_METRICS_INTERVAL: '200ms' }
 const event = { 'x-service-event': 'Pipeline Hook' }
-
-async function startReceiver(): Promise<OtlpReceiver> {
-  return closeAfterTest(await OtlpReceiver.start())
-}
 
 async function post(daemon: Daemon, from: number, to: number): Promise<void> {
   for (let id = from; id <= to; id += 1) expect((await daemon.post(pipelineEvent({ id }), event)).status).toBe(202)

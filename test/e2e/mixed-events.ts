@@ -1,7 +1,7 @@
 // Events of every shape as hooks send them, made one at a time: those that are known again by what they say, in any order, and those that carry no
 // version of their own, in the order in which they happen. Each carries a mark by which its record is reported from all others.
 import { eventFile } from '../fixtures/event-files.ts'
-import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
+import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
 export interface EventBody {
   readonly event: string

@@ -7,7 +7,7 @@ import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 import { isFull } from './load.ts'
-import type { ReceivedSpan } from '../support/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -1,25 +1,16 @@
 // A reload of the configuration: what changes, what does not, and that nothing is lost or sent twice meanwhile.
 import { afterAll, describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { temporaryFolder } from '../support/after-test.ts'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from './daemon.ts'
-import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
+import { type OtlpReceiver, patient, pipelinesAt, startReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { startPostgres } from '../core/store/postgres-server.ts'
 
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
-
-async function receiver(): Promise<OtlpReceiver> {
-  return closeAfterTest(await OtlpReceiver.start())
-}
-
-const idsAt = ({ spans }: OtlpReceiver): number[] =>
-  spans
-    .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
-    .sort((a, b) => a - b)
 
 interface Live {
   readonly digest: string
@@ -46,7 +37,7 @@ afterAll(async () => postgres.dispose())
 
 describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine => {
   it('applies filters, attributes and destinations, and loses and doubles nothing meanwhile', async () => {
-    const [first, second] = [await receiver(), await receiver()]
+    const [first, second] = [await startReceiver(), await startReceiver()]
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     const write = (...lines: string[]): void =>
       writeFileSync(file, ['observability: { export: [traces] }', 'settle: 0s', ...lines].join('\n'))
@@ -66,7 +57,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
         posted.push(id)
       }
     })()
-    await first.until(() => idsAt(first).length > 20)
+    await first.until(() => pipelinesAt(first).length > 20)
     write(
       'destinations:',
       to('first', first),
@@ -75,22 +66,22 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     )
     await reloaded(daemon, 1)
     const takenBySecond = id
-    await second.until(() => idsAt(second).length > 20)
+    await second.until(() => pipelinesAt(second).length > 20)
     // What is pending for a destination that is removed is not sent.
-    await first.until(() => posted.every(one => one > takenBySecond || idsAt(first).includes(one)))
+    await first.until(() => posted.every(one => one > takenBySecond || pipelinesAt(first).includes(one)))
     write('destinations:', to('second', second), 'refs: { exclude: [none] }')
     await reloaded(daemon, 2)
-    const seen = idsAt(second).length
-    await second.until(() => idsAt(second).length > seen + 20)
+    const seen = pipelinesAt(second).length
+    await second.until(() => pipelinesAt(second).length > seen + 20)
     ended.abort()
     await posting
     // Several requests are under way at a time: the last pipeline may arrive before others.
     const missing = (): number[] => {
-      const [atFirst, atSecond] = [new Set(idsAt(first)), new Set(idsAt(second))]
+      const [atFirst, atSecond] = [new Set(pipelinesAt(first)), new Set(pipelinesAt(second))]
       return posted.filter(one => !atSecond.has(one) && (one > takenBySecond || !atFirst.has(one)))
     }
     await expect.poll(missing).toEqual([])
-    for (const ids of [idsAt(first), idsAt(second)]) expect(ids).toEqual([...new Set(ids)])
+    for (const ids of [pipelinesAt(first), pipelinesAt(second)]) expect(ids).toEqual([...new Set(ids)])
     const teams = new Set(second.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes.team))
     expect(teams).toEqual(new Set(['payments', undefined]))
     const after = await live(daemon)
@@ -101,7 +92,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
 })
 
 it('changes nothing if the file is wrong, or if the daemon cannot start with it, and says why', async () => {
-  const backend = await receiver()
+  const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const good = `destinations: [{ name: a, endpoint: '${backend.url}', token: hunter2-hunter2 }]`
   writeFileSync(file, good)
@@ -119,7 +110,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   daemon.signal('SIGHUP')
   await expect.poll(async () => (await live(daemon)).reloads.refused).toBe(2)
   expect((await daemon.post(pipelineEvent({ id: 7 }), pipelineHook)).status).toBe(202)
-  await backend.until(() => idsAt(backend).includes(7))
+  await backend.until(() => pipelinesAt(backend).includes(7))
   expect(await (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(
     /^pipespan_config_reloads_total{outcome="refused"} 2$/m,
   )
@@ -132,7 +123,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
 })
 
 it('keeps its secrets while a slow writer rewrites the file, and when the file is empty', async () => {
-  const backend = await receiver()
+  const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const lines = [
     'destinations:',
@@ -170,7 +161,7 @@ it('keeps its secrets while a slow writer rewrites the file, and when the file i
 })
 
 it('fills the templates that a reload brings, and uses a platform token from then on', async () => {
-  const backend = await receiver()
+  const backend = await startReceiver()
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   const write = (header: string, more = ''): void =>
     writeFileSync(
@@ -187,7 +178,7 @@ it('fills the templates that a reload brings, and uses a platform token from the
     const project = { ...event.project, id: id + 1, path_with_namespace: `${group}/app` }
     expect((await daemon.post(JSON.stringify({ ...body, project }), pipelineHook)).status).toBe(202)
   }
-  await backend.until(() => idsAt(backend).length === 2)
+  await backend.until(() => pipelinesAt(backend).length === 2)
   expect(new Set(backend.requests.map(({ headers }) => headers['x-scope-orgid']))).toEqual(
     new Set(['tenant-alpha', 'tenant-beta']),
   )

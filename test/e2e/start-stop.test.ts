@@ -4,9 +4,9 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
+import { temporaryFolder } from '../support/after-test.ts'
 import { Agent, request } from 'undici'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { startReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, ProgramProcess, run, webhookToken } from './daemon.ts'
 import { runCommand } from './run-command.ts'
@@ -19,10 +19,6 @@ const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..',
 }
 const tls = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', 'tls', name)
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
-
-async function startReceiver(): Promise<OtlpReceiver> {
-  return closeAfterTest(await OtlpReceiver.start())
-}
 
 describe('serve', () => {
   /** One that stays while others come and go. */

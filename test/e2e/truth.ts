@@ -1,6 +1,6 @@
 // What arrived at the backend held against what really happened on the simulated platform.
 import type { PipelineTruth } from '../support/truth.ts'
-import type { ReceivedSpan } from '../support/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
 interface Arrived {
   readonly pipelines: ReadonlyMap<number, readonly ReceivedSpan[]>

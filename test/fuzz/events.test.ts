@@ -3,7 +3,7 @@
 // PIPESPAN_FUZZ_RUNS=1000000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/events.test.ts --testTimeout 0
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { decodeLogs } from '../support/otlp-logs.ts'
+import { decodeLogs } from '../support/otlp-decode.ts'
 import { encodeLogs } from '../../src/core/telemetry/encode.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { eventChunk, type EventChunk } from '../../src/model/event.ts'

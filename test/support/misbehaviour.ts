@@ -1,7 +1,7 @@
 // The faults an OTLP backend can show, as tests order them: which requests they hit, and what happens to those.
 import type { ServerResponse } from 'node:http'
 import { exportResponse, rpcStatus } from '../../src/simulator/otlp-messages.ts'
-import type { ReceivedRequest } from './received-request.ts'
+import type { ReceivedRequest } from './otlp-decode.ts'
 
 /** What happens to a request that a misbehaviour hits. */
 export type Fault =

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
-import { decodeTraces, type ReceivedSpan } from './otlp-traces.ts'
+import { decodeTraces, type ReceivedSpan } from './otlp-decode.ts'
 
 export interface StandInOptions {
   readonly enforcement?: boolean

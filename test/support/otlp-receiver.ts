@@ -1,5 +1,6 @@
 // An OTLP/HTTP backend in memory: takes traces, metrics and logs, keeps them in plain form, and misbehaves on demand.
 // It knows nothing of pipelines. The demo has a simpler one of its own.
+import { closeAfterTest } from './after-test.ts'
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
@@ -7,10 +8,15 @@ import { gunzip } from 'node:zlib'
 import { reasonOf } from '../../src/lib/fault.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { answerAccepted, answerStatus, Misbehaviours, type Fault, type Misbehaviour } from './misbehaviour.ts'
-import { decodeTelemetry, type ReceivedRequest, type Signal, type Telemetry } from './received-request.ts'
-import type { ReceivedLogRecord } from './otlp-logs.ts'
-import type { ReceivedMetric } from './otlp-metrics.ts'
-import type { ReceivedSpan } from './otlp-traces.ts'
+import {
+  decodeTelemetry,
+  type ReceivedRequest,
+  type Signal,
+  type Telemetry,
+  type ReceivedLogRecord,
+  type ReceivedMetric,
+  type ReceivedSpan,
+} from './otlp-decode.ts'
 
 export interface ReceiverOptions {
   /** Default 0: a free one. */
@@ -263,4 +269,16 @@ async function bytesOf(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+}
+
+/** Starts one that is closed after the test. */
+export async function startReceiver(options?: ReceiverOptions): Promise<OtlpReceiver> {
+  return closeAfterTest(await OtlpReceiver.start(options))
+}
+
+/** The ids of the pipelines that arrived, in ascending order, each as often as it came. */
+export function pipelinesAt({ spans }: Pick<OtlpReceiver, 'spans'>): number[] {
+  return spans
+    .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
+    .sort((a, b) => a - b)
 }

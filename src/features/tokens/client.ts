@@ -126,13 +126,14 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       return 'revoked'
     } catch (error) {
       if (!(error instanceof InstanceError)) throw error
-      if (error.kind === 'not-found') {
+      if (error.status === 404) {
         // A proxy, or an older instance without this endpoint, answers so, too.
         if (await isListed(id)) throw errorOfUnrevoked(id, error.status)
         return 'gone'
       }
-      const refused = error.kind === 'refused' || error.kind === 'forbidden'
-      if (refused && (await isLast(id).catch(() => error.status === 409))) return 'last'
+      const { status = 0 } = error
+      const isRefused = status >= 400 && status < 500 && status !== 401 && status !== 429
+      if (isRefused && (await isLast(id).catch(() => status === 409))) return 'last'
       throw error
     }
   }

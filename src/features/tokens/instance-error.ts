@@ -2,44 +2,21 @@
 import { Fault } from '../../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
-export type InstanceErrorKind =
-  /** 401, or the API key is missing or cannot be sent. */
-  | 'unauthorized'
-  /** 403: the key's role does not suffice. */
-  | 'forbidden'
-  /** 404: there is no such API at this address. */
-  | 'not-found'
-  /** 409 and any other 4xx. */
-  | 'refused'
-  /** 429, 5xx, no connection, or no answer before the timeout. */
-  | 'unavailable'
-  /** A redirect, HTML, truncated JSON, or JSON of another shape. */
-  | 'unreadable'
-
-export interface InstanceErrorFacts {
-  readonly kind: InstanceErrorKind
-  readonly what: string
-  readonly remedy: string
-  readonly status?: number | undefined
-  /** The time for which the instance asks to wait, ms. */
-  readonly retryAfter?: number | undefined
-  /** True if the instance may have performed the action although there is no usable answer. */
-  readonly uncertain: boolean
-}
-
 /** The token API cannot be reached, refuses, or sends an unusable answer. The error never contains the API key or a token. */
 export class InstanceError extends Fault {
-  readonly kind: InstanceErrorKind
+  /** Undefined if there is no answer. */
   readonly status: number | undefined
+  /** True if the instance may have performed the action although there is no usable answer. */
   readonly uncertain: boolean
-  readonly retryAfter: number | undefined
 
-  constructor(facts: InstanceErrorFacts) {
-    super(facts.what, facts.remedy)
-    this.kind = facts.kind
-    this.status = facts.status
-    this.uncertain = facts.uncertain
-    this.retryAfter = facts.retryAfter
+  constructor(
+    what: string,
+    remedy: string,
+    { status, uncertain }: { status?: number | undefined; uncertain: boolean },
+  ) {
+    super(what, remedy)
+    this.status = status
+    this.uncertain = uncertain
   }
 }
 
@@ -48,79 +25,75 @@ const checkAddress =
 
 /** The API key is missing, or invalid in a header. */
 export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
-  const what =
+  const [what, remedy] =
     problem === 'missing'
-      ? 'There is no API key for the observability instance.'
-      : 'The API key has blanks, line breaks or other characters that are invalid in an HTTP header.'
-  const remedy =
-    problem === 'missing'
-      ? 'Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.'
-      : 'Check PIPESPAN_OBSERVABILITY_API_KEY or its file: it must contain only the key.'
-  return new InstanceError({ kind: 'unauthorized', what, remedy, uncertain: false })
+      ? [
+          'There is no API key for the observability instance.',
+          'Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.',
+        ]
+      : [
+          'The API key has blanks, line breaks or other characters that are invalid in an HTTP header.',
+          'Check PIPESPAN_OBSERVABILITY_API_KEY or its file: it must contain only the key.',
+        ]
+  return new InstanceError(what, remedy, { uncertain: false })
 }
 
 /** The error for any answer but a 2xx. `action`: the failed action, such as "list the tokens". `key` is redacted in the instance's message. */
 export function errorOfAnswer(answer: Answer, action: string, key: string): InstanceError {
-  if (answer.kind === 'failed') return errorOfFailure(answer, action)
-  const { status, retryAfter } = answer
+  if (answer.kind === 'failed') {
+    const remedy = answer.certificate
+      ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.'
+      : 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.'
+    const what = `Could not ${action}: the observability instance did not answer (${answer.reason}).`
+    return new InstanceError(what, remedy, { uncertain: answer.sent })
+  }
+  const { status } = answer
   const words = isHtml(answer) ? undefined : wordsOf(answer.text, [key])
   const said = words === undefined ? `${status}` : `${status}: "${words}"`
-  const uncertain = status >= 500
-  const fault = (kind: InstanceErrorKind, what: string, remedy: string) =>
-    new InstanceError({ kind, what: `Could not ${action}: ${what} (${said}).`, remedy, status, uncertain, retryAfter })
+  const [what, remedy] = reasonOf(status, isHtml(answer))
+  return new InstanceError(`Could not ${action}: ${what} (${said}).`, remedy, { status, uncertain: status >= 500 })
+}
+
+/** What an answer with this status means, and the remedy. */
+function reasonOf(status: number, isPage: boolean): readonly [what: string, remedy: string] {
   if (status === 401) {
-    const remedy = 'Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.'
-    return fault('unauthorized', 'the observability instance does not accept the API key', remedy)
+    return [
+      'the observability instance does not accept the API key',
+      'Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.',
+    ]
   }
   if (status === 429 || status >= 500) {
     const what = status === 429 ? 'there were too many requests' : 'the observability instance cannot answer now'
-    return fault('unavailable', what, 'Try again later; if this persists, check the health of the instance.')
+    return [what, 'Try again later; if this persists, check the health of the instance.']
   }
-  if (isHtml(answer) || (status >= 300 && status < 400)) {
-    return fault('unreadable', 'the answer is not from the token API', checkAddress)
-  }
+  if (isPage || status < 400) return ['the answer is not from the token API', checkAddress]
   if (status === 403) {
     const remedy = 'Use a key of a user with the Editor role, or of an administrator.'
-    return fault('forbidden', 'the API key has no permission for this', remedy)
+    return ['the API key has no permission for this', remedy]
   }
-  if (status === 404) return fault('not-found', 'there is no token API at this address', checkAddress)
+  if (status === 404) return ['there is no token API at this address', checkAddress]
   const remedy = "The instance's message says why. The instance may also be too old for this request."
-  return fault('refused', 'the observability instance refused', remedy)
+  return ['the observability instance refused', remedy]
 }
 
 /** The error for a token that the instance still lists as valid after it was to be revoked. `status`: the answer to that. */
-export function errorOfUnrevoked(id: string, status: number | undefined): InstanceError {
-  return new InstanceError({
-    kind: 'refused',
-    what: `Could not revoke the ingest token ${id}: the answer was ${status}, but the token is still listed as valid.`,
-    remedy:
-      'Check PIPESPAN_OBSERVABILITY_URL, proxies before the instance and its version; until then the token can be used.',
-    status,
-    uncertain: false,
-  })
-}
-
-function errorOfFailure(answer: Answer & { kind: 'failed' }, action: string): InstanceError {
-  return new InstanceError({
-    kind: 'unavailable',
-    what: `Could not ${action}: the observability instance did not answer (${answer.reason}).`,
-    remedy: answer.certificate
-      ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.'
-      : 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
-    uncertain: answer.sent,
-  })
+export function errorOfUnrevoked(id: string, status: number): InstanceError {
+  return new InstanceError(
+    `Could not revoke the ingest token ${id}: the answer was ${status}, but the token is still listed as valid.`,
+    'Check PIPESPAN_OBSERVABILITY_URL, proxies before the instance and its version; until then the token can be used.',
+    { status, uncertain: false },
+  )
 }
 
 /** The error for a 2xx with an unusable body. The message does not show the body, because it may contain a token. */
 export function errorOfBody(answer: Answer & { kind: 'answered' }, action: string, problem: string): InstanceError {
+  const { status } = answer
   const html = isHtml(answer)
-  return new InstanceError({
-    kind: 'unreadable',
-    what: `Could not ${action}: ${html ? 'a web page answered instead of the token API' : problem} (${answer.status}).`,
-    remedy: html ? checkAddress : 'A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.',
-    status: answer.status,
-    uncertain: true,
-  })
+  return new InstanceError(
+    `Could not ${action}: ${html ? 'a web page answered instead of the token API' : problem} (${status}).`,
+    html ? checkAddress : 'A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.',
+    { status, uncertain: true },
+  )
 }
 
 function isHtml({ contentType, text }: { contentType: string; text: string }): boolean {

@@ -79,8 +79,7 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
 
 export class LivePlatform {
   readonly state: PlatformState
-  /** Public, so that tests can switch it off. */
-  readonly sender: WebhookSender
+  readonly #sender: WebhookSender
   readonly #timeline: Timeline
   readonly #clock: LiveClock
   readonly #stopping = new AbortController()
@@ -90,15 +89,15 @@ export class LivePlatform {
   constructor(options: LiveOptions) {
     const { state = new PlatformState(), start = Date.now() - day, speed = 30 } = options
     this.state = state
-    this.sender = new WebhookSender(options)
+    this.#sender = new WebhookSender(options)
     this.#timeline = new Timeline(start)
     this.#clock = new LiveClock(start, speed)
-    plan(options, state, this.#timeline, delivery => void this.sender.send(delivery))
+    plan(options, state, this.#timeline, delivery => void this.#sender.send(delivery))
     this.#running = this.#run()
   }
 
   get counts(): Readonly<SendCounts> {
-    return this.sender.counts
+    return this.#sender.counts
   }
 
   /** Unix ms on the platform's clock. */
@@ -109,7 +108,7 @@ export class LivePlatform {
   /** Resolves when everything has happened and is sent; never without a limit of `pipelines`. */
   async finished(): Promise<void> {
     await this.#running
-    await this.sender.close()
+    await this.#sender.close()
   }
 
   /** Stops the clock, and waits for webhooks under way. */

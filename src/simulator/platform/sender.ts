@@ -1,6 +1,5 @@
-// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. On demand it loses,
-// duplicates and delays deliveries.
-import { setTimeout as sleep } from 'node:timers/promises'
+// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. On demand it
+// loses deliveries.
 import { Pool } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
@@ -14,12 +13,6 @@ export interface SendOptions extends Partial<HeaderOptions> {
   readonly seed?: number | undefined
   /** The share of deliveries that are never sent, 0 to 1. */
   readonly loss?: number | undefined
-  /** The share of deliveries that are sent twice with the same key, 0 to 1. */
-  readonly duplicates?: number | undefined
-  /** 2: a project hook and a group hook both send every event, with different keys. Default 1. */
-  readonly hooks?: 1 | 2 | undefined
-  /** Every send is delayed by a random time up to this, ms, so that deliveries overtake each other. */
-  readonly delay?: number | undefined
   /** Concurrent requests, each on its own connection. Default 10. */
   readonly concurrency?: number | undefined
   /** Called after every send. */
@@ -38,7 +31,7 @@ export interface SendCounts {
   refused: number
   /** Not answered. */
   failed: number
-  /** Not sent, by chance or while switched off. */
+  /** Not sent, by chance. */
   lost: number
 }
 
@@ -54,8 +47,6 @@ export class WebhookSender {
   readonly #underWay = new Set<Promise<void>>()
   #closed: Promise<void> | undefined
   readonly #counts: SendCounts = { sent: 0, accepted: 0, refused: 0, failed: 0, lost: 0 }
-  /** False while the hook is switched off: all its events are lost. */
-  enabled = true
 
   constructor(options: SendOptions) {
     const url = new URL(options.url)
@@ -80,16 +71,11 @@ export class WebhookSender {
 
   /** Queues and sends a delivery. Never rejects. */
   async send(delivery: Delivery): Promise<void> {
-    const { loss = 0, duplicates = 0, hooks = 1 } = this.#options
-    const random = this.#random
-    const copies = [delivery, ...(hooks === 2 ? [{ ...delivery, key: random.uuid() }] : [])].flatMap(copy => {
-      if (!this.enabled || random.chance(loss)) {
-        this.#counts.lost += 1
-        return []
-      }
-      return random.chance(duplicates) ? [copy, copy] : [copy]
-    })
-    const work = Promise.all(copies.map(copy => this.#sendOne(copy))).then(() => undefined)
+    if (this.#random.chance(this.#options.loss ?? 0)) {
+      this.#counts.lost += 1
+      return
+    }
+    const work = this.#sendOne(delivery)
     this.#underWay.add(work)
     await work
     this.#underWay.delete(work)
@@ -111,12 +97,10 @@ export class WebhookSender {
   }
 
   async #sendOne(delivery: Delivery): Promise<void> {
-    const { delay = 0, onSent } = this.#options
-    if (delay > 0) await sleep(this.#random.between(0, delay))
     const outcome = await this.#post(delivery)
     this.#counts.sent += 1
     this.#counts[countOf(outcome)] += 1
-    onSent?.(delivery, outcome)
+    this.#options.onSent?.(delivery, outcome)
   }
 
   async #post(delivery: Delivery): Promise<SendOutcome> {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { Backend } from './backend.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { decodeMetrics } from '../../support/otlp-metrics.ts'
+import { decodeMetrics } from '../../support/otlp-decode.ts'
 import { destination, endpoint, maxWaitMs, openBench, range } from './bench.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { profiles } from '../../../src/daemon/profile.ts'

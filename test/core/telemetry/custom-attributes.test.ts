@@ -1,7 +1,6 @@
 // The attributes that the operator's rules set: where they appear, and which rule wins.
 import { describe, expect, it } from 'vitest'
-import { decodeLogs } from '../../support/otlp-logs.ts'
-import { decodeMetrics } from '../../support/otlp-metrics.ts'
+import { decodeLogs, decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { eventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { measure } from '../../../src/core/telemetry/metrics/samples.ts'

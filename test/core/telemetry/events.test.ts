@@ -1,6 +1,6 @@
 // Events around pipelines as log records: the name, the times, the resource, and what the operator decides.
 import { describe, expect, it } from 'vitest'
-import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-logs.ts'
+import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../../../src/core/telemetry/encode.ts'
 import { eventChunk, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { profiles } from '../../../src/daemon/profile.ts'

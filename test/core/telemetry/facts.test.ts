@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable } from '../../../src/core/take-in/price-table.ts'
-import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-metrics.ts'
+import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-decode.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { observedRun, type Run } from '../../../src/model/run.ts'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
-import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-metrics.ts'
+import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-decode.ts'
 import { encodeMetrics, joinMetrics } from '../../../src/core/telemetry/encode.ts'
 import { createSeriesCap } from '../../../src/core/telemetry/metrics/delta.ts'
 import { profiles } from '../../../src/daemon/profile.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
-import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-metrics.ts'
+import { decodeMetrics, type ReceivedMetric } from '../../support/otlp-decode.ts'
 import { snapshotAttempt } from '../../../src/model/snapshot.ts'
 import { observedRun } from '../../../src/model/run.ts'
 import { profiles } from '../../../src/daemon/profile.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from './arbitraries.ts'
-import { decodeLogs } from '../../support/otlp-logs.ts'
+import { decodeLogs } from '../../support/otlp-decode.ts'
 import {
   encode,
   encodeLogs,

@@ -1,6 +1,6 @@
 // What `PIPESPAN_CONVENTIONS=strict` changes: a test for each row of the reference's table.
 import { describe, expect, it } from 'vitest'
-import { decodeMetrics } from '../../support/otlp-metrics.ts'
+import { decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { profiles } from '../../../src/daemon/profile.ts'

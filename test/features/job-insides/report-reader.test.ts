@@ -8,8 +8,7 @@ import { createReadSpans } from '../../../src/platform/reports/read-spans.ts'
 import { createReportReading, type ReportReading } from '../../../src/features/job-insides/read-report.ts'
 import { createSpanReading, type SpanReading } from '../../../src/features/job-insides/read-spans.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
-import { decodeLogs } from '../../support/otlp-logs.ts'
-import { decodeMetrics } from '../../support/otlp-metrics.ts'
+import { decodeLogs, decodeMetrics } from '../../support/otlp-decode.ts'
 import { derivedSpanIds } from '../../../src/features/job-insides/telemetry/derived-ids.ts'
 import {
   encodeLogs,
