@@ -87,7 +87,7 @@ export function observedRun(observation: Observation): Run {
 export function mergeRun(known: Run, observed: Run): Run {
   const project = mergeVersioned(known.project, observed.project)
   const pipeline = mergePipeline(known.pipeline, observed.pipeline)
-  // Of two, which no platform reports, always the same.
+  // No platform reports two different ones. If one did, the choice must not depend on their order.
   const mergeRequestEvent = either(known.mergeRequestEvent, observed.mergeRequestEvent, (a, b) => (a < b ? a : b))
   const jobs = new Map(known.jobs)
   let moved = false

@@ -18,7 +18,7 @@ export interface Exemplar {
 /** What one measurement adds to a series. A sum or a histogram has one exemplar, the latest. */
 export type Amount =
   | { readonly kind: 'sum'; readonly by: number; readonly exemplar?: Exemplar | undefined }
-  /** A gauge. `at` orders the values, as the time that each is true of does: an older pipeline's value does not replace a newer one's. */
+  /** A gauge. `at` orders the values: that of an older pipeline does not replace a newer one's. */
   | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
   /** `counts` has one entry more than `bounds`, for what lies above all of them. */
   | {

@@ -7,7 +7,7 @@ import type { VerdictPart } from './verdict-parts.ts'
 export const maxSentence = 500
 /** Parts that are named one by one, at most; the others are summed, and the JSON has all. */
 const maxParts = 3
-/** A smaller share of the whole is not said: neither of a part, nor of all further ones that make it longer, or shorter. */
+/** Parts below this share of the whole are not named, and neither is a sum of parts below it. */
 const leastShare = 0.05
 /** Jobs that a sum names, at most. */
 const maxSummed = 2

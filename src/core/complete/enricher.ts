@@ -97,7 +97,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   }))
   type Lane = TokenLane<(typeof tokens)[number]>
   const lanes = tokenLanes(tokens, ({ item: { key, path } }: Asked) => ({ instance: key.instance, path }), clock)
-  const silence = createSilence({ ...rules, pastDurations: options.pastDurations, now: () => clock.now() })
+  const silence = createSilence({ ...rules, pastDurations: options.pastDurations })
   const warn = sparseWarnings(log, () => elapsed(clock))
   let lastTurn = elapsed(clock)
 

@@ -60,7 +60,7 @@ export function admit(
   return { refused: faults.find(fault => refused.includes(fault)) ?? 'token' }
 }
 
-/** Those that say more first. */
+/** The more specific ones first. */
 const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
 
 /**

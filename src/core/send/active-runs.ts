@@ -1,8 +1,12 @@
-// Counts of active runs and active jobs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
+// What is measured now, among it the counts of active runs and active jobs. Of these a series that ended is sent with 0 for a day: otherwise backends
+// would go on showing its last value.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
-import { isGood, type GaugeReading, type RecentRuns } from '../store/ports/gauge-documents.ts'
+import { isGood, pointsWithin, type GaugeReading, type RecentRuns } from '../store/ports/gauge-documents.ts'
 import { tagSetOf, type ActiveJob, type ActiveJobs, type ActiveRuns, type ProjectKey } from '../../model/totals.ts'
-import type { ActiveTotals, ProjectMetrics } from '../telemetry/metrics/cumulative.ts'
+import { activeData, type ActiveTotals, type ProjectMetrics } from '../telemetry/metrics/cumulative.ts'
+import { gaugesData } from '../telemetry/metrics/gauges.ts'
+import type { OwnedMetrics } from '../telemetry/metrics/families.ts'
+import type { Scope } from '../store/ports/scope.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -20,12 +24,34 @@ export interface MetricSources {
   readonly settings: TelemetrySettings
 }
 
-/** The last readings of the inventory's gauges, without outdated ones. */
-export async function goodReadings({
-  gaugeReadings: readings,
-}: Pick<MetricSources, 'gaugeReadings'>): Promise<readonly GaugeReading[]> {
-  const [all, now] = await Promise.all([readings.all(), readings.now()])
-  return all.filter(one => isGood(one, now))
+/**
+ * What is measured now, by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and what features measure.
+ * `scope`: what those who read it see; a query may have found a hidden project.
+ */
+export async function measuredNow(
+  { gaugeReadings, others, settings }: MetricSources,
+  active: readonly ActiveTotals[],
+  now: Millis,
+  scope?: Scope,
+): Promise<OwnedMetrics<Measured>[]> {
+  const [readings, readAt] = await Promise.all([gaugeReadings.all(), gaugeReadings.now()])
+  const good = readings.filter(one => isGood(one, readAt))
+  const shown = scope === undefined || scope.bounds === 'none' ? good : good.map(one => within(scope, one))
+  return [
+    ...active.map(one => ({ owner: ownerOf(one), metrics: activeData(one, now, settings) })),
+    ...shown.map(one => ({ owner: one, metrics: gaugesData(one, now, settings) })),
+    ...((await others?.(now)) ?? []).map(one => ({ owner: ownerOf(one), metrics: one.metrics })),
+  ]
+}
+
+type Measured = Pick<GaugeReading, 'instance' | 'profile' | 'project' | 'group'>
+
+function ownerOf({ key, project, profile }: Pick<ProjectMetrics, 'key' | 'project' | 'profile'>): Measured {
+  return { instance: key.instance, project, profile }
+}
+
+function within(scope: Scope, reading: GaugeReading): GaugeReading {
+  return { ...reading, points: pointsWithin(scope, reading) }
 }
 
 type ActiveSources = Pick<MetricSources, 'recentRuns' | 'profile'> & {

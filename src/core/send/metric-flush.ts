@@ -8,16 +8,17 @@ import { createLoop, type Loop } from '../../lib/loop.ts'
 import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/encode.ts'
 import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
-import { readActive, goodReadings, type MetricSources } from './active-runs.ts'
-import { projectResource, toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
+import { measuredNow, readActive, type MetricSources } from './active-runs.ts'
+import { toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { resourceMetrics } from '../telemetry/metrics/data.ts'
-import { toGauges } from '../telemetry/metrics/gauges.ts'
+import { measuredResource } from '../telemetry/metrics/gauges.ts'
 import { elapsed, timeOfDay, type Clock } from '../../lib/clock.ts'
 import { subjectOf } from '../../model/route.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
 import type { Leases } from '../store/ports/store.ts'
 import type { Log } from '../../lib/log.ts'
+import type { ResourceMetrics } from '../telemetry/otlp/messages.ts'
 
 export interface MetricFlushOptions extends MetricSources {
   /** Those without metrics are ignored. */
@@ -61,20 +62,9 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     if (targets.length === 0) return
     const now = clock.now()
     const at = elapsed(clock)
-    const running = active.map(one => ({
-      ...placeOf(one),
-      bytes: encodeResourceMetrics([toActive(one, now, settings)]),
-    }))
-    const found = (await goodReadings(options)).map(one => ({
-      project: one.project?.path ?? one.group ?? one.instance,
-      ...subjectOf(one),
-      bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
-    }))
-    const others = ((await options.others?.(now)) ?? []).map(one => ({
-      ...placeOf(one),
-      bytes: encodeResourceMetrics([resourceMetrics(projectResource(one, settings), one.metrics)]),
-    }))
-    const latest = [...running, ...found, ...others]
+    const latest = (await measuredNow(options, active, now)).map(({ owner, metrics }) =>
+      encodedFor(owner, resourceMetrics(measuredResource(owner, settings), metrics)),
+    )
     await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, latest)))
   }
 
@@ -86,7 +76,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
         const page = await totals.read(pageSize, from)
         const projects = page.projects.flatMap(project => {
           const metrics = toCumulative(project, page.now, settings)
-          return metrics === undefined ? [] : [{ ...placeOf(project), bytes: encodeResourceMetrics([metrics]) }]
+          return metrics === undefined ? [] : [encodedFor(project, metrics)]
         })
         if (!(await delivery.send(projects)) || !(await hasLease())) return
         from = page.next
@@ -165,12 +155,8 @@ function targetOf(
   }
 }
 
-function placeOf({
-  project: { path },
-  key,
-}: {
-  readonly project: { readonly path?: string | undefined }
-  readonly key: { readonly instance: string; readonly projectId: number }
-}): Omit<EncodedProject, 'bytes'> {
-  return { project: path ?? String(key.projectId), instance: key.instance, path, projectId: key.projectId }
+function encodedFor(owner: Parameters<typeof subjectOf>[0], metrics: ResourceMetrics): EncodedProject {
+  const subject = subjectOf(owner)
+  const project = subject.path ?? String(subject.projectId ?? subject.instance)
+  return { ...subject, project, bytes: encodeResourceMetrics([metrics]) }
 }

@@ -12,8 +12,6 @@ export interface SilenceOptions {
   readonly silentAfter?: number | undefined
   /** The time for manual and scheduled pipelines, which are silent by nature, ms. */
   readonly staleAfter: number
-  /** Unix time in milliseconds. */
-  readonly now: () => number
 }
 
 export interface Silence {
@@ -29,24 +27,13 @@ const maxSilence = 6 * 60 * minute
 /** Multiple of the least time for a project without exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
-/** Durations of so many days count, and are computed again after `knownFor`. */
+/** Durations of so many days count. */
 const days = 14
-const knownFor = 10 * minute
-const maxKnown = 10_000
 
-export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter, now }: SilenceOptions): Silence {
-  const known = new Map<string, { readonly usual: number; readonly until: number }>()
-
+export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter }: SilenceOptions): Silence {
   async function usualOf(instance: string, projectId: number): Promise<number> {
-    const name = `${instance}\n${projectId}`
-    const before = known.get(name)
-    const at = now()
-    if (before !== undefined && before.until > at) return before.usual
     const took = percentileOf(await pastDurations.of({ instance, projectId }, days), share)
-    const usual = Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
-    if (known.size >= maxKnown) known.clear()
-    known.set(name, { usual, until: at + knownFor })
-    return usual
+    return Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
   }
 
   return {

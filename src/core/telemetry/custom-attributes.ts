@@ -44,7 +44,10 @@ export type ProjectPoints = (
   branch?: BranchClass,
 ) => Readonly<Record<string, string>>
 
-/** Where a chunk is from. A project without a known path, an event's source, and its branch unless it is about a change, match no pattern. */
+/**
+ * What rules are matched against. No pattern matches what is unknown: the path of some projects, the source of an event, and the branch of an event that
+ * is not about a merge request.
+ */
 interface Place {
   readonly instance: string
   readonly path: string | undefined

@@ -1,4 +1,10 @@
+import { createSender } from '../../../src/core/send/sender.ts'
+import { decodeMetrics } from '../../support/otlp-decode.ts'
+import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
 import { systemClock, type Clock } from '../../../src/lib/clock.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
 import type { Outbox } from '../../../src/core/store/ports/outbox.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
@@ -332,4 +338,50 @@ describe('exports', () => {
     const twice = [destination(backend.url), destination(backend.url)]
     expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each a unique name/)
   })
+
+  it('of delta metrics count all pipelines of a millisecond in one point, and each once when the request is divided', async () => {
+    const settings = telemetrySettings({ profiles })
+    bench.encode(chunk => encodeMetrics([chunk], settings))
+    await bench.enqueue(range(1, 8), [{ destination: 'default', signal: 'metrics' }])
+    const accepted: Buffer[] = []
+    backend.behave = ({ body }, index) => {
+      if (index === 0) return { status: 413 }
+      accepted.push(body)
+      return { status: 200 }
+    }
+    const exporter = bench.exporter([destination('', { signals: { metrics: endpoint(`${backend.url}/v1/metrics`) } })])
+    exporter.start()
+    await exporter.flush(maxWaitMs)
+    await backend.until(() => accepted.length === 2)
+    const counted = accepted.map(body => {
+      const received = decodeMetrics(body)
+      for (const { points } of received) {
+        const keys = points.map(({ attributes, nanos }) => JSON.stringify([attributes, String(nanos)]))
+        expect(new Set(keys).size).toBe(keys.length)
+      }
+      return received.flatMap(one =>
+        one.kind === 'sum' && one.name === 'pipeline.status_total' ? [...one.points] : [],
+      )
+    })
+    expect(counted.map(points => points.map(({ value, exemplars }) => [value, exemplars.length]))).toEqual([
+      [[4, 4]],
+      [[4, 4]],
+    ])
+  })
+})
+
+/** One below, one above what is compressed at once. */
+it.each([40_000, 400_000])('delivers a compressed body of %i bytes unchanged, and releases its memory', async bytes => {
+  const backend = closeAfterTest(await Backend.start())
+  const settings = endpoint(`${backend.url}/v1/traces`)
+  const sender = createSender({ signal: 'traces', endpoint: settings, connections: 1, clock: systemClock })
+  const body = encoderWith(() => bytes)({ key: { pipelineId: 7 } } as unknown as Chunk)
+  const plain = Buffer.from(body)
+  expect((await sender.send(body)).verdict.as).toBe('delivered')
+  expect(body).toHaveLength(0)
+  const [request] = backend.requests
+  expect(request?.headers['content-encoding']).toBe('gzip')
+  expect(Number(request?.headers['content-length'])).toBeLessThan(bytes / 10)
+  expect(Buffer.compare(request?.body ?? Buffer.alloc(0), plain)).toBe(0)
+  await sender.close()
 })

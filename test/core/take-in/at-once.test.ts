@@ -20,7 +20,7 @@ interface Flow {
   readonly snapshotter: Snapshotter
   /** New observations; the snapshot is taken at once where it can be. */
   observe(...observations: Observation[]): Promise<void>
-  /** News that waits for the settler. */
+  /** Observations of which the settle loop takes the snapshot. */
   observeOnly(...observations: Observation[]): Promise<void>
   settle(): Promise<void>
   sent(): Promise<Chunk[]>

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest'
 import { encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'
 import { activeData, projectResource, type ActiveTotals } from '../../../src/core/telemetry/metrics/cumulative.ts'
-import { gaugesData, toGauges, type FoundPoint } from '../../../src/core/telemetry/metrics/gauges.ts'
+import { gaugesData, measuredResource, type FoundPoint } from '../../../src/core/telemetry/metrics/gauges.ts'
+import { resourceMetrics } from '../../../src/core/telemetry/metrics/data.ts'
 import { plainAttributes } from '../../../src/core/telemetry/otlp/attribute.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
@@ -102,7 +103,8 @@ const runners = [{ metric: 'platform.runner.count', attributes: {}, value: 3 }]
 
 function textOf(instance: string, namesInstances: boolean): string {
   const found = { instance, profile: 'generic', group: 'team', points: runners }
-  const metrics = toGauges(found, 1_000, telemetrySettings({ namesInstances }))
+  const settings = telemetrySettings({ namesInstances })
+  const metrics = resourceMetrics(measuredResource(found, settings), gaugesData(found, 1_000, settings))
   return Buffer.from(encodeResourceMetrics([metrics])).toString('latin1')
 }
 

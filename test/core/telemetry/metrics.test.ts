@@ -9,8 +9,9 @@ import { profiles } from '../../../src/daemon/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
 import { encodeMetrics, encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'
 import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
+import { resourceMetrics } from '../../../src/core/telemetry/metrics/data.ts'
 import { sdkMetrics } from './sdk.ts'
-import { toActive, toCumulative } from '../../../src/core/telemetry/metrics/cumulative.ts'
+import { activeData, projectResource, toCumulative } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import { toDelta, createSeriesCap } from '../../../src/core/telemetry/metrics/delta.ts'
 import { attemptMetrics, costUnit } from '../../../src/core/telemetry/mapping/metrics.ts'
 import { at, event, job } from '../../flow/world.ts'
@@ -163,7 +164,8 @@ describe('the bytes of metrics', () => {
         const project = { key: { instance: 'https://git.example.com', projectId: 42 }, project: chunk.project, profile }
         const runs = [{ ...project, name: 'build', status: 'running', count: 3 }]
         const jobs = [{ ...project, state: 'pending' as const, tagSet: 'gpu', count: 2, oldest: at(7) }]
-        const active = toActive({ ...project, since: at(0), runs, jobs }, at(60), settings)
+        const counts = activeData({ ...project, since: at(0), runs, jobs }, at(60), settings)
+        const active = resourceMetrics(projectResource(project, settings), counts)
         for (const message of [toDelta(chunk, settings), cumulative, active]) {
           if (message === undefined) continue
           // The official serializer knows no exemplars.

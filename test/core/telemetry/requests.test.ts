@@ -16,15 +16,30 @@ import {
 import { joined, messagesBy, requestOf } from '../../../src/core/send/messages.ts'
 import { logsRequest, metricsRequest, traceRequest } from '../../../src/core/telemetry/otlp/messages.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
-import { readable } from './golden.ts'
 import { runs } from '../../full.ts'
 import { stories } from './stories.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { toDelta } from '../../../src/core/telemetry/metrics/delta.ts'
+import { version } from '../../../src/lib/version.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const all = telemetrySettings({ profiles, jobMetrics: 'all' })
+
+/** JSON as people read it, without the package's own version: every `{ key, value }` and every short array on one line. */
+function readable(json: string): string {
+  return `${written(JSON.parse(json), '').replaceAll(`"version": "${version}"`, '"version": "VERSION"')}\n`
+}
+
+function written(value: unknown, indent: string): string {
+  if (typeof value !== 'object' || value === null || 'key' in value) return JSON.stringify(value)
+  const inner = `${indent}  `
+  if (Array.isArray(value)) {
+    return value.length === 0 ? '[]' : `[\n${value.map(item => inner + written(item, inner)).join(',\n')}\n${indent}]`
+  }
+  const fields = Object.entries(value).map(([key, field]) => `${inner}${JSON.stringify(key)}: ${written(field, inner)}`)
+  return fields.length === 0 ? '{}' : `{\n${fields.join(',\n')}\n${indent}}`
+}
 
 describe.each([
   {

@@ -6,7 +6,6 @@ import type { Chunk } from '../../../src/model/chunk.ts'
 import type {
   ObservedJob,
   JobFacts,
-  JobTimes,
   Observation,
   PipelineFacts,
   PipelineTimes,
@@ -39,9 +38,17 @@ function reported({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Repo
   return { key: { instance, pipelineId: id }, origin: origin, project, pipeline: { facts, times }, jobs }
 }
 
-function job(id: number, stage: string, name: string, facts: Partial<JobFacts>, times: JobTimes): ObservedJob {
+/** When it was created, started and finished. */
+type Times = readonly [createdAt?: number | undefined, startedAt?: number | undefined, finishedAt?: number | undefined]
+
+function job(id: number, stage: string, name: string, times: Times, facts: Partial<JobFacts> = {}): ObservedJob {
+  const [createdAt, startedAt, finishedAt] = times
   const all: JobFacts = { kind: 'job', status: 'success', manual: false, allowFailure: false, stage, name, ...facts }
-  return { id, facts: all, times }
+  return { id, facts: all, times: { createdAt, startedAt, finishedAt } }
+}
+
+function failedFor(failureReason: string, facts: Partial<JobFacts> = {}): Partial<JobFacts> {
+  return { status: 'failed', failureReason, ...facts }
 }
 
 const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, chunkSize: 100 }
@@ -106,49 +113,23 @@ const main: PipelineFacts = {
 
 /** Five jobs in three stages, two of them side by side; whole and broken coverage; a deployment. */
 function success(): Chunk[] {
-  const deploy: Partial<JobFacts> = {
-    duration: 61.2,
-    queuedDuration: 1.5,
-    when: 'on_success',
-    user: ada,
-    runner: { id: 17, description: 'deployer', tags: [], type: 'project_type', active: false, isShared: false },
-    environment: { name: 'production', action: 'start', deploymentTier: 'production' },
-  }
-  const ran = (duration: number, queuedDuration: number): Partial<JobFacts> => ({
-    duration,
-    queuedDuration,
-    when: 'on_success',
-    user: ada,
-    runner,
+  const ran = (duration: number, queuedDuration: number, facts: Partial<JobFacts> = {}): Partial<JobFacts> => ({
+    ...{ duration, queuedDuration, when: 'on_success', user: ada, runner },
+    ...facts,
   })
+  const artifacts = { filename: 'artifacts.zip', size: 48_211 }
+  const deployer = { id: 17, description: 'deployer', tags: [], type: 'project_type', active: false, isShared: false }
+  const environment = { name: 'production', action: 'start', deploymentTier: 'production' }
+  const created = at(0, 1)
   const jobs = [
-    job(105, 'deploy', 'live', deploy, { createdAt: at(0, 1), startedAt: at(3, 8), finishedAt: at(4, 9) }),
-    job(
-      101,
-      'build',
-      'compile',
-      {
-        ...ran(58.35, 2),
-        artifacts: { filename: 'artifacts.zip', size: 48_211 },
-        artifactSizes: { archive: 48_211, metadata: 164, trace: 9_377 },
-      },
-      { createdAt: at(0, 1), startedAt: at(0, 3), finishedAt: at(1, 1) },
-    ),
-    job(
-      103,
-      'test',
-      'unit',
-      { ...ran(93, 1), coverage: 88 },
-      { createdAt: at(0, 1), startedAt: at(1, 2) + 250, finishedAt: at(2, 35) + 250 },
-    ),
-    job(
-      104,
-      'test',
-      'integration',
-      { ...ran(123, 1), coverage: 71.5 },
-      { createdAt: at(0, 1), startedAt: at(1, 2), finishedAt: at(3, 5) },
-    ),
-    job(102, 'build', 'lint', ran(12, 2.5), { createdAt: at(0, 1), startedAt: at(0, 3), finishedAt: at(0, 15) }),
+    job(105, 'deploy', 'live', [created, at(3, 8), at(4, 9)], ran(61.2, 1.5, { runner: deployer, environment })),
+    job(101, 'build', 'compile', [created, at(0, 3), at(1, 1)], {
+      ...ran(58.35, 2, { artifacts }),
+      artifactSizes: { archive: 48_211, metadata: 164, trace: 9_377 },
+    }),
+    job(103, 'test', 'unit', [created, at(1, 2) + 250, at(2, 35) + 250], ran(93, 1, { coverage: 88 })),
+    job(104, 'test', 'integration', [created, at(1, 2), at(3, 5)], ran(123, 1, { coverage: 71.5 })),
+    job(102, 'build', 'lint', [created, at(0, 3), at(0, 15)], ran(12, 2.5)),
   ]
   const url = 'https://git.example.com/shop/backend/checkout/-/pipelines/9001'
   const facts = { ...main, url, coverage: 79.75, committedAt: at(-2) }
@@ -162,34 +143,19 @@ const firstFailure: Reported = {
   times: { createdAt: at(10), finishedAt: at(13), updatedAt: at(13) },
   jobs: [
     job(
-      201,
-      'test',
-      'unit',
-      { status: 'failed', failureReason: 'runner_system_failure', duration: 20, runner },
-      { createdAt: at(10), startedAt: at(10, 5), finishedAt: at(10, 25) },
+      ...([201, 'test', 'unit', [at(10), at(10, 5), at(10, 25)]] as const),
+      failedFor('runner_system_failure', { duration: 20, runner }),
     ),
     job(
-      202,
-      'test',
-      'audit',
-      { status: 'failed', failureReason: 'script_failure', allowFailure: true, duration: 9 },
-      { createdAt: at(10), startedAt: at(10, 5), finishedAt: at(10, 14) },
+      ...([202, 'test', 'audit', [at(10), at(10, 5), at(10, 14)]] as const),
+      failedFor('script_failure', { allowFailure: true, duration: 9 }),
     ),
-    job(203, 'deploy', 'live', { status: 'skipped' }, { createdAt: at(10) }),
+    job(203, 'deploy', 'live', [at(10)], { status: 'skipped' }),
     job(
-      204,
-      'test',
-      'unit',
-      { status: 'failed', failureReason: 'job_execution_timeout', duration: 120, runner },
-      { createdAt: at(10, 26), startedAt: at(10, 30), finishedAt: at(12, 30) },
+      ...([204, 'test', 'unit', [at(10, 26), at(10, 30), at(12, 30)]] as const),
+      failedFor('job_execution_timeout', { duration: 120, runner }),
     ),
-    job(
-      205,
-      'test',
-      'browser',
-      { status: 'failed', failureReason: 'stuck_or_timeout_failure' },
-      { createdAt: at(10), finishedAt: at(13) },
-    ),
+    job(205, 'test', 'browser', [at(10), undefined, at(13)], failedFor('stuck_or_timeout_failure')),
   ],
 }
 
@@ -205,15 +171,9 @@ function retry(): Chunk[] {
     facts: { ...main, iid: 312, name: undefined, status: 'success', duration: 320 },
     times: { createdAt: at(10), finishedAt: at(75) },
     jobs: [
-      job(206, 'test', 'unit', { duration: 95 }, { createdAt: at(70), startedAt: at(70, 2), finishedAt: at(71, 37) }),
-      job(
-        207,
-        'test',
-        'browser',
-        { duration: 40 },
-        { createdAt: at(70), startedAt: at(70, 3), finishedAt: at(70, 43) },
-      ),
-      job(203, 'deploy', 'live', { duration: 70 }, { createdAt: at(10), startedAt: at(73, 50), finishedAt: at(75) }),
+      job(206, 'test', 'unit', [at(70), at(70, 2), at(71, 37)], { duration: 95 }),
+      job(207, 'test', 'browser', [at(70), at(70, 3), at(70, 43)], { duration: 40 }),
+      job(203, 'deploy', 'live', [at(10), at(73, 50), at(75)], { duration: 70 }),
     ],
   })
   return chunksAfter([[reported(firstFailure)], [second]]).chunks
@@ -221,24 +181,12 @@ function retry(): Chunk[] {
 
 /** Canceled: one job in the middle of its work, one before it started; what waited for them never ran. */
 function canceled(): Chunk[] {
-  const facts: PipelineFacts = {
-    ...main,
-    iid: 313,
-    status: 'canceled',
-    detailedStatus: 'canceled',
-    duration: undefined,
-  }
+  const facts = { ...main, iid: 313, status: 'canceled', detailedStatus: 'canceled', duration: undefined }
   const jobs = [
-    job(
-      301,
-      'build',
-      'compile',
-      { status: 'canceled', duration: 30, runner },
-      { createdAt: at(20), startedAt: at(20, 5), finishedAt: at(20, 35) },
-    ),
-    job(302, 'build', 'docs', { status: 'canceled' }, { createdAt: at(20), finishedAt: at(20, 34) }),
-    job(303, 'test', 'unit', { status: 'skipped' }, { createdAt: at(20) }),
-    job(304, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(20) }),
+    job(301, 'build', 'compile', [at(20), at(20, 5), at(20, 35)], { status: 'canceled', duration: 30, runner }),
+    job(302, 'build', 'docs', [at(20), undefined, at(20, 34)], { status: 'canceled' }),
+    job(303, 'test', 'unit', [at(20)], { status: 'skipped' }),
+    job(304, 'deploy', 'live', [at(20)], { status: 'manual', manual: true, when: 'manual' }),
   ]
   return chunksAfter([[reported({ id: 9003, facts, times: { createdAt: at(20), finishedAt: at(20, 36) }, jobs })]])
     .chunks
@@ -247,13 +195,9 @@ function canceled(): Chunk[] {
 /** A parent, its bridge, and the child under it: the platform's own ids, the vendor's own names. */
 function family(): Chunk[] {
   const platform = { scheme: 'platform', profile: 'gitlab' } as const
-  const bridge = job(
-    401,
-    'deploy',
-    'trigger-deployment',
-    { kind: 'bridge', duration: 100, downstream: { pipelineId: 9005, projectId: 42 } },
-    { createdAt: at(30), startedAt: at(30, 10), finishedAt: at(31, 50) },
-  )
+  const bridge = job(401, 'deploy', 'trigger-deployment', [at(30), at(30, 10), at(31, 50)], {
+    ...{ kind: 'bridge', duration: 100, downstream: { pipelineId: 9005, projectId: 42 } },
+  })
   const parent = chunksAfter(
     [[reported({ id: 9004, facts: main, times: { createdAt: at(30), finishedAt: at(32) }, jobs: [bridge] })]],
     [],
@@ -267,8 +211,8 @@ function family(): Chunk[] {
     stages: undefined,
     sourcePipeline: { pipelineId: 9004, projectId: 42, jobId: 401, bridgesAreListed: true },
   }
-  const rollout = job(411, 'roll', 'rollout', { duration: 60 }, { startedAt: at(30, 40), finishedAt: at(31, 40) })
-  const smoke = job(412, 'check', 'smoke', { duration: 5 }, { startedAt: at(31, 42), finishedAt: at(31, 47) })
+  const rollout = job(411, 'roll', 'rollout', [undefined, at(30, 40), at(31, 40)], { duration: 60 })
+  const smoke = job(412, 'check', 'smoke', [undefined, at(31, 42), at(31, 47)], { duration: 5 })
   const child = chunksAfter(
     [[reported({ id: 9005, facts, times: { createdAt: at(30, 11), finishedAt: at(31, 48) }, jobs: [smoke, rollout] })]],
     [{ head: parent.run, trigger: parent.run.jobs.get(401) }],
@@ -300,7 +244,7 @@ function mergeRequest(): Chunk[] {
       fork: true,
     },
   }
-  const unit = job(501, 'test', 'unit', {}, { startedAt: at(40, 2), finishedAt: at(40, 32) })
+  const unit = job(501, 'test', 'unit', [undefined, at(40, 2), at(40, 32)])
   return chunksAfter([
     [reported({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })],
   ]).chunks
@@ -310,8 +254,8 @@ function mergeRequest(): Chunk[] {
 function blocked(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 317, status: 'manual', detailedStatus: 'blocked', duration: undefined }
   const jobs = [
-    job(601, 'build', 'compile', { duration: 60 }, { createdAt: at(50), startedAt: at(50, 5), finishedAt: at(51, 5) }),
-    job(602, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(50) }),
+    job(601, 'build', 'compile', [at(50), at(50, 5), at(51, 5)], { duration: 60 }),
+    job(602, 'deploy', 'live', [at(50)], { status: 'manual', manual: true, when: 'manual' }),
   ]
   return chunksAfter([[reported({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).chunks
 }
@@ -320,16 +264,10 @@ function blocked(): Chunk[] {
 function supplement(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 318 }
   const times = { createdAt: at(60), finishedAt: at(63) }
-  const unit = job(702, 'test', 'unit', { duration: 30 }, { startedAt: at(62), finishedAt: at(62, 30) })
+  const unit = job(702, 'test', 'unit', [undefined, at(62), at(62, 30)], { duration: 30 })
   const late = [
-    job(
-      701,
-      'test',
-      'unit',
-      { status: 'failed', failureReason: 'script_failure' },
-      { startedAt: at(61), finishedAt: at(61, 20) },
-    ),
-    job(703, 'deploy', 'trigger', { kind: 'bridge' }, { startedAt: at(62, 31), finishedAt: at(62, 59) }),
+    job(701, 'test', 'unit', [undefined, at(61), at(61, 20)], failedFor('script_failure')),
+    job(703, 'deploy', 'trigger', [undefined, at(62, 31), at(62, 59)], { kind: 'bridge' }),
   ]
   return chunksAfter([
     [reported({ id: 9008, facts, times, jobs: [unit] })],
@@ -357,7 +295,7 @@ function unknown(): Chunk[] {
     id: 9010,
     facts: { status: 'awaiting_quota', ref: 'main', sha },
     times: { createdAt: at(90) },
-    jobs: [job(801, 'test', 'unit', { status: 'paused_by_policy' }, { startedAt: at(90, 5) })],
+    jobs: [job(801, 'test', 'unit', [undefined, at(90, 5)], { status: 'paused_by_policy' })],
   })
   const broken = reported({
     id: 9011,

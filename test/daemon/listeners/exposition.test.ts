@@ -2,7 +2,9 @@
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { createFamilies } from '../../../src/core/telemetry/metrics/families.ts'
+import { scope } from '../../../src/core/telemetry/resource.ts'
+import { sdkMetrics } from '../../../src/core/telemetry/metrics/families.ts'
+import { totalsData } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import { wholeMetrics } from '../../../src/daemon/listeners/exposition.ts'
 import { metricsPageOf } from './metrics-pages.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
@@ -26,11 +28,10 @@ const series: readonly SeriesTotal[] = [
 ]
 
 async function scrape(accept?: string): Promise<{ type: unknown; body: string }> {
-  const families = createFamilies(settings)
-  const key = { instance: 'https://git.example.com', projectId: 3 }
-  families.add({ key, project: { id: 3, path: 'acme/shop' }, profile: 'generic', series }, 10)
+  const owner = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' } }
+  const metrics = sdkMetrics([{ owner, metrics: totalsData(series, 10, settings) }])
   const app = closeAfterTest(Fastify())
-  await app.register(metricsPageOf({ ofPipelines: async () => Promise.resolve(wholeMetrics(families.scopes())) }))
+  await app.register(metricsPageOf({ ofPipelines: async () => Promise.resolve(wholeMetrics([{ scope, metrics }])) }))
   const headers = accept === undefined ? {} : { accept }
   const answer = await app.inject({ url: '/metrics', headers })
   return { type: answer.headers['content-type'], body: answer.body }

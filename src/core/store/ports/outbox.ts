@@ -1,5 +1,14 @@
-// The outbox: pending exports. A message is the bytes of one chunk or event for one signal, encoded in the transaction that takes it, once for all
-// destinations. One entry per message and destination is leased, sent, and settled by the verdict; with its last entry a message is deleted.
+// The outbox: what is pending for each destination, as bytes.
+//
+// 1. The transaction of a snapshot or an event writes one message for each signal, encoded once, and one entry of it for
+//    each destination.
+// 2. An export queue leases due entries. If their lease expires (its process was killed), they are due again, and counted as repeated, because the
+//    backend may have them already.
+// 3. Each entry is settled under its lease: delivered and rejected ones leave the queue, a rejected one as a dead letter; others are due later.
+// 4. A replica that settles after its lease has expired changes nothing, because another one has the entry by then; that is counted as lost.
+// 5. A message goes with its last entry.
+//
+// Entries never change what they send. Encoding when a batch is sent was given up: an upgrade in between would send other bytes under the same ids.
 import type { AnyChunk } from '../../../model/event.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { Scope } from './scope.ts'

@@ -62,7 +62,7 @@ export interface Owner {
   readonly profile: string
 }
 
-/** What else is measured of a project when metrics are exported. */
+/** What features measure of a project whenever metrics are exported. */
 export interface ProjectMetrics extends Owner {
   readonly metrics: readonly MeasuredMetric[]
 }
@@ -82,10 +82,6 @@ export function toCumulative(
 ): ResourceMetrics | undefined {
   const metrics = totalsData(totals.series, now, settings)
   return metrics.length === 0 ? undefined : resourceMetrics(projectResource(totals, settings), metrics)
-}
-
-export function toActive(active: ActiveTotals, now: Millis, settings: TelemetrySettings): ResourceMetrics {
-  return resourceMetrics(projectResource(active, settings), activeData(active, now, settings))
 }
 
 /** The metrics of these series, in the table's order. Series of former metrics or bounds are left out. */

@@ -1,4 +1,4 @@
-// Pipeline metrics for scraping: each family once for all projects that are added, which labels tell apart.
+// Pipeline metrics for scraping: one metric of each name for all projects, groups and instances, whose points have labels that name them.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import {
@@ -7,18 +7,10 @@ import {
   type DataPoint,
   type Histogram,
   type MetricData,
-  type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
-import { activeData, totalsData, type ActiveTotals, type ProjectMetrics } from './cumulative.ts'
-import { gaugesData } from './gauges.ts'
 import { nameOf, ownerOf } from '../mapping/resource.ts'
 import { sumOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import type { Millis } from '../../../model/instant.ts'
-import type { FoundGauges } from './gauges.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
-import type { ProjectTotals } from '../../../model/totals.ts'
-import { scope } from '../resource.ts'
-import type { TelemetrySettings } from '../settings.ts'
 
 /** The labels that are added to all series. */
 export const projectLabels = [
@@ -30,37 +22,28 @@ export const projectLabels = [
   'vcs_repository_name',
 ] as const
 
-/** Projects are added one by one; `scopes` answers all of them. */
-export interface Families {
-  add(totals: ProjectTotals, now: Millis): void
-  addActive(active: ActiveTotals, now: Millis): void
-  addGauges(found: FoundGauges, now: Millis): void
-  addMetrics(measured: ProjectMetrics): void
-  scopes(): ScopeMetrics[]
+/** The metrics of a project, a group, or else an instance. */
+export interface OwnedMetrics<Owner extends MetricOwner = MetricOwner> {
+  readonly owner: Owner
+  readonly metrics: readonly MeasuredMetric[]
 }
 
-export function createFamilies(settings: TelemetrySettings): Families {
-  const families = new Map<string, { readonly metric: MeasuredMetric; readonly points: Point[] }>()
-  const take = (owner: Labelled, metrics: readonly MeasuredMetric[]): void => {
+export interface MetricOwner {
+  readonly instance: string
+  readonly project?: ProjectFacts | undefined
+  readonly group?: string | undefined
+}
+
+/** As the SDK has them. */
+export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
+  const labelled = all.flatMap(({ owner, metrics }) => {
     const labels = labelsOf(owner)
-    for (const metric of metrics) {
-      const family = families.get(metric.name) ?? { metric, points: [] }
-      family.points.push(...metric.points.map(point => ({ ...point, attributes: { ...point.attributes, ...labels } })))
-      families.set(metric.name, family)
-    }
-  }
-  return {
-    add: (totals, now) => take(totals, totalsData(totals.series, now, settings)),
-    addActive: (active, now) => take(active, activeData(active, now, settings)),
-    addMetrics: measured => take(measured, measured.metrics),
-    addGauges: (found, now) => {
-      const { instance, project, group } = found
-      take({ key: { instance, projectId: project?.id }, project, group }, gaugesData(found, now, settings))
-    },
-    scopes: () => [
-      { scope, metrics: [...families.values()].map(({ metric, points }) => asSdkMetric({ ...metric, points })) },
-    ],
-  }
+    const withLabels = (point: Point): Point => ({ ...point, attributes: { ...point.attributes, ...labels } })
+    return metrics.map(metric => ({ ...metric, points: metric.points.map(withLabels) }))
+  })
+  return [...Map.groupBy(labelled, ({ name }) => name).values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : asSdkMetric({ ...first, points: [first, ...others].flatMap(({ points }) => points) }),
+  )
 }
 
 /** A metric without points, as the SDK has it. */
@@ -68,16 +51,8 @@ export function emptyMetric({ head, name }: Pick<MeasuredMetric, 'head' | 'name'
   return asSdkMetric({ head, name, temporality: 'cumulative', points: [] })
 }
 
-/** The owner of metrics: a project, a group, or else the instance. */
-interface Labelled {
-  readonly key: { readonly instance: string; readonly projectId?: number | undefined }
-  readonly project?: ProjectFacts | undefined
-  readonly group?: string | undefined
-}
-
-function labelsOf({ key, project, group }: Labelled): PointAttributes {
-  const { instance, projectId } = key
-  const values = [instance, projectId?.toString(), project?.path, group ?? ownerOf({ project }), nameOf({ project })]
+function labelsOf({ instance, project, group }: MetricOwner): PointAttributes {
+  const values = [instance, project?.id.toString(), project?.path, group ?? ownerOf({ project }), nameOf({ project })]
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 

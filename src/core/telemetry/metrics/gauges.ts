@@ -5,13 +5,12 @@ import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
 import { resourceAttributesOf } from '../resource.ts'
 import { sorted } from './samples.ts'
-import { resourceMetrics, type Buckets, type MeasuredMetric, type PointAttributes } from './data.ts'
+import { type Buckets, type MeasuredMetric, type PointAttributes } from './data.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { AttributeStyle } from '../attributes.ts'
 import type { GaugeHead, MetricHead } from '../mapping/metrics.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
-import type { ResourceMetrics } from '../otlp/messages.ts'
 
 /** A `GaugeReading` of the store. */
 export interface FoundGauges {
@@ -34,12 +33,7 @@ interface FoundBuckets extends Buckets {
   readonly began: Millis
 }
 
-/** `now`: the time of all points. */
-export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySettings): ResourceMetrics {
-  return resourceMetrics(resourceOf(found, settings), gaugesData(found, now, settings))
-}
-
-/** The metrics in the order in which they were found, each once. */
+/** The metrics in the order in which they were found, each once. `now`: the time of all points. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: found }, settings)
   const custom = found.project && settings.projectPoints?.(found.project, found.instance)
@@ -99,8 +93,8 @@ function styled(attributes: PointAttributes, { namespace, policy }: AttributeSty
   return Object.fromEntries(kept) as PointAttributes
 }
 
-/** For a group or the instance, the same as of events about them. */
-function resourceOf(found: FoundGauges, settings: TelemetrySettings): AttributeSet[] {
+/** The resource of what is measured of a project; of a group or the instance, the same as of events about them. */
+export function measuredResource(found: Omit<FoundGauges, 'points'>, settings: TelemetrySettings): AttributeSet[] {
   const { instance, profile, project, group } = found
   if (project !== undefined) {
     return projectResource({ key: { instance, projectId: project.id }, project, profile }, settings)
