@@ -7,7 +7,7 @@ interface Counting<Counters> {
 type Count = number | ReadonlyMap<string, Count>
 
 /** The sums of all counters; those by a reason are summed by their reason. */
-export function summed<Counters extends object>(parts: readonly Counting<Counters>[]): Counting<Counters> {
+function summed<Counters extends object>(parts: readonly Counting<Counters>[]): Counting<Counters> {
   return {
     get counters() {
       const all = parts.map(({ counters }) => Object.entries(counters) as [string, Count][])

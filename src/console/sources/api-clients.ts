@@ -72,7 +72,7 @@ export function apiFacts(view: ApiClientsView, now: Millis, more: Facts = []): C
 }
 
 function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more: Facts): Html {
-  const { details, poller, jobs } = flow.apiClients
+  const { details, poller } = flow.apiClients
   const isSingle = setup.platforms.length < 2
   const budget = isSingle ? discovery.budgets[0] : undefined
   const paused = budget?.pausedUntil ?? 0
@@ -93,19 +93,9 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more:
       'Poller',
       poller && `${counted(poller.rounds ?? 0, 'round')}, ${counted(poller.requests ?? 0, 'request')} for lists`,
     ],
-    [
-      'Job logs and reports',
-      jobs &&
-        insideCount(jobs) > 0 &&
-        `${number((jobs.read ?? 0) + (jobs.empty ?? 0))} read, ${number((jobs.refused ?? 0) + (jobs.withheld ?? 0))} denied, ${number(jobs.failed ?? 0)} failed, ${number(jobs.expired ?? 0)} expired`,
-    ],
     ...sweeps,
     ...more,
   ])
-}
-
-function insideCount(jobs: Readonly<Record<string, number>>): number {
-  return Object.values(jobs).reduce((sum, count) => sum + count, 0)
 }
 
 /** Job logs, reports and audit events that the platform refuses, what would help, and when it is tried again. */

@@ -2,13 +2,15 @@
 import type { z } from 'zod'
 import { Slot } from '../../lib/slot.ts'
 import type { Content } from '../layout/html.ts'
+import type { Flow } from '../overview/flow.ts'
 import type { PagesSources } from '../ports.ts'
 
 export interface SourcePart<Read extends object = object> {
   /** The shape of `Read`: fields of `discovery`. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: Pick<PagesSources, 'repositories'>) => Promise<Read>
-  readonly facts: (read: Read) => readonly (readonly [name: string, value: Content])[]
+  /** `clients`: what clients of the platform's API have counted, by name. */
+  readonly facts: (read: Read, clients: Flow['apiClients']) => readonly (readonly [name: string, value: Content])[]
 }
 
 export const sourceParts = new Slot<SourcePart>()

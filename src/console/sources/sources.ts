@@ -112,7 +112,7 @@ function byProject(runs: readonly StoredRun[]): SourcesView['projects'] {
 export function sourcesPage(view: SourcesView, parts: Pick<PagesParts, 'fillings'>, context: RequestContext): Page {
   const { now } = context
   const { flow, setup, projects } = view
-  const added = sourceParts.of(parts).flatMap(one => one.facts(view.discovery))
+  const added = sourceParts.of(parts).flatMap(one => one.facts(view.discovery, view.flow.apiClients))
   return {
     title: 'Sources',
     live: true,

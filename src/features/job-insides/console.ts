@@ -7,12 +7,20 @@ import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape, testSpanNam
 import { costlyTestsPage, flakyTestsPage } from './pages/tests.ts'
 import { get } from '../../console/api/api-route.ts'
 import { html, type Content } from '../../console/layout/html.ts'
-import { hasLog, jobLogShape, jobLogView, maxFindLength, type LogSources } from './pages/job-log-detail.ts'
+import {
+  hasLog,
+  jobLogShape,
+  jobLogView,
+  logsForPeople,
+  maxFindLength,
+  type LogSources,
+} from './pages/job-log-detail.ts'
 import { instanceQuery, scopedQuery } from '../../console/api/api-queries.ts'
 import { isFinished } from '../../model/status.ts'
 import { jobLogPage } from './pages/job-log.ts'
 import { logAddress } from '../../console/pipelines/run-rows.ts'
-import { logsForPeople } from './shown-logs.ts'
+import { number } from '../../console/layout/format.ts'
+import { onSources } from '../../console/sources/source-part.ts'
 import { logTail } from './pages/log-tail.ts'
 import { testTool, logTool } from './pages/tools.ts'
 import { z } from 'zod'
@@ -30,7 +38,7 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
   const logsOf = ({ views, clocks, now }: PagesParts): LogSources => ({ views, clocks, now, jobLog: jobLog() })
   return {
     links: [{ group: 'What is broken', link: ['/tests', 'Tests', 'scoped'] }],
-    fills: [failedTests, flakyFixes],
+    fills: [failedTests, flakyFixes, readsOnSources],
     job: {
       links: ({ job, pipeline }, settings, { base, query }) =>
         jobLog() !== undefined &&
@@ -74,6 +82,16 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
     tools: [logTool, testTool],
   }
 }
+
+const readsOnSources = onSources({
+  fields: {},
+  read: async () => ({}),
+  facts: (_, { jobs: { read = 0, empty = 0, refused = 0, withheld = 0, failed = 0, expired = 0, ...others } = {} }) => {
+    const all = [read, empty, refused, withheld, failed, expired, ...Object.values(others)]
+    const words = `${number(read + empty)} read, ${number(refused + withheld)} denied, ${number(failed)} failed, ${number(expired)} expired`
+    return [['Job logs and reports', all.some(count => count > 0) && words]]
+  },
+})
 
 /** `chosen`: PIPESPAN_JOB_SECTIONS. */
 function whyNoSections(status: string, chosen: readonly string[]): Content {

@@ -1,10 +1,8 @@
 // What is counted of reading the insides of jobs, as metrics of the daemon itself.
 import type { CountOf } from '../../daemon/feature.ts'
-import type { JobReaderCounters } from './job-reader.ts'
-import type { LogCounters } from './read-log.ts'
-import type { ReportCounters } from './read-report.ts'
-import type { SpanCounters } from './read-spans.ts'
-import type { TestCounters } from './read-tests.ts'
+import type { ReportFaultReason } from '../../model/test-report.ts'
+import type { ReportType } from '../../model/job-reports.ts'
+import type { SpanCounts } from '../../platform/port/inside.ts'
 
 // prettier-ignore
 export const insideCounts: readonly CountOf[] = [
@@ -42,33 +40,44 @@ export const insideCounts: readonly CountOf[] = [
     description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.' },
 ]
 
-interface Counted {
-  readonly reads: JobReaderCounters
-  readonly logs: LogCounters
-  readonly tests: TestCounters
-  readonly reports: ReportCounters
-  readonly spans: SpanCounters
+/** Since the start, by the names in the table; for all tokens. */
+export interface InsideCounters {
+  logBytes: number
+  readonly sections: Kept
+  readonly lines: Kept
+  readonly cutLogs: { size: number; debug_trace: number }
+  readonly testReports: Map<ReportOutcome, number>
+  readonly testCases: Kept
+  readonly testFailures: Kept
+  droppedTimes: number
+  flaky: number
+  readonly reports: Map<ReportType, Map<ReportOutcome, number>>
+  readonly series: Kept
+  readonly values: Kept
+  findings: number
+  readonly spans: SpanCounts
+  readonly spanFiles: Map<ReportOutcome, number>
 }
 
-/** The counters by the names in the table. */
-export function countersOf({ reads, logs, tests, reports, spans }: Counted): object {
-  const { files: spanFiles, ...ownSpans } = spans
+/** How many were exported, and how many were left out. */
+interface Kept {
+  true: number
+  false: number
+}
+
+/** `none`: it was read to its end. */
+type ReportOutcome = ReportFaultReason | 'none'
+
+export function insideCounters(): InsideCounters {
+  const kept = (): Kept => ({ true: 0, false: 0 })
   return {
-    reads,
-    logBytes: logs.bytes,
-    sections: { true: logs.sections, false: logs.sectionsOmitted },
-    lines: { true: logs.lines, false: logs.linesOmitted },
-    cutLogs: { size: logs.cut, debug_trace: logs.debugTraces },
-    testReports: new Map([['none', tests.reports], ...tests.faults]),
-    testCases: { true: tests.cases, false: tests.casesDropped },
-    testFailures: { true: tests.failures, false: tests.failuresDropped },
-    droppedTimes: tests.timesDropped,
-    flaky: tests.flaky,
-    reports: reports.reports,
-    series: { true: reports.series, false: reports.seriesDropped },
-    values: { true: reports.values, false: reports.valuesDropped },
-    findings: reports.findings,
-    spans: ownSpans,
-    spanFiles,
+    ...{ logBytes: 0, sections: kept(), lines: kept(), cutLogs: { size: 0, debug_trace: 0 } },
+    ...{ testReports: new Map([['none', 0]]), testCases: kept(), testFailures: kept(), droppedTimes: 0, flaky: 0 },
+    ...{ reports: new Map(), series: kept(), values: kept(), findings: 0 },
+    ...{ spans: { kept: 0, invalid: 0, misplaced: 0, repeated: 0, beyond: 0 }, spanFiles: new Map() },
   }
+}
+
+export function countIn<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
 }

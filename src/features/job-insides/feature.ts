@@ -4,9 +4,8 @@
 // `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/` says how that looks in OTLP. There are pages of a job's log and of tests (`pages/`).
 import { checkInsides } from './checks.ts'
 import { feature } from '../../daemon/feature.ts'
-import { insideCosts, wrongInsides } from './settings.ts'
 import { insideCounts } from './counts.ts'
-import { insideOptions } from './options.ts'
+import { insideCosts, insideOptions, wrongInsides } from './options.ts'
 import { insideTables } from './store-part.ts'
 import { jobReadRulesOf, jobReadStep } from './job-reads.ts'
 import { insideTelemetry } from './telemetry/insides.ts'

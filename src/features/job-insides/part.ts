@@ -1,7 +1,8 @@
 // The reader of job logs and reports, as it runs in the daemon: one queue, and what each token of a platform reads with.
-import { countersOf } from './counts.ts'
+import { addressBelow, nameOf, type Condition } from '../../model/condition.ts'
+import { insideCounters, type InsideCounters } from './counts.ts'
 import { createCapabilities } from '../../core/complete/capability.ts'
-import { createJobReader } from './job-reader.ts'
+import { createJobReader, type JobReadingToken } from './job-reader.ts'
 import { createLogReading } from './read-log.ts'
 import { createReportReading } from './read-report.ts'
 import { createSlowness } from '../../core/complete/usual-duration.ts'
@@ -13,10 +14,11 @@ import { elapsed } from '../../lib/clock.ts'
 import { exactGlobs } from '../../lib/chooser.ts'
 import { isChosen, jobReadRulesOf, readsInsides } from './job-reads.ts'
 import { jobReads } from './queue.ts'
-import { ofFlakyTests } from './flaky-condition.ts'
 import { sparseWarnings } from '../../lib/sparse-warnings.ts'
-import { summed } from '../../lib/summed.ts'
 import { testMemory } from './test-memory.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { FlakyTest } from '../../model/job-tests.ts'
+import type { InsideJob } from '../../model/inside.ts'
 import type { InsideOptions } from './options.ts'
 import type { InsideRules } from '../../platform/port/inside.ts'
 import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts'
@@ -24,7 +26,8 @@ import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts
 /** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
 export function jobReaderOf(options: InsideOptions, context: PartContext): Running | undefined {
   const { store, events, queues: to, measure, notifier, clock, log } = context
-  const tokens = context.tokens().map(token => tokenOf(options, token))
+  const counters = insideCounters()
+  const tokens = context.tokens().map(token => tokenOf(options, token, counters))
   if (tokens.length === 0) return undefined
   const reader = createJobReader({
     ...{ tokens, queue: store.on(jobReads), runs: store.runs, to, measure, clock, log },
@@ -37,36 +40,29 @@ export function jobReaderOf(options: InsideOptions, context: PartContext): Runni
     onRead: () => events.pending.emit(),
   })
   if (readsInsides(jobReadRulesOf(options, context))) events.pending.on(() => reader.wake())
-  const [logs, tests, reports, spans] = [
-    summed(tokens.map(token => token.logs)),
-    summed(tokens.map(token => token.tests)),
-    summed(tokens.map(token => token.reports)),
-    summed(tokens.map(token => token.spans)),
-  ]
   return {
     ...reader,
     client: { name: 'jobs', counters: reader.counters },
     get counters() {
-      return countersOf({
-        ...{ reads: reader.counters, logs: logs.counters, tests: tests.counters },
-        ...{ reports: reports.counters, spans: spans.counters },
-      })
+      return { reads: reader.counters, ...counters }
     },
   }
 }
 
 /** What reads logs and reports with one token. */
-function tokenOf(options: InsideOptions, token: TokenContext) {
+function tokenOf(options: InsideOptions, token: TokenContext, counters: InsideCounters): JobReadingToken {
   const { config, client, scope, territory, errors, store, clock, log } = token
   const { runs, repositories, views } = store
   const rules = jobReadRulesOf(options, token)
   const inside = client.inside(insideRulesOf(options, config))
   const warn = sparseWarnings(log, () => elapsed(clock))
   const logs = createLogReading({
+    counters,
     ...{ ...rules, readLog: inside.log },
     isSlow: createSlowness(token.line().pastDurations, () => clock.now()),
   })
   const tests = createTestReading({
+    counters,
     ...{ tests: inside.tests, capabilities: createCapabilities(repositories.refusedEndpoints, scope) },
     ...{ runs, memory: store.on(testMemory), spans: options.testsSpans },
     sections: ({ key }, job) =>
@@ -80,15 +76,16 @@ function tokenOf(options: InsideOptions, token: TokenContext) {
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })
   const reports = createReportReading({
+    counters,
     ...{ names: repositories.reportedNames, readReport: inside.report },
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })
   const spans = createSpanReading({
+    counters,
     ...{ readSpans: rules.spans ? inside.spans : undefined, spanIds: derivedSpanIds, runs },
     onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),
   })
-  const readings = { log: logs.read, tests: tests.read, ...reports.readings, spans: spans.read }
-  return { territory, scope, errors, readings, logs, tests, reports, spans }
+  return { territory, scope, errors, readings: { log: logs, tests, ...reports, spans } }
 }
 
 function insideRulesOf(
@@ -101,4 +98,23 @@ function insideRulesOf(
     isAllowed: dotenvKeys === undefined ? () => false : exactGlobs(dotenvKeys),
     keptCases: testsSpans === 'cases' ? maxTestSpans : 0,
   }
+}
+
+/** Conditions that people may be notified about: a test that failed and passed on the same code. It is never over: a test that passes may still be flaky. */
+function ofFlakyTests(
+  { key, project }: Chunk,
+  { id, name = '', end }: InsideJob,
+  tests: readonly FlakyTest[],
+): Condition[] {
+  return tests.map(({ suite, name: test, within }) => ({
+    ...{ kind: 'flaky-tests', instance: key.instance, project, subject: JSON.stringify([suite, test]), at: end },
+    ...{ state: 'broken', version: [Math.round(end)] },
+    title: `${nameOf(project)}: test ${test} is flaky`,
+    text: `It failed and passed ${within === 'report' ? 'in one run of' : 'on the same revision in'} job ${name}.`,
+    url: addressBelow(key.instance, project, `jobs/${id}`),
+    details: {
+      ...{ 'test.case.name': test, 'test.suite.name': suite, 'cicd.pipeline.task.name': name },
+      'cicd.pipeline.task.run.id': String(id),
+    },
+  }))
 }

@@ -1,4 +1,5 @@
 // Reads a job's reports other than tests, and counts what was found.
+import { countIn, type InsideCounters } from './counts.ts'
 import { insideJobOf } from '../../model/inside-chunks.ts'
 import { allReportTypes, type JobReport, type ReportedMetric, type ReportType } from '../../model/job-reports.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -8,46 +9,32 @@ import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 
 export interface ReportReadingOptions {
+  readonly counters: Pick<InsideCounters, 'reports' | 'series' | 'values' | 'findings'>
   readonly readReport: ReadReport
   readonly names: Repositories['reportedNames']
   /** Called with what cannot be read, for the log. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 
-/** Counted since start. */
-export interface ReportCounters {
-  /** Reports by their type and by why they could not be read to their end; `none` for whole ones. */
-  readonly reports: Map<ReportType, Map<ReportFaultReason | 'none', number>>
-  series: number
-  /** Not a number, or beyond the limit. */
-  seriesDropped: number
-  values: number
-  /** Values of allowed keys beyond the limit. */
-  valuesDropped: number
-  findings: number
-}
-
-export interface ReportReading {
-  readonly readings: Readonly<Record<ReportType, JobReading>>
-  readonly counters: Readonly<ReportCounters>
-}
-
 /** Names of metrics of one project. */
 const maxReportedNames = 50
 
-export function createReportReading({ readReport, names, onFault }: ReportReadingOptions): ReportReading {
-  const counters: ReportCounters = {
-    ...{ reports: new Map(), series: 0, seriesDropped: 0, values: 0, valuesDropped: 0, findings: 0 },
-  }
-
+export function createReportReading({
+  readReport,
+  names,
+  onFault,
+  counters,
+}: ReportReadingOptions): Readonly<Record<ReportType, JobReading>> {
   const readingOf =
     (type: ReportType): JobReading =>
     async ({ chunk }, job, call) => {
       const { id, path } = chunk.project
       const { report: found, dropped, fault } = await readReport(id, job, type, call)
-      counters[type === 'dotenv' ? 'valuesDropped' : 'seriesDropped'] += dropped
+      counters[type === 'dotenv' ? 'values' : 'series'].false += dropped
       const report = found && (await kept(found, chunk))
-      countReport(type, fault?.reason ?? 'none')
+      const outcomes = counters.reports.get(type) ?? new Map<ReportFaultReason | 'none', number>()
+      counters.reports.set(type, outcomes)
+      countIn(outcomes, fault?.reason ?? 'none')
       if (fault !== undefined) onFault(fault.message, { type, job: job.id, project: path ?? id, reason: fault.reason })
       return { as: 'read', insides: report === undefined ? [] : [{ job: insideJobOf(job), report }] }
     }
@@ -55,22 +42,16 @@ export function createReportReading({ readReport, names, onFault }: ReportReadin
   /** What of a report is exported: all but metrics for whose names there is no room. */
   async function kept(found: JobReport, { key, project }: Chunk): Promise<JobReport | undefined> {
     const { metrics, dotenv = {}, findings = [] } = found
-    counters.values += Object.keys(dotenv).length
+    counters.values.true += Object.keys(dotenv).length
     counters.findings += findings.reduce((sum, { count }) => sum + count, 0)
     if (metrics === undefined) return found
     const known = await namesWithin(names, { instance: key.instance, project: project.id }, metrics)
-    counters.series += known.length
-    counters.seriesDropped += metrics.length - known.length
+    counters.series.true += known.length
+    counters.series.false += metrics.length - known.length
     return known.length === 0 ? undefined : { metrics: known }
   }
 
-  function countReport(type: ReportType, reason: ReportFaultReason | 'none'): void {
-    const byReason = counters.reports.get(type) ?? new Map<ReportFaultReason | 'none', number>()
-    counters.reports.set(type, byReason.set(reason, (byReason.get(reason) ?? 0) + 1))
-  }
-
-  const readings = Object.fromEntries(allReportTypes.map(type => [type, readingOf(type)]))
-  return { readings: readings as Record<ReportType, JobReading>, counters }
+  return Object.fromEntries(allReportTypes.map(type => [type, readingOf(type)])) as Record<ReportType, JobReading>
 }
 
 /**

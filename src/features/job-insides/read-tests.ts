@@ -1,4 +1,5 @@
 // Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
+import { countIn, type InsideCounters } from './counts.ts'
 import { hasFailed } from '../../model/status.ts'
 import { splitTests, type FlakyTest } from '../../model/job-tests.ts'
 import { groupNameOf } from '../../model/job.ts'
@@ -11,13 +12,13 @@ import type { Asked, Capabilities } from '../../core/complete/capability.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
 import type { PipelineTests, TestReports, TestsRead } from '../../platform/port/inside.ts'
-import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { Run } from '../../model/run.ts'
 import type { Section } from '../../model/inside.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 import type { TestMemory } from './test-memory.ts'
 
 export interface TestReadingOptions {
+  readonly counters: Pick<InsideCounters, 'testReports' | 'testCases' | 'testFailures' | 'droppedTimes' | 'flaky'>
   readonly tests: TestReports
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
@@ -31,27 +32,6 @@ export interface TestReadingOptions {
   readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
 }
 
-/** Counted since start. */
-export interface TestCounters {
-  /** Reports that were read whole. */
-  reports: number
-  /** Reports that could not be read, or not to their end, by the reason. */
-  readonly faults: Map<ReportFaultReason, number>
-  cases: number
-  casesDropped: number
-  failures: number
-  failuresDropped: number
-  /** Times that cannot be. */
-  timesDropped: number
-  /** Tests that were found to be flaky. */
-  flaky: number
-}
-
-export interface TestReading {
-  readonly read: JobReading
-  readonly counters: Readonly<TestCounters>
-}
-
 /** Records of flaky tests of one job. */
 const maxFlaky = 100
 /** Spans of the tests of one job. */
@@ -59,20 +39,8 @@ export const maxTestSpans = 1_000
 /** The log of the same job is read at the same time: its sections say when the tests ran, ms. */
 const sectionsIn = 1_000
 
-export function createTestReading(options: TestReadingOptions): TestReading {
-  const { tests, capabilities, memory, runs, spans } = options
-  const counters: TestCounters = {
-    ...{
-      reports: 0,
-      faults: new Map(),
-      cases: 0,
-      casesDropped: 0,
-      failures: 0,
-      failuresDropped: 0,
-      timesDropped: 0,
-      flaky: 0,
-    },
-  }
+export function createTestReading(options: TestReadingOptions): JobReading {
+  const { tests, capabilities, memory, runs, spans, counters } = options
   /** The last pipeline's report: its jobs usually come one after the other. */
   let latest: { readonly name: string; readonly known: Promise<KnownTests> } | undefined
   let wasReplaced = false
@@ -165,17 +133,16 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   }
 
   function count({ totals, dropped, failures, fault }: TestsRead['report'], flaky: readonly FlakyTest[]): void {
-    if (fault === undefined) counters.reports += 1
-    else counters.faults.set(fault.reason, (counters.faults.get(fault.reason) ?? 0) + 1)
-    counters.cases += totals.total
-    counters.casesDropped += dropped.cases
-    counters.failures += failures.length
-    counters.failuresDropped += dropped.failures
-    counters.timesDropped += dropped.times ?? 0
+    countIn(counters.testReports, fault?.reason ?? 'none')
+    counters.testCases.true += totals.total
+    counters.testCases.false += dropped.cases
+    counters.testFailures.true += failures.length
+    counters.testFailures.false += dropped.failures
+    counters.droppedTimes += dropped.times ?? 0
     counters.flaky += flaky.length
   }
 
-  return { read, counters }
+  return read
 }
 
 interface KnownTests {

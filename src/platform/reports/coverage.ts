@@ -30,35 +30,11 @@ export async function readCoverage(
   source: AsyncIterable<Uint8Array>,
   caps: ReportCaps = reportCaps,
 ): Promise<ReportRead> {
-  const totals = createTotals(caps)
-  const fault = await readElements(source, caps, totals, () =>
-    totals.sawRoot ? undefined : new ReportFault('foreign', 'The report is neither a Cobertura nor a JaCoCo report.'),
-  )
-  const coverage = { lines: totals.of('lines'), branches: totals.of('branches') }
-  const isKnown = coverage.lines !== undefined || coverage.branches !== undefined
-  // The totals of a report that could not be read to its end would be wrong.
-  return { report: fault === undefined && isKnown ? { coverage } : undefined, dropped: 0, fault }
-}
-
-interface Totals extends ElementSink {
-  /** Whether a document of a known format was found. */
-  readonly sawRoot: boolean
-  /** The covered share in percent. */
-  of(measure: Measure): number | undefined
-}
-
-const ofCounter: Readonly<Record<string, Measure>> = { LINE: 'lines', BRANCH: 'branches' }
-
-function createTotals(caps: ReportCaps): Totals {
   const sums: Record<Measure, Sum> = { lines: { ...nothing }, branches: { ...nothing } }
-  let sawRoot = false
+  let isKnownFormat = false
   let root = ''
   let depth = 0
-  return {
-    get sawRoot() {
-      return sawRoot
-    },
-    of: measure => percentOf(sums[measure]),
+  const sink: ElementSink = {
     document: () => {
       depth = 0
     },
@@ -70,22 +46,30 @@ function createTotals(caps: ReportCaps): Totals {
       const local = name.slice(name.indexOf(':') + 1)
       if (depth === 1) {
         root = local
-        sawRoot ||= root === 'coverage' || root === 'report'
+        isKnownFormat ||= root === 'coverage' || root === 'report'
         if (root === 'coverage') {
           add(sums.lines, cobertura(attributes, 'lines', 'line-rate'))
           add(sums.branches, cobertura(attributes, 'branches', 'branch-rate'))
         }
       }
-      const measure =
-        depth === 2 && root === 'report' && local === 'counter' ? ofCounter[attributes.type ?? ''] : undefined
-      if (measure !== undefined) add(sums[measure], jacoco(attributes))
+      const measure = depth === 2 && root === 'report' && local === 'counter' && ofCounter[attributes.type ?? '']
+      if (measure) add(sums[measure], jacoco(attributes))
     },
     text: () => undefined,
     close: () => {
       depth = Math.max(0, depth - 1)
     },
   }
+  const fault = await readElements(source, caps, sink, () =>
+    isKnownFormat ? undefined : new ReportFault('foreign', 'The report is neither a Cobertura nor a JaCoCo report.'),
+  )
+  const coverage = { lines: percentOf(sums.lines), branches: percentOf(sums.branches) }
+  const isKnown = coverage.lines !== undefined || coverage.branches !== undefined
+  // The totals of a report that could not be read to its end would be wrong.
+  return { report: fault === undefined && isKnown ? { coverage } : undefined, dropped: 0, fault }
 }
+
+const ofCounter: Readonly<Record<string, Measure>> = { LINE: 'lines', BRANCH: 'branches' }
 
 function cobertura(attributes: Attributes, measure: Measure, rate: string): Part {
   const covered = countOf(attributes[`${measure}-covered`])

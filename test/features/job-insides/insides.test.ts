@@ -48,7 +48,11 @@ describe('the inside of a job', () => {
     const ranOn = { host: 'ip-10-0-0-1', pod: 'runner-1', node: 'node-a' }
     const names = { 'host.name': 'ip-10-0-0-1', 'k8s.pod.name': 'runner-1', 'k8s.node.name': 'node-a' }
     const [span] = insideTelemetry.spans(chunk!, { job, ranOn, sections: [section] }, settings)
-    const [record] = insideTelemetry.records(chunk!, { job, ranOn, lines: [{ number: 1, at: t0, text: 'hello' }] }, settings)
+    const [record] = insideTelemetry.records(
+      chunk!,
+      { job, ranOn, lines: [{ number: 1, at: t0, text: 'hello' }] },
+      settings,
+    )
     for (const { attributes } of [span!, record!]) expect(plainAttributes(attributes)).toMatchObject(names)
     const [unknown] = insideTelemetry.spans(chunk!, { job, sections: [section] }, settings)
     expect(Object.keys(plainAttributes(unknown!.attributes))).not.toContain('host.name')

@@ -2,6 +2,7 @@ import { insideTelemetry } from '../../../src/features/job-insides/telemetry/ins
 import { beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform } from '../../platform/rest/platform-server.ts'
 import { createLogReading } from '../../../src/features/job-insides/read-log.ts'
+import { insideCounters } from '../../../src/features/job-insides/counts.ts'
 import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { decodeLogs, decodeTraces } from '../../support/otlp-decode.ts'
@@ -47,11 +48,11 @@ describe('the inside of jobs', () => {
   /** Exports a pipeline with these jobs, and reads what is to be read of them. */
   async function begin(jobs: ObservedJob[], sections: JobChoice, lines: JobChoice = []): Promise<void> {
     const { client } = world
-    const readings = createLogReading({
+    readLog = createLogReading({
+      counters: insideCounters(),
       readLog: createReadLog(client, { redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 }),
       ...{ sections, lines, isSlow: async () => false },
     })
-    readLog = readings.read
     reader = world.reader({ log: async (...given) => (reading ?? readLog)(...given) })
     await world.finish(jobs, { reads: { sections, lines } })
     await reader.drain()

@@ -1,6 +1,7 @@
 // Promises about what is read of a log: of which jobs, how much of it, and what each line says. Over HTTP, from a platform that answers with any log.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createLogReading, type LogReading } from '../../../src/features/job-insides/read-log.ts'
+import { createLogReading } from '../../../src/features/job-insides/read-log.ts'
+import { insideCounters } from '../../../src/features/job-insides/counts.ts'
 import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
 import { createSlowness } from '../../../src/core/complete/usual-duration.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -59,11 +60,15 @@ describe('a log', () => {
     await platform[Symbol.asyncDispose]()
   })
 
-  const readingOf = ({ readMax = 2 ** 20, linesMax = 2 ** 20, ...options }: Options = {}): LogReading =>
-    createLogReading({
+  const readingOf = ({ readMax = 2 ** 20, linesMax = 2 ** 20, ...options }: Options = {}) => {
+    const counters = insideCounters()
+    const read = createLogReading({
+      counters,
       readLog: createReadLog(client, { redactText: createTextRedaction([]), readMax, linesMax }),
       ...{ sections: [], lines: ['all'], isSlow: async () => false, ...options },
     })
+    return { read, counters }
+  }
   async function insides(log: string, options: Options = {}): Promise<readonly JobInside[]> {
     platform.reply = answer(200, log)
     const reading = await readingOf(options).read(asked, job, { priority: 'inside' })
@@ -71,12 +76,6 @@ describe('a log', () => {
   }
   const linesOf = async (log: string, options: Options = {}): Promise<readonly LogLine[]> =>
     (await insides(log, options)).flatMap(({ lines = [] }) => lines)
-
-  it('is read up to the maximum, and says so', async () => {
-    const lines = await linesOf('0123456789\n'.repeat(10_000), { readMax: 70_000 })
-    expect(lines.at(-1)?.text).toBe('[the log is longer: only 70000 bytes of it are read]')
-    expect(lines.slice(0, 5).map(({ text }) => text)).toEqual(Array(5).fill('0123456789'))
-  })
 
   it('is exported with its beginning, its end, and a record of how much is missing between them', async () => {
     const linesMax = 64 * 1024
@@ -104,23 +103,6 @@ describe('a log', () => {
     expect(line?.text).toMatch(/^é+…?$/)
   })
 
-  it('has the times of its stamps, or else estimated times in order within its sections', async () => {
-    const second = t0 / 1_000
-    const bare = await linesOf(
-      `section_start:${second + 10}:step_script${erase}\na\nb\nc\nsection_end:${second + 20}:step_script${erase}\nERROR: Job failed\n`,
-    )
-    expect(bare.map(({ estimated }) => estimated)).toEqual(Array(bare.length).fill(true))
-    const inner = bare.filter(({ text }) => ['a', 'b', 'c'].includes(text)).map(({ at }) => at)
-    expect(inner).toEqual(inner.toSorted((a, b) => a - b))
-    expect(inner.every(at => at > t0 + 10_000 && at < t0 + 20_000)).toBe(true)
-    expect(bare.at(-1)).toMatchObject({ text: 'ERROR: Job failed' })
-    expect(bare.at(-1)?.at).toBeGreaterThanOrEqual(t0 + 20_000)
-    const stamped = new Date(t0 + 5_000).toISOString().replace('000Z', '000123Z')
-    const [own] = await linesOf(`${stamped} 00O hello\n`)
-    expect(own).toMatchObject({ text: 'hello', at: t0 + 5_000.123, stream: 'stdout' })
-    expect(own?.estimated).toBeUndefined()
-  })
-
   it('is read once more if it looks unfinished, unless its job was canceled', async () => {
     platform.reply = answer(200, 'compiling\n')
     const read = async (status: JobSnapshot['status']): Promise<string> =>
@@ -135,7 +117,7 @@ describe('a log', () => {
     const found = await reading.read(asked, job, { priority: 'inside' })
     expect(found).toMatchObject({ as: 'read', insides: [{ sections: [{ name: 'step_script' }] }] })
     expect(JSON.stringify(found)).not.toContain('secret')
-    expect(reading.counters).toMatchObject({ debugTraces: 1, lines: 0 })
+    expect(reading.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
   it('is not exported for a pipeline with debug trace, and not fetched just for its lines', async () => {
@@ -147,12 +129,12 @@ describe('a log', () => {
     platform.reply = answer(200, log)
     const lines = readingOf()
     expect(await lines.read({ ...asked, chunk: traced }, job, { priority: 'inside' })).toEqual({ as: 'needless' })
-    expect([platform.asked, lines.counters.debugTraces]).toEqual([[], 1])
+    expect([platform.asked, lines.counters.cutLogs.debug_trace]).toEqual([[], 1])
     const both = readingOf({ sections: ['all'] })
     const found = await both.read({ ...asked, chunk: traced }, job, { priority: 'inside' })
     expect(found).toMatchObject({ as: 'read', insides: [{ sections: [{ name: 'step_script' }] }] })
     expect(JSON.stringify(found)).not.toContain('secret')
-    expect(both.counters).toMatchObject({ debugTraces: 1, lines: 0 })
+    expect(both.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
   it('is requested only for slow jobs if only these are selected', async () => {

@@ -2,11 +2,12 @@
 import { insideTelemetry } from '../../../src/features/job-insides/telemetry/insides.ts'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { answer, startPlatform, type PlatformServer, type Reply } from '../../platform/rest/platform-server.ts'
+import { answer, type PlatformServer, type Reply } from '../../platform/rest/platform-server.ts'
 import { createReadReport } from '../../../src/platform/reports/read-report.ts'
 import { createReadSpans } from '../../../src/platform/reports/read-spans.ts'
-import { createReportReading, type ReportReading } from '../../../src/features/job-insides/read-report.ts'
-import { createSpanReading, type SpanReading } from '../../../src/features/job-insides/read-spans.ts'
+import { insideCounters, type InsideCounters } from '../../../src/features/job-insides/counts.ts'
+import { createReportReading } from '../../../src/features/job-insides/read-report.ts'
+import { createSpanReading } from '../../../src/features/job-insides/read-spans.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { decodeLogs, decodeMetrics } from '../../support/otlp-decode.ts'
 import { derivedSpanIds } from '../../../src/features/job-insides/telemetry/derived-ids.ts'
@@ -28,6 +29,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 import { reportSwitches, type ReportType } from '../../../src/model/job-reports.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { toCumulative } from '../../../src/core/telemetry/metrics/cumulative.ts'
+import type { JobReading } from '../../../src/features/job-insides/job-reading.ts'
 import type { JobReader } from '../../../src/features/job-insides/job-reader.ts'
 import type { ObservedJob } from '../../../src/model/observation.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -40,13 +42,14 @@ describe('reports of jobs other than tests, and their own spans', () => {
   let platform: PlatformServer
   let store: Store
   let reader: JobReader
-  let reports: ReportReading
+  let reports: ReturnType<typeof createReportReading>
+  let counters: InsideCounters
   let faults: string[] = []
   /** What the platform has, by type. */
   let artifacts: Partial<Record<ReportType, Reply>> = {}
   /** What the archive of a job's artifacts has, by path. */
   let files: Record<string, Reply> = {}
-  let spans: SpanReading
+  let spans: JobReading
   const paths = ['telemetry/a b.otlp.json', 'more.otlp.jsonl']
   const redactText = createTextRedaction([linearPattern('ACME-[0-9]+')])
 
@@ -67,20 +70,22 @@ describe('reports of jobs other than tests, and their own spans', () => {
     const { client } = world
     const onFault: Parameters<typeof createReportReading>[0]['onFault'] = (what, facts) =>
       faults.push(`${String(facts.reason)}: ${what}`)
+    counters = insideCounters()
     reports = createReportReading({
+      counters,
       names: store.repositories.reportedNames,
       readReport: createReadReport(client, { redactText, isAllowed: key => key !== 'UNNAMED' }),
       onFault,
     })
     spans = createSpanReading({
+      counters,
       ...{ spanIds: derivedSpanIds, runs: store.runs, onFault },
       readSpans: createReadSpans(client, { paths, maxText: 4_096, redactText }),
     })
     reader = newReader()
     return async () => world.close()
   })
-  const newReader = (): JobReader =>
-    world.reader({ ...reports.readings, spans: spans.read }, chunk => measure(chunk, settings))
+  const newReader = (): JobReader => world.reader({ ...reports, spans }, chunk => measure(chunk, settings))
 
   /** Exports a pipeline with these jobs, and reads what is to be read of them. */
   async function finish(jobs: ObservedJob[], pipelineId = 7, withSpans = false): Promise<void> {
@@ -147,7 +152,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
       8,
     )
     expect(await series()).toEqual([...expected.slice(0, 2), ['platform.report.p95', own, 0.75]])
-    expect(reports.counters).toMatchObject({ series: 4, seriesDropped: 1 })
+    expect(counters.series).toEqual({ true: 4, false: 1 })
   })
 
   it('are limited to a number of names and series per project', async () => {
@@ -156,7 +161,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
       await finish([withReports(pipeline, 'metrics')], pipeline)
     }
     expect(new Set((await series()).map(one => (one as string[])[0])).size).toBe(50)
-    expect(reports.counters).toMatchObject({ series: 50, seriesDropped: 70 })
+    expect(counters.series).toEqual({ true: 50, false: 70 })
     for (const pipeline of [4, 5]) {
       artifacts = { metrics: packed(Array.from({ length: 500 }, (_, n) => `m_1_0{n="${pipeline}-${n}"} 1`).join('\n')) }
       await finish([withReports(pipeline, 'metrics')], pipeline)
@@ -182,7 +187,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
       'platform.report.dotenv.DB_PASSWORD': '[REDACTED]',
     })
     // With SECRET_ID, which no attribute may be named.
-    expect(reports.counters).toMatchObject({ values: 4, valuesDropped: 0 })
+    expect(counters.values).toEqual({ true: 4, false: 0 })
     expect(Buffer.from(bytes).toString()).not.toContain('leaves not')
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')
   })
@@ -232,18 +237,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
     const refused = (await refusedEndpoints.all()).filter(({ since }) => since !== undefined)
     expect(refused.map(({ what, project }) => [what, project])).toEqual([['metrics', 0]])
     expect(reader.counters).toMatchObject({ read: 1, empty: 4, refused: 2, failed: 0 })
-    expect([...(reports.counters.reports.get('jacoco') ?? [])]).toEqual([['not_xml', 1]])
-  })
-
-  it('are fetched from a storage without sending the token, and never over a less secure protocol', async () => {
-    await using storage = await startPlatform(packed('p95 1'))
-    artifacts = { metrics: answer(302, '', { location: `${storage.url}/signed?for=you` }) }
-    await finish([withReports(1, 'metrics')])
-    expect(await series()).toHaveLength(1)
-    expect(storage.asked.map(({ headers }) => headers['private-token'])).toEqual([undefined])
-    artifacts = { metrics: answer(302, '', { location: 'ftp://elsewhere.example/x' }) }
-    await finish([withReports(2, 'metrics')], 8)
-    expect(reader.counters).toMatchObject({ read: 1, failed: 1, expired: 1 })
+    expect([...(counters.reports.get('jacoco') ?? [])]).toEqual([['not_xml', 1]])
   })
 
   it('are requested again after a day if the platform does not know their type', async () => {
@@ -353,8 +347,8 @@ describe('reports of jobs other than tests, and their own spans', () => {
     }
     await finish([withReports(1)], 7, true)
     // Also what stands behind a line that is wrong.
-    expect(spans.counters).toMatchObject({ kept: 1_000, repeated: 1, invalid: 3, misplaced: 2, beyond: 103 })
-    expect([...spans.counters.files]).toEqual([
+    expect(counters.spans).toMatchObject({ kept: 1_000, repeated: 1, invalid: 3, misplaced: 2, beyond: 103 })
+    expect([...counters.spanFiles]).toEqual([
       ['none', 1],
       ['foreign', 1],
     ])
@@ -394,7 +388,7 @@ describe('reports of jobs other than tests, and their own spans', () => {
       ),
     }
     await finish([withReports(1), job(2, 'lint', 'success', { finished: 9 })], 7, true)
-    expect(spans.counters).toMatchObject({ kept: 1, repeated: 13 })
+    expect(counters.spans).toMatchObject({ kept: 1, repeated: 13 })
     const [own] = await sentSpans()
     expect(scopes).toEqual(['pipespan.job.own'])
     expect(own?.attributes).toEqual([
@@ -425,10 +419,10 @@ describe('reports of jobs other than tests, and their own spans', () => {
       ),
     }
     await finish([withReports(1)], 7, true)
-    expect(spans.counters).toMatchObject({ kept: 0, invalid: 5_000, beyond: 295_000 + 5 })
+    expect(counters.spans).toMatchObject({ kept: 0, invalid: 5_000, beyond: 295_000 + 5 })
     delete files['telemetry/a b.otlp.json']
     await finish([withReports(2)], 8, true)
-    expect(spans.counters).toMatchObject({ kept: 5 })
+    expect(counters.spans).toMatchObject({ kept: 5 })
     expect(faults).toEqual([])
     const [attributes, events, values64, deepValue, longKey] = await sentSpans()
     expect(deepValue?.attributes).toHaveLength(1)

@@ -28,13 +28,9 @@ const named = (hash: number) => [hash, { suite: 'S', name: `test ${hash}` }] as 
 describe.each([
   [
     'SQLite',
-    async (folder: string, now: () => number) =>
-      openSqlite(path.join(folder, 'tests.db'), { now, maxSize: 2 ** 30 }),
+    async (folder: string, now: () => number) => openSqlite(path.join(folder, 'tests.db'), { now, maxSize: 2 ** 30 }),
   ],
-  [
-    'PostgreSQL',
-    async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30 }),
-  ],
+  ['PostgreSQL', async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30 })],
 ] as const)('the memory of tests on %s', (_, open) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-tests-'))
   let now = t0
@@ -67,8 +63,7 @@ describe.each([
       ...more,
     }
   }
-  const record = async (reported: Reported, more?: Partial<RememberedReport>) =>
-    tests.record(report(reported, more))
+  const record = async (reported: Reported, more?: Partial<RememberedReport>) => tests.record(report(reported, more))
   const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
     (await record(reported, more)).flaky.map(({ name }) => name)
 
@@ -192,9 +187,7 @@ describe.each([
     expect(await tests.figures('flaky', { ...of, limit: 9 })).toMatchObject([{ name: 'test 1', costMs: 31_000 }])
     await record({ passed: [2] })
     expect(await tests.flakyTime(of)).toMatchObject([{ jobs: 2, lostMs: 31_000 }])
-    expect((await tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([
-      31_000, 31_000,
-    ])
+    expect((await tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([31_000, 31_000])
   })
 
   it('adds up to the time of the jobs that failed with flaky tests, whatever fails and passes when', async () => {

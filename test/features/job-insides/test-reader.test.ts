@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { answer, json, startPlatform, type PlatformServer } from '../../platform/rest/platform-server.ts'
 import { createCapabilities } from '../../../src/core/complete/capability.ts'
-import { createTestReading, maxTestSpans, type TestReading } from '../../../src/features/job-insides/read-tests.ts'
+import { insideCounters, type InsideCounters } from '../../../src/features/job-insides/counts.ts'
+import { createTestReading, maxTestSpans } from '../../../src/features/job-insides/read-tests.ts'
 import { createTestReports } from '../../../src/platform/reports/read-tests.ts'
 import { testsOf } from './stored-tests.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
@@ -19,6 +20,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 import { pytest, surefire } from '../../platform/reports/junit-samples.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import type { JobFacts, ObservedJob } from '../../../src/model/observation.ts'
+import type { JobReading } from '../../../src/features/job-insides/job-reading.ts'
 import type { JobReader } from '../../../src/features/job-insides/job-reader.ts'
 import type { Section } from '../../../src/model/inside.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -32,7 +34,8 @@ describe('the tests of jobs', () => {
   let platform: PlatformServer
   let store: Store
   let reader: JobReader
-  let tests: TestReading
+  let tests: JobReading
+  let counters: InsideCounters
   let replaced: string[] = []
   let hasSections = false
 
@@ -48,7 +51,9 @@ describe('the tests of jobs', () => {
     hasSections = ofLogs
     const { client } = world
     const { runs, repositories } = store
+    counters = insideCounters()
     tests = createTestReading({
+      counters,
       ...{ runs, memory: testsOf(store), spans },
       tests: createTestReports(client, {
         ...{ maxText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
@@ -64,7 +69,7 @@ describe('the tests of jobs', () => {
     })
     reader = world.reader(
       {
-        tests: tests.read,
+        tests,
         log: async (_, { id, kind, start, end, status }) => {
           const own = { clock: 'line', kind: 'runner', parent: undefined } as const
           const sections: Section[] = [
@@ -119,7 +124,8 @@ describe('the tests of jobs', () => {
     ])
     await reader.drain()
     expect(platform.asked).toHaveLength(1)
-    expect(tests.counters).toMatchObject({ reports: 1, cases: 4, failures: 2 })
+    expect(counters).toMatchObject({ testCases: { true: 4 }, testFailures: { true: 2 } })
+    expect(counters.testReports).toEqual(new Map([['none', 1]]))
   })
 
   it('become one event for the report and one for each failure, with the span of the job', async () => {
@@ -342,7 +348,7 @@ describe('the tests of jobs', () => {
     })
     expect(failure).toMatchObject({ 'test.case.name': 's' })
     expect(failure).not.toHaveProperty('platform.test.case.duration')
-    expect(tests.counters.timesDropped).toBe(5)
+    expect(counters.droppedTimes).toBe(5)
     const { projects } = await store.totals.read(10)
     const durations = projects
       .flatMap(one => one.series)
@@ -358,7 +364,7 @@ describe('the tests of jobs', () => {
     const cases = [{ status: 'success', name: 'p', execution_time: 1 }]
     offersOnly({ test_suites: ['unit', 'e2e'].map(name => ({ name, total_time: 900, test_cases: cases })) }, 400)
     await finish([tested(2, { name: 'unit 1/40' }), tested(3, { name: 'unit 2/40' }), tested(4, { name: 'e2e' })])
-    expect(tests.counters).toMatchObject({ reports: 2, timesDropped: 1 })
+    expect([counters.testReports.get('none'), counters.droppedTimes]).toEqual([2, 1])
   })
 
   it("are read from the platform's own report if their artifacts answer 404, which is logged once", async () => {
@@ -441,7 +447,7 @@ describe('the tests of jobs', () => {
     await using storage = await startPlatform(packed(pytest))
     platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/junit?signature=1` }).end()
     await finish([tested(1)])
-    expect(tests.counters.reports).toBe(1)
+    expect(counters.testReports.get('none')).toBe(1)
     expect(storage.asked).toHaveLength(1)
     expect(JSON.stringify(storage.asked)).not.toContain('secret-of-the-platform')
   })

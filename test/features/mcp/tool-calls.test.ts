@@ -1,8 +1,9 @@
-// Calls of MCP tools when the daemon fails.
+// Calls of MCP tools when the daemon fails, and MCP in the configuration.
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../../../src/console/api/api.ts'
 import { createToolCalls, type ToolCalls } from '../../../src/features/mcp/tool-calls.ts'
 import { tools } from '../../../src/features/mcp/tools.ts'
+import { faults } from '../../daemon/configuration/given.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { consoleParts, noParts } from '../../support/console-parts.ts'
 
@@ -20,4 +21,10 @@ it('does not show the reason of a failure, and says where it is', async () => {
   expect(found).toMatchObject({
     text: 'The daemon could not answer. Call again later; the reason is in the log of the daemon.',
   })
+})
+
+it('is refused without the pages, which it is served beside', () => {
+  expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, 'mcp: true\npages: { enabled: false }')).toEqual([
+    expect.stringContaining('Turn on pages.enabled (PIPESPAN_PAGES), or remove mcp'),
+  ])
 })

@@ -7,7 +7,7 @@ import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'
 import { createPlatformClient } from '../../../src/platform/rest/client.ts'
 import type { PlatformClient } from '../../../src/platform/port.ts'
 import type { Budget } from '../../../src/platform/port/budget.ts'
-import { createShowLog } from '../../../src/platform/job-log/show-log.ts'
+import { createShowLog, runsOf } from '../../../src/platform/job-log/show-log.ts'
 import type { ShowLog, ShownLog, ShowRules } from '../../../src/platform/port/inside.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
@@ -125,4 +125,27 @@ describe('a log that a page shows', () => {
     const hidden = ['[REDACTED]', '[REDACTED]', '[REDACTED]', '[REDACTED]', 'end']
     expect(textsOf(await showing()(job))).toEqual(hidden)
   })
+})
+
+it.each([
+  ['plain', [{ text: 'plain' }]],
+  [
+    `${escape}[31;1mred${escape}[0;m and ${escape}[92mgreen`,
+    [{ text: 'red', bold: true, colour: 1 }, { text: ' and ' }, { text: 'green', colour: 10 }],
+  ],
+  [`${escape}[1mbold${escape}[22m not`, [{ text: 'bold', bold: true }, { text: ' not' }]],
+  [
+    `${escape}[38;5;4mblue${escape}[38;5;200mpink${escape}[38;2;1;2;31mtrue`,
+    [{ text: 'blue', colour: 4 }, { text: 'pink' }, { text: 'true' }],
+  ],
+  [`${escape}[48;5;1mground${escape}[39m`, [{ text: 'ground' }]],
+  [`${escape}[2Kcleared${escape}[3`, [{ text: 'cleared' }]],
+  [`${escape}]8;;${escape}[31mx${escape}\\link`, undefined],
+])('parses the colours of %j', (raw, runs) => {
+  if (runs !== undefined) expect(runsOf(raw)).toEqual(runs)
+  expect(
+    runsOf(raw)
+      .map(({ text }) => text)
+      .join(''),
+  ).not.toContain(escape)
 })

@@ -496,9 +496,4 @@ describe('a report that is cut into windows', () => {
       )
     }
   })
-
-  it('yields the same result byte by byte', async () => {
-    const bytes = [...whole].map((_, n) => n / whole.length)
-    expect(await readJunit(inWindows(whole, bytes), options)).toEqual(await read(whole))
-  })
 })

@@ -6,9 +6,13 @@ import type { Shaped } from '../../../console/layout/shape.ts'
 import { needed, NotShown } from '../../../console/layout/not-shown.ts'
 import { runCard, type JobCard, type RunCard } from '../../../console/pipelines/run-card.ts'
 import type { AskedJob } from '../../../console/jobs/job-detail.ts'
-import type { JobLogs } from '../shown-logs.ts'
+import { createTextRedaction } from '../../../lib/text-redaction.ts'
+import { elsewhere } from '../../../lib/busy-limit.ts'
+import { isWithin } from '../../../model/territory.ts'
+import { perMinuteForPeople, type PartContext } from '../../../daemon/feature.ts'
+import type { InsideOptions } from '../options.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
-import type { ShownLine, ShownLog } from '../../../platform/port/inside.ts'
+import type { ShownJob, ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
 /** `jobLog`: undefined if logs are not shown. */
 export interface LogSources extends Pick<PagesParts, 'views' | 'clocks' | 'now'> {
@@ -123,5 +127,37 @@ export async function jobLogView(
     ...(missing && { missing }),
     found: found.count,
     lines: found.lines.map(line => ({ number: line.number, text: textOf(line), section: line.section })),
+  }
+}
+
+// Logs for people, read from the API of the platform that the job ran on, if the configuration allows it.
+
+const noToken = 'The job ran on a platform for which the daemon has no token.'
+
+/** `path`: of the job's project, if it is known. */
+interface LogOwner extends ShownJob {
+  readonly instance: string
+  readonly path?: string | undefined
+}
+
+type JobLogs = (job: LogOwner) => Promise<ShownLog>
+
+/** Resolves to undefined unless logs are to be shown, and the platform can be asked. */
+export function logsForPeople({ pages, job }: InsideOptions, context: PartContext): () => JobLogs | undefined {
+  let known: JobLogs | undefined
+  return () => {
+    if (known !== undefined || !pages.logs || context.tokens().length === 0) return known
+    const { config, clock } = context
+    const rules = { redactText: createTextRedaction(config.redact ?? []), readMax: job.logsReadMax, clock }
+    const shows = context.tokens().map(({ territory, client, config: own }) => ({
+      territory,
+      show: client.showLogs({ ...rules, maxPerMinute: perMinuteForPeople(own) }),
+    }))
+    known = async ({ instance, path, ...owner }) => {
+      const found = shows.find(one => isWithin(one.territory, instance, path))
+      if (found === undefined) return { as: 'refused', what: noToken, remedy: 'Read it there.' }
+      return elsewhere(async () => found.show(owner))
+    }
+    return known
   }
 }

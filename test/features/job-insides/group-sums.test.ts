@@ -1,9 +1,9 @@
 // Flaky tests by groups of projects and by the operator's attribute, on the pages and in the JSON API.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { testMemory } from '../../src/features/job-insides/test-memory.ts'
-import { groupsOf } from '../../src/console/layout/groups.ts'
-import { openHouse, until, type House } from './house.ts'
-import type { ProjectFacts } from '../../src/model/observation.ts'
+import { testMemory } from '../../../src/features/job-insides/test-memory.ts'
+import { groupsOf } from '../../../src/console/layout/groups.ts'
+import { openHouse, until, type House } from '../../console/house.ts'
+import type { ProjectFacts } from '../../../src/model/observation.ts'
 
 const rules = `
 attributes:
