@@ -45,6 +45,21 @@ const ways = [
 /** Each database once as the source and once as the target, in the long form each with each. */
 const cutOff = isFull ? ways : ways.slice(0, 2)
 
+/** The same store; `isCutOff` is asked before rows of runs are written. */
+function watched(store: Store, isCutOff: (rows: number) => boolean): Store {
+  const { write } = store.tables
+  return {
+    ...store,
+    tables: {
+      ...store.tables,
+      write: async (table, rows) => {
+        if (table.name === 'runs' && isCutOff(rows.length)) throw new Error('cut off')
+        await write(table, rows)
+      },
+    },
+  }
+}
+
 describe('a copy of a store', () => {
   it.each(ways)('from %s to %s has every row, and new rows get later numbers', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
@@ -64,30 +79,10 @@ describe('a copy of a store', () => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 700)
     let written = 0
-    const failing: Store = {
-      ...to,
-      tables: {
-        ...to.tables,
-        write: async (table, rows) => {
-          if (table.name === 'runs' && written++ > 0) throw new Error('cut off')
-          await to.tables.write(table, rows)
-        },
-      },
-    }
-    await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
+    await expect(copyStore({ from, to: watched(to, () => written++ > 0), source: 'here' })).rejects.toThrow('cut off')
     await expect(copyStore({ from, to, source: 'elsewhere' })).rejects.toThrow(/unfinished copy/)
     let chunks = 0
-    const watched: Store = {
-      ...to,
-      tables: {
-        ...to.tables,
-        write: async (table, rows) => {
-          if (table.name === 'runs') chunks += rows.length
-          await to.tables.write(table, rows)
-        },
-      },
-    }
-    await copyStore({ from, to: watched, source: 'here' })
+    await copyStore({ from, to: watched(to, rows => ((chunks += rows), false)), source: 'here' })
     expect(chunks).toBe(200)
     expect(await contents(to.tables)).toEqual(await contents(from.tables))
   })
@@ -95,8 +90,8 @@ describe('a copy of a store', () => {
   it('is not continued once a daemon has used the source again', async () => {
     const [from, to] = [await sqlite(), await sqlite()]
     await fill(from, 2)
-    const failing = { ...to, tables: { ...to.tables, write: async () => Promise.reject(new Error('cut off')) } }
-    await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
+    const cutOff = watched(to, () => true)
+    await expect(copyStore({ from, to: cutOff, source: 'here' })).rejects.toThrow('cut off')
     await from.repositories.copy.remove({})
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used after the copy .* empty/)
   })

@@ -3,10 +3,6 @@ import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
-import { Backend, encode } from '../send/backend.ts'
-import { contentsOf } from '../../../src/core/send/shown-message.ts'
-import { messagesBy } from '../../../src/core/send/messages.ts'
-import { createExporter } from '../../../src/core/send/exporter.ts'
 import { createPollContext } from '../../../src/core/find/poll-context.ts'
 import {
   day,
@@ -20,7 +16,6 @@ import {
   settlerOf,
   takeInOf,
 } from '../../flow/world.ts'
-import { destination } from '../send/bench.ts'
 import { openBook } from '../../../src/core/find/poll-book.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
@@ -96,41 +91,6 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const items = await deliver(store, exportQueue)
       return items.map(pipelineIdOf).sort((a, b) => a - b)
     }
-
-    it('of a message becomes a dead letter; the others are delivered', async () => {
-      await store.close()
-      store = await here.open({ encode: messagesBy(() => encode) })
-      await observe(all)
-      await settle()
-      await damage(`UPDATE messages SET body = substr(body, 1, 9) WHERE pipeline_id = ${bad}`)
-      const backend = await Backend.start()
-      const exporter = createExporter({
-        destinations: [destination(backend.url)],
-        ...{ outbox: store.outbox, clock: systemClock, log },
-      })
-      try {
-        exporter.start()
-        await exporter.flush(20_000)
-        expect(await exporter.status()).toMatchObject([
-          { state: 'closed', pending: 0, dead: 1, counters: { rejected: 1 } },
-        ])
-        expect([...backend.accepted].sort((a, b) => a - b)).toEqual(others)
-        const [letter] = await store.outbox.deadLetters(10)
-        expect(letter).toMatchObject({
-          pipelineId: bad,
-          status: 0,
-          error: expect.stringContaining('is damaged') as string,
-        })
-        const { body } = (await store.outbox.deadLetter(letter!.id))!
-        expect(contentsOf('traces', body)).toBeUndefined()
-        expect(await store.outbox.retryDead('all')).toBe(1)
-        await exporter.flush(20_000)
-        expect(await exporter.status()).toMatchObject([{ pending: 0, dead: 1, counters: { rejected: 2 } }])
-      } finally {
-        await exporter.stop(0)
-        await backend.close()
-      }
-    })
 
     it.each([
       ['row', `UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`],

@@ -5,8 +5,7 @@ import { mergeObservations } from '../../../src/core/take-in/merge-observations.
 import { event, instance, job, at, rules } from '../../flow/world.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
 import { takingInExercise } from './taking-in-exercise.ts'
-import { versioned } from '../../../src/model/versioned.ts'
-import { chunkOf, chunkOfRun, pipelineIdOf } from '../../support/of-run.ts'
+import { chunkOf, pipelineIdOf } from '../../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../../src/core/store/ports/outbox.ts'
 import type { RunWork } from '../../../src/core/store/ports/runs.ts'
@@ -51,21 +50,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
       })
 
-      it('returns the merge request facts of a list, before and after the pipeline itself is observed', async () => {
-        const listedMergeRequest = { iid: 7, title: 'Ship it' }
-        const listed = { facts: { status: 'success', ref: 'main' }, times: { updatedAt: 5 } }
-        const mergeRequestEvent = 'merge_train'
-        const run = {
-          ...{ key, project: versioned('', { id: 3 }), attempts: [], jobs: new Map() },
-          ...{ listedMergeRequest, listed, mergeRequestEvent },
-        }
-        const decide: RunWork['decide'] = (_, now) => ({ run, jobs: [], timing: { changedAt: now } })
-        await store.runs.transact([{ key, jobs: [], decide }])
-        expect((await store.runs.get(key))?.run).toEqual(run)
-        await store.runs.transact(finished())
-        expect((await store.runs.get(key))?.run).toMatchObject({ listedMergeRequest, mergeRequestEvent, pipeline: {} })
-      })
-
       it('writes nothing at all when a decision throws', async () => {
         const fails: RunWork = {
           key: { instance, pipelineId: 8 },
@@ -99,17 +83,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('exports', () => {
-      it('has one outbox entry of a chunk for each export queue', async () => {
-        const logs: ExportQueue = { destination: 'default', signal: 'logs' }
-        await oweExports(1, [exportQueue, logs])
-        for (const one of [exportQueue, logs]) {
-          const { items } = await store.outbox.lease(one, 10, 1_000)
-          expect(items.map(chunkOfRun).map(chunk => [chunk.key.pipelineId, chunk.attempt, chunk.jobs.length])).toEqual([
-            [7 - 6, 1, 2],
-          ])
-        }
-      })
-
       it('leases from both ends when the bytes of a lease are limited, and at least one', async () => {
         await oweExports(6)
         const size = (await store.outbox.lease(exportQueue, 10, 0)).items[0]!.body.length
@@ -143,17 +116,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBe(500)
       })
 
-      it('lets an expired lease settle what nobody else has leased since', async () => {
-        await oweExports(1)
-        const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
-        here.move(1_000)
-        expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({
-          lost: 0,
-          at: here.now(),
-        })
-        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toEqual([])
-      })
-
       it('lets a lost lease settle nothing', async () => {
         await oweExports(1)
         const first = await store.outbox.lease(exportQueue, 10, 1_000)
@@ -164,6 +126,8 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
           lost: 1,
           at: here.now(),
         })
+        // An expired lease settles what nobody else has leased since.
+        here.move(1_000)
         expect(await store.outbox.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0, at: here.now() })
         expect(await store.outbox.deadLetters(10)).toEqual([])
         expect(await store.outbox.dueIn(exportQueue)).toBeUndefined()

@@ -60,7 +60,7 @@ function observed(random: Random, count: number, createdAt: number): Observation
   const service = random.pick(services)
   const projectId = 100 + teams.indexOf(team) * 10 + services.indexOf(service)
   const path = `acme/${team}/${service}`
-  const id = 1_000 + count
+  const pipelineId = 1_000 + count
   const jobs: ObservedJob[] = []
   let at = createdAt
   let failed = false
@@ -75,12 +75,13 @@ function observed(random: Random, count: number, createdAt: number): Observation
       const fails: boolean = !skipped && random.chance(name === 'e2e' ? 0.12 : 0.02)
       const own = { kind: 'job' as const, name, stage }
       const add = (status: string, from: number, to: number): void => {
-        const runner = runnerOf(id * 7 + jobs.length)
+        const id = pipelineId * 100 + jobs.length
+        const runner = runnerOf(pipelineId * 7 + jobs.length)
         const facts = { ...own, status, duration: (to - from) / 1000, queuedDuration: queued, runner }
-        const times = { createdAt, startedAt: Math.round(from), finishedAt: Math.round(to) }
-        jobs.push({ id: id * 100 + jobs.length, facts, times })
+        jobs.push({ id, facts, times: { createdAt, startedAt: Math.round(from), finishedAt: Math.round(to) } })
       }
-      if (skipped) jobs.push({ id: id * 100 + jobs.length, facts: { ...own, status: 'skipped' }, times: { createdAt } })
+      if (skipped)
+        jobs.push({ id: pipelineId * 100 + jobs.length, facts: { ...own, status: 'skipped' }, times: { createdAt } })
       else add(fails ? 'failed' : 'success', startedAt, finishedAt)
       if (fails && random.chance(0.6)) add('success', finishedAt + 5_000, finishedAt + took * 1_000)
       else failed ||= fails
@@ -90,7 +91,7 @@ function observed(random: Random, count: number, createdAt: number): Observation
   }
   const status = failed ? 'failed' : 'success'
   return {
-    key: { instance, pipelineId: id },
+    key: { instance, pipelineId },
     origin: 'webhook',
     project: { id: projectId, name: service, path, webUrl: `${instance}/${path}` },
     pipeline: {

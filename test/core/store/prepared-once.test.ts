@@ -1,6 +1,7 @@
 // On SQLite a statement is prepared once, not again each time it runs: preparing takes longer than running it.
 import { constants, DatabaseSync } from 'node:sqlite'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { event, at, job, rules } from '../../flow/world.ts'
 import { takeKeys } from './taking-in-exercise.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -28,7 +29,7 @@ async function work(store: Store, round: number): Promise<void> {
 
 describe('a statement on SQLite', () => {
   it('is not prepared again when it runs again with other values, limits among them', async () => {
-    const bench = await sqliteBench()
+    const bench = closeAfterTest(await sqliteBench())
     let connection: DatabaseSync | undefined
     // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the connection
     const { prepare } = DatabaseSync.prototype
@@ -37,27 +38,19 @@ describe('a statement on SQLite', () => {
       connection = this
       return prepare.call(this, sql)
     })
-    try {
-      const store = await bench.open()
-      try {
-        await work(store, 1)
-        let prepared = 0
-        connection!.setAuthorizer(code => {
-          if (verbs.has(code)) prepared += 1
-          return SQLITE_OK
-        })
-        // Every statement is prepared anew after this.
-        await work(store, 2)
-        expect(prepared).toBeGreaterThan(10)
-        prepared = 0
-        await work(store, 3)
-        expect(prepared).toBe(0)
-      } finally {
-        await store.close()
-      }
-    } finally {
-      spy.mockRestore()
-      await bench.dispose()
-    }
+    onTestFinished(() => spy.mockRestore())
+    const store = await bench.open()
+    await work(store, 1)
+    let prepared = 0
+    connection!.setAuthorizer(code => {
+      if (verbs.has(code)) prepared += 1
+      return SQLITE_OK
+    })
+    // Every statement is prepared anew after this.
+    await work(store, 2)
+    expect(prepared).toBeGreaterThan(10)
+    prepared = 0
+    await work(store, 3)
+    expect(prepared).toBe(0)
   })
 })

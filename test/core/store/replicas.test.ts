@@ -41,45 +41,39 @@ afterEach(async () => {
 
 /** Stops a replica between two of its steps: those who ask wait until it is resumed. */
 class Pause {
-  #resumed = Promise.resolve()
-  #resume = (): void => undefined
+  #resumed = Promise.withResolvers<unknown>()
   /** Resolves when the replica has come to where it is to pause. */
-  reached = Promise.resolve()
-  #reach = (): void => undefined
+  #reached = Promise.withResolvers<unknown>()
   #at: string | undefined
   #underWay = 0
 
   at(step: string): void {
     this.#at = step
-    this.#resumed = new Promise(resolve => (this.#resume = resolve))
-    this.reached = new Promise(resolve => (this.#reach = resolve))
+    this.#resumed = Promise.withResolvers()
+    this.#reached = Promise.withResolvers()
   }
 
   /** Resolves when the replica is paused: at its step, and nothing that it had asked for before is still under way. */
   async begun(): Promise<void> {
-    await this.reached
+    await this.#reached.promise
     await expect.poll(() => this.#underWay).toBe(0)
   }
 
   async during<T>(asked: Promise<T>): Promise<T> {
     this.#underWay += 1
-    try {
-      return await asked
-    } finally {
-      this.#underWay -= 1
-    }
+    return asked.finally(() => (this.#underWay -= 1))
   }
 
   resume(): void {
     this.#at = undefined
-    this.#resume()
+    this.#resumed.resolve(undefined)
   }
 
   async pass(step: string): Promise<void> {
     if (this.#at !== step && this.#at !== 'everything') return
     this.#at = 'everything'
-    this.#reach()
-    await this.#resumed
+    this.#reached.resolve(undefined)
+    await this.#resumed.promise
   }
 }
 

@@ -64,13 +64,6 @@ describe('a store that is served', () => {
     expect(allFiles()).toEqual(before)
   })
 
-  it('does not let commands take back what its server has leased', () => {
-    served()
-    const shared = openSqliteShared(file, options)
-    closing.push(async () => shared.close())
-    expect(shared).not.toHaveProperty('reclaim')
-  })
-
   it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
     'is recognised under every name: %s',
     async kind => {

@@ -1,6 +1,7 @@
 // The store on PostgreSQL, for any number of replicas.
-import { postgresStatements, execute, withinOf } from './statements.ts'
-import { openDatabase, type DatabaseOptions, type Database, type Session } from './database.ts'
+import { postgresStatements } from './statements.ts'
+import type { Statements } from '../sql/statements.ts'
+import { openDatabase, type DatabaseOptions, type Database } from './database.ts'
 import { postgresOutbox } from './outbox.ts'
 import { pruning } from '../sql/pruning.ts'
 import { tables, type Catalog } from '../sql/tables.ts'
@@ -9,7 +10,8 @@ import { readsOn } from '../read-models/reads.ts'
 import { changeRuns } from '../sql/runs.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { takeIn } from '../sql/take-in.ts'
-import { number, optional, record, text, keyOf } from '../sql/columns.ts'
+import { number, optional, record, text, keyOf, type Row } from '../sql/columns.ts'
+import type { Steps } from '../sql/steps.ts'
 import type { Store, StoreOptions } from '../ports/store.ts'
 import type { Runs } from '../ports/runs.ts'
 
@@ -17,14 +19,6 @@ import type { Runs } from '../ports/runs.ts'
 
 /** Rows of each table that are sampled. */
 const sampled = 50
-/** The indexed column by which the latest rows are found. Tables without one are sampled anywhere. */
-const latest: Readonly<Record<string, string>> = {
-  quarantined_deliveries: 'id',
-  runs: 'id',
-  chunks: 'id',
-  outbox: 'id',
-  deployments: 'id',
-}
 /** The factor for indexes, headers and half-empty pages. */
 const overhead = 1.5
 /** Bytes of a database without any rows. */
@@ -35,29 +29,27 @@ const emptyDatabase = 10 * 1024 * 1024
  * statistics and a few rows of each table.
  */
 async function usedBytes(db: Database): Promise<number> {
-  return db.transaction(async session => measure(session))
+  return db.transaction(async session => {
+    const [whole] = await session.query('SELECT pg_database_size(current_database()) AS bytes')
+    const found = await session.query(`
+      SELECT quote_ident(relname) AS name, n_live_tup AS rows,
+             CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = relid AND attname = 'id') THEN 'ORDER BY id DESC' ELSE '' END AS latest
+      FROM pg_stat_user_tables
+      WHERE schemaname = current_schema() AND n_live_tup > 0 AND has_table_privilege(relid, 'SELECT')`)
+    const tables = found.map(table)
+    const columns = tables.map((one, at) => `(${meanWidth(one)}) AS width_${at}`)
+    const [widths = {}] = tables.length === 0 ? [] : await session.query(`SELECT ${columns.join(', ')}`)
+    const needed = tables.reduce((sum, { rows }, at) => sum + rows * (optional(number, `width_${at}`)(widths) ?? 0), 0)
+    return Math.min(number('bytes')(whole ?? {}), emptyDatabase + needed * overhead)
+  })
 }
 
-const size = number('bytes')
-const table = record({ name: text('name'), rows: number('rows') })
-
-async function measure(db: Session): Promise<number> {
-  const [whole] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
-  const found = await db.query(`
-    SELECT quote_ident(relname) AS name, n_live_tup AS rows FROM pg_stat_user_tables
-    WHERE schemaname = current_schema() AND n_live_tup > 0 AND has_table_privilege(relid, 'SELECT')`)
-  const tables = found.map(table)
-  const columns = tables.map(({ name }, at) => `(${meanWidth(name)}) AS width_${at}`)
-  const [widths = {}] = tables.length === 0 ? [] : await db.query(`SELECT ${columns.join(', ')}`)
-  const needed = tables.reduce((sum, { rows }, at) => sum + rows * (optional(number, `width_${at}`)(widths) ?? 0), 0)
-  return Math.min(size(whole ?? {}), emptyDatabase + needed * overhead)
-}
+/** `latest`: by the index, so that no deleted rows are read. */
+const table = record({ name: text('name'), rows: number('rows'), latest: text('latest') })
 
 /** Bytes of a row, from some rows. */
-function meanWidth(name: string): string {
-  const key = latest[name]
-  const some = `SELECT * FROM ${name} ${key === undefined ? '' : `ORDER BY ${key} DESC`} LIMIT ${sampled}`
-  return `SELECT avg(pg_column_size(sample.*)) FROM (${some}) AS sample`
+function meanWidth({ name, latest }: ReturnType<typeof table>): string {
+  return `SELECT avg(pg_column_size(sample.*)) FROM (SELECT * FROM ${name} ${latest} LIMIT ${sampled}) AS sample`
 }
 
 type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'encode'>
@@ -78,7 +70,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     runsPerTransaction: 64,
     // So that one that waits for a lock does not hold up the others.
     groupsAtOnce: 4,
-    runs: postgresRuns(db),
+    runs: postgresRuns(db, sql),
     outbox,
     reads: readsOn(sql, outbox, shared.repositories, shared.parts),
     pruning: pruning(slow, {
@@ -115,27 +107,23 @@ function sizeReaches(max: number, measure: () => Promise<number>): () => Promise
 }
 
 // Runs on PostgreSQL: replicas lease past each other with SKIP LOCKED.
-function postgresRuns(db: Database): Runs {
+function postgresRuns(db: Database, sql: Statements): Runs {
   return {
-    takeIn: async taking =>
-      db.transaction(async (session, now) => execute(session, takeIn(taking, undefined, withinOf(session, now)))),
-    transact: async (work, beside = {}) =>
-      db.transaction(async (session, now) =>
-        execute(session, changeRuns(work, beside, undefined, withinOf(session, now))),
-      ),
+    takeIn: async taking => sql.transaction(within => takeIn(taking, undefined, within)),
+    transact: async (work, beside = {}) => sql.transaction(within => changeRuns(work, beside, undefined, within)),
     takeDue: async (limit, leaseMs) => {
-      const rows = await db.transaction(async (session, now) =>
-        session.query(
-          `UPDATE runs SET due_at = $1::bigint
-           WHERE id IN (SELECT id FROM runs WHERE due_at <= $2::bigint ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+      const rows = await sql.transaction(function* ({ now }): Steps<readonly Row[]> {
+        return yield [
+          `UPDATE runs SET due_at = CAST(?1 AS bigint)
+           WHERE id IN (SELECT id FROM runs WHERE due_at <= CAST(?2 AS bigint) ORDER BY due_at LIMIT ?3 FOR UPDATE SKIP LOCKED)
            RETURNING instance, pipeline_id`,
           [now + leaseMs, now, limit],
-        ),
-      )
+        ]
+      })
       return rows.map(keyOf)
     },
     dueIn: async () => db.dueIn('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL'),
-    ...runReads(postgresStatements(db)),
+    ...runReads(sql),
   }
 }
 

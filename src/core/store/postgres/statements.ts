@@ -20,7 +20,7 @@ export function postgresStatements(db: Database): Statements {
 }
 
 /** Within a transaction. */
-export async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
+async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
   return step.value
@@ -49,7 +49,7 @@ async function executeConcurrently(session: Session, all: readonly Steps<void>[]
   }
 }
 
-export function withinOf({ damaged, log, encode }: Session, now: number): Within {
+function withinOf({ damaged, log, encode }: Session, now: number): Within {
   return { now, damaged, log, encode, isShared: true }
 }
 
