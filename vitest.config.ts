@@ -53,7 +53,6 @@ const slowest = [
   'crash/counted',
   'features/job-insides/job-log',
   'bounds/postgres-restart',
-  'features/inventory/refusals',
   'features/tokens/kill',
   'features/tokens/under-load',
   'features/regressions/pages',

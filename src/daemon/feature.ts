@@ -34,7 +34,7 @@ import type { StorePart } from '../core/store/ports/store-part.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 import type { InsideTelemetry, TelemetrySettings } from '../core/telemetry/settings.ts'
 import type { Territory } from '../model/territory.ts'
-import type { Thing } from '../platform/port/thing.ts'
+import type { Thing } from '../platform/port/asking.ts'
 
 /** All of it but the name is optional. `Slice`: the feature's own options, as its table infers them. */
 export interface FeatureOf<Slice> {

@@ -1,5 +1,5 @@
 // The profiles that a configuration chooses from: a vendor's names, and what can be read of its platform.
-import { eventWords } from '../platform/webhook/event-selection.ts'
+import { eventWords } from '../platform/webhook/event-table.ts'
 import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
 
 export interface Profile extends Vendor {

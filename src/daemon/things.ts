@@ -8,7 +8,7 @@ import { startLoop, type Started } from './steps.ts'
 import { takingOf } from './processing.ts'
 import { takeEvents } from '../core/take-in/events.ts'
 import { leaseOf, type Connection } from './connections.ts'
-import type { Thing } from '../platform/port/thing.ts'
+import type { Thing } from '../platform/port/asking.ts'
 import type { Wiring } from './wiring.ts'
 
 /** With one token; without one only what is no platform's is asked. The part is undefined where there is nothing to ask. */

@@ -1,10 +1,10 @@
 // Declares the port to the platform: the calls that other rooms make and their answers, in the model's words. The files in `port/` declare what only
-// some rooms need. This room implements the port; `app/`, and `commands/platform.ts` for commands, hand out the implementation. Other rooms import nothing
+// some rooms need. This room implements the port; `daemon/`, and `commands/platform.ts` for commands, hand out the implementation. Other rooms import nothing
 // else of this room, so that a second platform would only be a second implementation of these declarations.
 import type { PlatformError } from './port/error.ts'
 import type { Headers } from './port/webhook.ts'
 import type { Asking, Listed } from './port/asking.ts'
-import type { NamedOwner } from './port/thing.ts'
+import type { NamedOwner } from './port/asking.ts'
 import type { Millis } from '../model/instant.ts'
 import type { MergeRequest, Observation, PipelineFacts, ProjectFacts } from '../model/observation.ts'
 import type { Owner } from '../model/inventory.ts'

@@ -1,6 +1,5 @@
-// Tests the vendor table, and how webhook headers are found in both spellings.
+// Tests how webhook headers are found in the spellings of both vendors.
 import { describe, expect, it } from 'vitest'
-import { eventWords } from '../../src/platform/webhook/event-selection.ts'
 import { headerOf } from '../../src/platform/vendor.ts'
 import { profiles } from '../../src/daemon/profile.ts'
 
@@ -31,28 +30,5 @@ describe('webhook headers', () => {
   it('use the first value if they are repeated', () => {
     expect(headerOf({ 'x-service-webhook-uuid': ['a', 'b'] }, 'Webhook-UUID', generic)).toBe('a')
     expect(headerOf({ 'x-service-webhook-uuid': [] }, 'Webhook-UUID', generic)).toBeUndefined()
-  })
-})
-
-describe('the vendor table', () => {
-  it('agrees with the telemetry contract', () => {
-    expect(profiles).toEqual({
-      generic: {
-        name: 'generic',
-        namespace: 'platform.',
-        provider: 'platform',
-        headerPrefix: 'X-Service-',
-        events: eventWords,
-        variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
-      },
-      gitlab: {
-        name: 'gitlab',
-        namespace: 'gitlab.',
-        provider: 'gitlab',
-        headerPrefix: 'X-Gitlab-',
-        events: eventWords,
-        variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
-      },
-    })
   })
 })

@@ -4,7 +4,7 @@
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
-import { tokenLanes, type TokenLane } from './token-lanes.ts'
+import { tokenLanes, type TokenLane } from './leased-work.ts'
 import { createFindParents, type Found, type ParentsOptions } from './parents.ts'
 import { createSilence } from '../settle/silence.ts'
 import { applyAnswer, applyEnd, applyFailure, type Unanswered } from './apply-answers.ts'

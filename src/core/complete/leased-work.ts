@@ -3,9 +3,11 @@
 // Items of different lanes do not wait for each other: a lane has the items that one token of the platform is for. While the platform does not answer
 // that token, none of its items is begun; and each lane has its own places. So a queue is read until it has nothing due, or all lanes are closed.
 import { backoff } from '../../lib/backoff.ts'
+import { isWithin, type Territory } from '../../model/territory.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Which } from '../store/ports/enrichment-queue.ts'
 
 export interface LeasedQueue<Item, Lane> {
   /** Items in flight at a time, in each lane. */
@@ -208,6 +210,47 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
         left.map(({ item }) => item),
         0,
       )
+    },
+  }
+}
+
+/**
+ * A lane for each token of a platform, so that a token that is refused, or whose budget is used up, stops only its own items. Items that no token is for
+ * have a lane, too: they are given up.
+ */
+export interface TokenLane<Token> extends LeasedLane {
+  /** Undefined: no token. */
+  readonly token: Token | undefined
+}
+
+export interface TokenLanes<Item, Token> extends Lanes<Item, TokenLane<Token>> {
+  /** Leases what may be leased while these lanes are closed: nothing if all tokens are. */
+  take<T>(
+    closed: readonly TokenLane<Token>[],
+    lease: (which: Which | undefined) => Promise<readonly T[]>,
+  ): Promise<readonly T[]>
+}
+
+/** `placeOf`: the instance and the full path of an item's project. */
+export function tokenLanes<Item, Token extends { readonly territory: Territory }>(
+  tokens: readonly Token[],
+  placeOf: (item: Item) => { readonly instance: string; readonly path?: string | undefined },
+  clock: Clock,
+): TokenLanes<Item, Token> {
+  const lanes = tokens.map(token => ({ token, rests: createRests(clock) }))
+  const others: TokenLane<Token> = { token: undefined, rests: createRests(clock) }
+  return {
+    all: [...lanes, others],
+    of: item => {
+      const { instance, path } = placeOf(item)
+      return lanes.find(({ token }) => isWithin(token.territory, instance, path)) ?? others
+    },
+    take: async (closed, lease) => {
+      if (closed.length === 0) return lease(undefined)
+      const open = lanes.filter(lane => !closed.includes(lane))
+      if (open.length === 0) return []
+      if (closed.includes(others)) return lease({ only: open.map(({ token }) => token.territory) })
+      return lease({ except: closed.flatMap(({ token }) => token?.territory ?? []) })
     },
   }
 }

@@ -1,10 +1,67 @@
-// Reads the audit events of a time window, page by page. Progress is saved after each page, once its events are in the store, so that a killed
-// reader continues there and misses nothing. Pages may overlap: events that were read are known.
+// Reads the audit events of one source in a time window, page by page, for the poller and for the backfill. Progress is saved after each page, once its
+// events are in the store, so that a killed reader continues there and misses nothing. Pages may overlap: events that were read are known.
 import { maxPages } from '../../core/find/limits.ts'
-import { PlatformError, type AuditEvent } from '../../platform/port.ts'
-import { sourceOf, type AuditReading } from './audit-reading.ts'
+import {
+  PlatformError,
+  type AuditEvent,
+  type AuditSource,
+  type CallOptions,
+  type PlatformClient,
+  type ResourceId,
+} from '../../platform/port.ts'
+import { takeEvents, type EventTaking } from '../../core/take-in/events.ts'
 import type { AuditMark, AuditWindow } from './documents.ts'
+import type { AuditOptions } from './options.ts'
+import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { Millis } from '../../model/instant.ts'
+
+/** How to read the audit events of one source. */
+export interface AuditReading {
+  readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
+  /** As it is configured. */
+  readonly source: string
+  readonly call: CallOptions
+  /** Stores what is not in the store yet; resolves when it is. */
+  readonly take: (items: readonly AuditEvent[]) => Promise<void>
+}
+
+/** `instance`, a group by its number or path, or a project after `project:`. */
+export function sourceOf(configured: string): AuditSource {
+  if (configured === 'instance') return 'instance'
+  const [, project] = /^project:(.*)$/.exec(configured) ?? []
+  return project === undefined ? { group: idOrPath(configured) } : { project: idOrPath(project) }
+}
+
+function idOrPath(text: string): ResourceId {
+  return /^\d+$/.test(text) ? Number(text) : text
+}
+
+/** For people. */
+export function nameOfSource(configured: string): string {
+  if (configured === 'instance') return 'the instance'
+  return configured.startsWith('project:') ? configured.replace(':', ' ') : `group ${configured}`
+}
+
+export function auditTaking(taking: EventTaking): AuditReading['take'] {
+  return async items =>
+    takeEvents(
+      items.map(({ event }) => event),
+      taking,
+    )
+}
+
+/** The client, reading with the addresses of users if they are exported. */
+export function auditClient(client: PlatformClient, { auditAddress }: AuditOptions): AuditReading['client'] {
+  return {
+    instance: client.instance,
+    auditEvents: (source, query, call) => client.auditEvents(source, { ...query, withAddress: auditAddress }, call),
+  }
+}
+
+/** True while the store has reached its limit. */
+export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Promise<boolean> {
+  return async () => (await pruning.fullness()) >= 1
+}
 
 /** The maximum window of one request, ms: the platform's limit is 30 days, less a margin for rounding to whole seconds. */
 export const maxWindow = 30 * 24 * 3_600_000 - 2_000
@@ -12,6 +69,7 @@ export const maxWindow = 30 * 24 * 3_600_000 - 2_000
 export const overlap = 300_000
 /** The maximum of remembered ids of the last minutes' events. Others are recognised by their keys in the store, for a week. */
 const maxRecent = 5_000
+
 export interface WindowProgress {
   /** Whether the event with this id was read before. */
   readonly isKnown: (id: number) => boolean

@@ -4,8 +4,15 @@
 //   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { auditEvents, isInForce } from '../../core/store/ports/discovery-documents.ts'
-import { nameOfSource, type AuditReading } from './audit-reading.ts'
-import { lastMinutes, maxWindow, newestOf, overlap, readWindow } from './audit-window.ts'
+import {
+  lastMinutes,
+  maxWindow,
+  nameOfSource,
+  newestOf,
+  overlap,
+  readWindow,
+  type AuditReading,
+} from './audit-window.ts'
 import { auditCursors, type AuditCursor, type AuditWindow } from './documents.ts'
 import type { CallOptions, PlatformClient, PlatformError } from '../../platform/port.ts'
 import type { Loop } from '../../lib/loop.ts'

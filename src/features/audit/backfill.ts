@@ -1,10 +1,156 @@
-// `pipespan backfill --audit`: finds the audit events of the past, for the daemon to export.
-import { auditBackfill, type AuditBackfillProgress } from './audit-backfill.ts'
-import { auditClient, auditTaking, fullnessOf } from './audit-reading.ts'
+// `pipespan backfill --audit`: finds the audit events of a time range in the past, source by source, the oldest first, for the daemon to export. A backfill
+// that was interrupted continues. Events that the daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it
+// finds nothing.
+import {
+  auditClient,
+  auditTaking,
+  fullnessOf,
+  lastMinutes,
+  maxWindow,
+  nameOfSource,
+  readWindow,
+  type AuditReading,
+} from './audit-window.ts'
 import { ConfigError } from '../../lib/fault.ts'
 import { systemClock } from '../../lib/clock.ts'
+import {
+  concernsOne,
+  errorOfEndless,
+  maxBackfillPages,
+  maxPages,
+  maxRefusals,
+  mayConcernAll,
+} from '../../core/find/limits.ts'
+import type { CallOptions } from '../../platform/port.ts'
+import { auditBackfills, auditCursors, type AuditBackfill, type AuditCursor, type AuditWindow } from './documents.ts'
 import type { AskedBackfill, BackfillContext, EndedBackfill } from '../../daemon/feature.ts'
 import type { AuditOptions } from './options.ts'
+import type { Repositories } from '../../core/store/ports/repository.ts'
+
+export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
+  readonly now: () => number
+  /** Pages of one source. */
+  readonly maxPages?: number | undefined
+  readonly client: AuditReading['client']
+  readonly call: CallOptions
+  readonly repositories: Pick<Repositories, 'of'>
+  /** `instance`, or groups and projects (`project:…`). */
+  readonly sources: readonly string[]
+  readonly take: AuditReading['take']
+  /** True while the store takes nothing more. */
+  readonly isFull: () => Promise<boolean>
+  readonly onProgress: (progress: AuditBackfillProgress) => void
+}
+
+export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
+  readonly resumed: boolean
+  /** How much of the range is read, of all sources: 1 at the end. */
+  readonly share: number
+  /** Events seen, since this start. */
+  readonly seen: number
+  /** Sources that could not be read, with why. */
+  readonly failed: readonly { readonly source: string; readonly reason: string }[]
+  /** It stopped because the store is full; the same command continues it. */
+  readonly full: boolean
+}
+
+const week = 7 * 24 * 3_600_000
+
+type State = Omit<AuditBackfill, 'instance' | 'name'>
+
+/** Rejects with a PlatformError that would meet every source, or with the reason of the call's aborted signal. */
+export async function auditBackfill(options: AuditBackfillOptions): Promise<AuditBackfillProgress> {
+  const { client, repositories, range, sources, dryRun, now, maxPages: limit = maxBackfillPages } = options
+  const [backfills, cursors] = [repositories.of(auditBackfills), repositories.of(auditCursors)]
+  const key = { instance: client.instance, name: options.name }
+  const known = await backfills.get(key)
+  const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
+  let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
+  let seen = 0
+  let full = false
+  /** Refusals in a row that may concern every source: a few are put down to their sources. */
+  let refusals = 0
+  const failed: { source: string; reason: string }[] = []
+
+  const take: AuditReading['take'] = async items => {
+    if (!dryRun) await options.take(items)
+    seen += items.length
+  }
+
+  function progress(): AuditBackfillProgress {
+    const { since, until, done, reading } = state
+    // Progress is counted in whole windows, because the newest event of a window comes first.
+    const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
+    const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
+    return { range: { since, until }, resumed, share, seen, failed, full }
+  }
+
+  async function save(next: State): Promise<boolean> {
+    state = next
+    if (!dryRun) await backfills.put({ ...next, ...key })
+    options.onProgress(progress())
+    full = !dryRun && (await options.isFull())
+    return !full
+  }
+
+  /** False where it must not go on. */
+  async function readSource(source: string): Promise<boolean> {
+    let pages = 0
+    const cursor = await cursors.get({ instance: client.instance, source })
+    const until = Math.min(state.until, cursor?.since ?? Infinity)
+    let window: AuditWindow | undefined = state.reading ?? { since: state.since, recent: [] }
+    while (window.since < until) {
+      const end = Math.min(until, window.since + maxWindow)
+      const marks = new Set(window.recent.map(([id]) => id))
+      const done: AuditWindow | undefined = await readWindow(
+        { until: end, ...window },
+        { client, source, call: options.call, take },
+        { isKnown: id => marks.has(id), save: async reading => save({ ...state, reading }) },
+      )
+      if (done === undefined) return false
+      pages += maxPages
+      if (done.next !== undefined) {
+        if (pages >= limit) throw errorOfEndless('audit events', pages)
+        window = done
+        continue
+      }
+      // Both ends of a window are inclusive, so the next one begins where this one ended.
+      const reached: number = done.until ?? end
+      window = { since: reached, recent: lastMinutes(done.recent, reached) }
+      if (!(await save({ ...state, reading: window }))) return false
+    }
+    if (!dryRun && cursor !== undefined) await remember(source, until)
+    return true
+  }
+
+  /** Moves the daemon's cursor back, but only if no gap remains between this range and what it has read. */
+  async function remember(source: string, until: number): Promise<void> {
+    const of = { instance: client.instance, source }
+    await cursors.change(of, cursor => {
+      const joins = cursor !== undefined && until >= cursor.since && state.since < cursor.since
+      const document: AuditCursor | undefined = joins ? { ...cursor, since: state.since } : cursor
+      return { document, result: undefined }
+    })
+  }
+
+  for (const source of sources) {
+    if (state.done.includes(source)) continue
+    try {
+      if (!(await readSource(source))) return progress()
+      refusals = 0
+    } catch (error) {
+      const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, sources.length)
+      if (!concernsOne(error) && !mayBeOwn) throw error
+      failed.push({ source: nameOfSource(source), reason: error.message })
+      // Until another source answers, this one may have to be read again.
+      if (mayBeOwn) continue
+    }
+    const { reading: _, ...rest } = state
+    if (!(await save({ ...rest, done: [...state.done, source] }))) return progress()
+  }
+  if (!dryRun) await backfills.remove(key)
+  return progress()
+}
 
 export function auditSources({ audit = [] }: AuditOptions): readonly string[] {
   if (audit.length > 0) return audit

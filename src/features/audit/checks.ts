@@ -1,7 +1,7 @@
 // Checks of audit events: whether the token may read each source, and whether it sees the actions of everybody or only of its own user.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { auditCursors } from './documents.ts'
-import { nameOfSource, sourceOf } from './audit-reading.ts'
+import { nameOfSource, sourceOf } from './audit-window.ts'
 import { PlatformError, type AuditSource, type CallOptions, type PlatformClient } from '../../platform/port.ts'
 import type { AuditOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'

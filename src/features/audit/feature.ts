@@ -1,7 +1,7 @@
 // Audit events of the platform: who changed what, of the instance, or of groups and projects. The platform sends no webhooks for them, so a poller
 // reads them with each token, and each becomes one log record. `audit.ts` is the poller, the file to read first; `audit-window.ts` reads a stretch of
-// time page by page; `audit-backfill.ts` reads the past. There are a page, a check of the doctor, and `pipespan backfill --audit`.
-import { auditClient, auditTaking, fullnessOf } from './audit-reading.ts'
+// time page by page; `backfill.ts` reads the past. There are a page, a check of the doctor, and `pipespan backfill --audit`.
+import { auditClient, auditTaking, fullnessOf } from './audit-window.ts'
 import { auditOptions } from './options.ts'
 import { auditSources, backfillAudit } from './backfill.ts'
 import { checkAudit } from './checks.ts'
@@ -54,5 +54,5 @@ export const audit = feature({
     sources: auditSources,
     run: backfillAudit,
   },
-  console: async (options, context) => (await import('./console.ts')).auditConsole(options, context),
+  console: async (options, context) => (await import('./page.ts')).auditConsole(options, context),
 })

@@ -1,11 +1,17 @@
-// The page of audit events: what was exported, and up to when each source was read. It needs an admin token: without one, every user of
-// this machine could read it.
+// The page and the route of audit events: what was exported, and up to when each source was read. They need an admin token: without one, every user of
+// this machine could read them.
 import { auditBackfills, auditCursors } from './documents.ts'
 import { z } from 'zod'
+import { at, type ConsolePart } from '../../console/console-part.ts'
+import { atMost, nextPage } from '../../console/api/api-queries.ts'
+import { get } from '../../console/api/api-route.ts'
+import { notShownPage } from '../../console/access/entrance.ts'
+import { perToken, type PartContext } from '../../daemon/feature.ts'
 import { card, empty, facts, region, table, type Page, type RequestContext } from '../../console/layout/frame.ts'
 import { counted, since, time, second } from '../../console/layout/format.ts'
 import { needed, NotShown } from '../../console/layout/not-shown.ts'
 import { html, type Content, type Html } from '../../console/layout/html.ts'
+import type { AuditOptions } from './options.ts'
 import type { AuditCursorPlace } from '../../core/store/ports/views.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
 import { auditEvents, type RefusedEndpoint } from '../../core/store/ports/discovery-documents.ts'
@@ -38,10 +44,35 @@ export type AuditView = Shaped<typeof auditShape>
 
 const pageSize = 50
 /** The format of `next`. */
-export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
+const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
+
+export function auditConsole(options: AuditOptions, context: PartContext): ConsolePart {
+  const own = () => ({
+    adminToken: context.config.admin.token.current(),
+    isRead: perToken(context, options).some(({ audit = [] }) => audit.length > 0),
+  })
+  return {
+    secret: () =>
+      own().isRead ? { links: [{ group: 'Pipespan', link: ['/audit', 'Audit'] }], timeline: ['audit'] } : undefined,
+    pages: parts => [
+      at('/audit', async request => {
+        const view = await auditView(parts, own(), request.query.get('after') ?? undefined)
+        return view instanceof NotShown ? notShownPage(view) : auditPage(view, own().isRead, request)
+      }),
+    ],
+    routes: parts => [
+      get(
+        '/audit',
+        'Exported audit events, newest first, paginated, and how far they have been read. Requires an admin token to be configured.',
+        { query: z.object({ after: nextPage(auditPlacePattern), limit: atMost(200).default(50) }), answer: auditShape },
+        async ({ after, limit }) => auditView(parts, own(), after, limit),
+      ),
+    ],
+  }
+}
 
 /** Not shown without an admin token. */
-export async function auditView(
+async function auditView(
   { views, repositories, flow, setup, bounds }: PagesSources,
   { adminToken, isRead }: { readonly adminToken: Secret | undefined; readonly isRead: boolean },
   after: string | undefined,
@@ -87,8 +118,8 @@ function problemsOf(
   ]
 }
 
-function itemOf({ at, observedAt, key, event }: EventChunk): AuditItem {
-  return { at, observedAt, instance: key.instance, body: event.body, attributes: event.attributes }
+function itemOf({ at: happenedAt, observedAt, key, event }: EventChunk): AuditItem {
+  return { at: happenedAt, observedAt, instance: key.instance, body: event.body, attributes: event.attributes }
 }
 
 function placeOf(text: string | undefined): AuditCursorPlace | undefined {
@@ -96,7 +127,7 @@ function placeOf(text: string | undefined): AuditCursorPlace | undefined {
   return at === undefined || id === undefined ? undefined : { at: Number(at), id: Number(id) }
 }
 
-export function auditPage(view: AuditView, isRead: boolean, { base, now, query }: RequestContext): Page {
+function auditPage(view: AuditView, isRead: boolean, { base, now, query }: RequestContext): Page {
   const after = query.get('after')
   return {
     title: 'Audit',

@@ -2,7 +2,6 @@
 // waits until all is exported. The first Ctrl-C stops the reading.
 import { complain, exitCode, print, printJson, type Terminal } from '../../lib/terminal.ts'
 import { createHash } from 'node:crypto'
-import { createProgressLine } from './progress-line.ts'
 import { minutes, pipelineReading, type NamedPipelines, type Reading } from './pipelines.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
@@ -163,4 +162,42 @@ async function delivered(
   const { aborted } = signal
   if (!json) print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : 'Everything is exported.')
   return !aborted
+}
+
+/** One line of progress: redrawn in place on a terminal, a plain line now and then elsewhere. */
+interface ProgressLine {
+  /** `share`: 0 to 1, undefined while it is not known. */
+  show(share: number | undefined, words: string): void
+  /** Leaves the last state standing. */
+  end(): void
+}
+
+const barWidth = 24
+/** Between two redraws, and between two plain lines, ms. */
+const redrawEvery = 100
+const lineEvery = 10_000
+
+function createProgressLine({ stderr }: Terminal, now: () => number): ProgressLine {
+  const inPlace = stderr.isTTY === true
+  let shownAt = -Infinity
+  let last: string | undefined
+  return {
+    show: (share, words) => {
+      const percent = share === undefined ? '' : `${Math.floor(share * 100)} % `
+      last = inPlace ? `${bar(share)} ${percent}${words}` : `${percent}${words}`
+      if (now() - shownAt < (inPlace ? redrawEvery : lineEvery)) return
+      shownAt = now()
+      stderr.write(inPlace ? `\r\u001b[2K${last}` : `${last}\n`)
+      if (!inPlace) last = undefined
+    },
+    end: () => {
+      if (last !== undefined) stderr.write(inPlace ? `\r\u001b[2K${last}\n` : `${last}\n`)
+      last = undefined
+    },
+  }
+}
+
+function bar(share: number | undefined): string {
+  const full = Math.round((share ?? 0) * barWidth)
+  return `[${'#'.repeat(full)}${'·'.repeat(barWidth - full)}]`
 }

@@ -1,6 +1,6 @@
 // Backfills under way, on the page of sources.
 import { z } from 'zod'
-import { backfillProgress, progressShape } from './progress.ts'
+import { backfillProgress, progressShape } from './past-pipelines.ts'
 import { onSources } from '../../console/sources/source-part.ts'
 import { utc } from '../../console/layout/format.ts'
 import type { ConsolePart } from '../../console/console-part.ts'

@@ -1,7 +1,8 @@
 // Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones; the daemon fetches and exports them. A
 // backfill that was interrupted continues; pipelines that were exported are skipped.
 import { changedPipelines } from '../../core/find/poll-project.ts'
-import { backfillProgress, type BackfillProgress } from './progress.ts'
+import { documentKind } from '../../core/store/ports/repository.ts'
+import { z } from 'zod'
 import { isNew } from '../../core/find/discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
 import { projectListsOf } from '../../core/find/poll-due.ts'
@@ -18,6 +19,25 @@ import type { AskedBackfill, EndedBackfill } from '../../daemon/feature.ts'
 import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
+
+/** A backfill under way: stored, so that one that was interrupted continues. Times are the platform's. */
+export const progressShape = z.object({
+  instance: z.string(),
+  /** Derived from the command's options, so that the same command continues it. */
+  name: z.string(),
+  since: z.number(),
+  until: z.number(),
+  startedAt: z.number(),
+  /** The pipelines of the token's user are done. */
+  own: z.literal('read').optional(),
+  /** Projects up to this id are done. */
+  after: z.number(),
+  /** How far the next one has been read. */
+  seen: z.number().optional(),
+})
+type BackfillState = Omit<z.infer<typeof progressShape>, 'instance' | 'name'>
+
+export const backfillProgress = documentKind('backfill', progressShape, ['instance', 'name'])
 
 /** `name`: a backfill of the same name continues an interrupted one, within a week. */
 export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
@@ -45,8 +65,6 @@ export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> 
 }
 
 const week = 7 * 24 * 3_600_000
-
-type BackfillState = Omit<BackfillProgress, 'instance' | 'name'>
 
 /** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
 export async function readPastPipelines(options: PastPipelinesOptions): Promise<PastPipelines> {

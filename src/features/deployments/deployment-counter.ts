@@ -11,7 +11,7 @@ import {
 } from './model/deployment-figures.ts'
 import { countedFigures, createCounter, type Counting } from './counter.ts'
 import { createLeasedWork, createRests, oneLane, type LeasedWork } from '../../core/complete/leased-work.ts'
-import { tokenLanes } from '../../core/complete/token-lanes.ts'
+import { tokenLanes } from '../../core/complete/leased-work.ts'
 import { viewDeployment, type Deployment, type IsProduction } from './model/deployment.ts'
 import type { Decision } from './countable.ts'
 import type { Deployments, DueDeployment } from './sql/deployments.ts'

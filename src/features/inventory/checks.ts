@@ -2,9 +2,8 @@
 // because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
-import { dependencyFirewall, isFirewallOn } from '../../platform/inventory/dependency-firewall.ts'
+import { dependencyFirewall, isFirewallOn, whyNoPolicyStore } from '../../platform/inventory/dependency-firewall.ts'
 import { thingsOf } from './things.ts'
-import { whyNoPolicyStore } from '../../platform/inventory/policy-store.ts'
 import type { Asking } from '../../platform/port/asking.ts'
 import type { InventoryOptions } from './options.ts'
 import type { InventoryState } from '../../core/store/ports/gauge-documents.ts'

@@ -1,11 +1,15 @@
-// What the configuration asks about: each project or group with the collector that reads it, and each query; and how many requests that costs.
+// What the configuration asks about: each project or group with the collector that reads it, and each query; how many requests that costs; and each query
+// tried once by `pipespan config check --online`.
+import { askQuery } from '../../platform/inventory/query.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
-import { queryThings } from './queries.ts'
+import { createHash } from 'node:crypto'
+import { isOfView, type Config, type Trial } from '../../daemon/feature.ts'
+import { reasonOf } from '../../lib/fault.ts'
 import { requestsAnHour, type Owner } from '../../model/inventory.ts'
 import { wholeInstance, type Collector } from '../../platform/inventory/collector.ts'
-import type { Config } from '../../daemon/feature.ts'
 import type { InventoryOptions } from './options.ts'
-import type { Thing } from '../../platform/port/thing.ts'
+import type { PlatformClient } from '../../platform/port.ts'
+import type { Thing } from '../../platform/port/asking.ts'
 
 export function thingsOf(options: InventoryOptions): Thing[] {
   const named = collectors.flatMap(one =>
@@ -34,4 +38,51 @@ export function costsOf(options: InventoryOptions, { platform }: Config): string
   return [
     `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
   ]
+}
+
+/** Those for the token whose options these are. */
+function queriesOf(options: InventoryOptions) {
+  return options.queries
+    .filter(({ platform, project, group }) => isOfView(options, platform, project ?? group))
+    .map(query => ({ ...query, fields: query.fields ?? [], attributes: query.attributes ?? {} }))
+}
+
+function queryThings(options: InventoryOptions): Thing[] {
+  return queriesOf(options).map((query): Thing => {
+    const { project, group, metric, every } = query
+    const digest = createHash('sha256').update(JSON.stringify(query)).digest('hex').slice(0, 8)
+    return {
+      ...{ kind: 'query', of: `${metric} ${digest}`, every, atLeast: 1, isBlockable: true },
+      ...(project !== undefined && { owner: { as: 'projects', named: project } }),
+      ...(group !== undefined && { owner: { as: 'groups', named: group } }),
+      collect: async ({ ask }) => {
+        if (ask === undefined) throw new Error('no platform is configured')
+        return askQuery(query, ask)
+      },
+    }
+  })
+}
+
+export async function tryQueries(options: InventoryOptions, client: PlatformClient | undefined): Promise<Trial[]> {
+  const queries = queriesOf(options)
+  if (queries.length === 0) return []
+  if (client === undefined) {
+    const what = 'Queries cannot be checked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+    return [{ ok: false, what }]
+  }
+  const ask = client.asking({ priority: 'enrich' })
+  const found: Trial[] = []
+  for (const query of queries) {
+    const { metric } = query
+    try {
+      const { points, problem } = await askQuery(query, ask)
+      if (problem !== undefined) found.push({ ok: false, what: `${metric}: ${problem}` })
+      const [first] = points
+      const isOne = points.length === 1 && first !== undefined
+      found.push({ ok: true, what: `${metric}: ${isOne ? JSON.stringify(first.value) : `${points.length} points`}.` })
+    } catch (error) {
+      found.push({ ok: false, what: `${metric}: ${reasonOf(error)}` })
+    }
+  }
+  return found
 }

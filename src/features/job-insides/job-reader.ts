@@ -4,7 +4,7 @@ import { applyReading, type InsideOutlets, type JobReading } from './job-reading
 import { backoff } from '../../lib/backoff.ts'
 import { createCapabilities, type Asked, type Capabilities } from '../../core/complete/capability.ts'
 import { createLeasedWork, type LeasedWork } from '../../core/complete/leased-work.ts'
-import { tokenLanes, type TokenLane } from '../../core/complete/token-lanes.ts'
+import { tokenLanes, type TokenLane } from '../../core/complete/leased-work.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { isReportType } from '../../model/job-reports.ts'
 import { PlatformError, type ErrorThrottle } from '../../platform/port.ts'

@@ -13,7 +13,7 @@ import { requestsAnHour } from '../../model/inventory.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { tokenOptions, type TokenOptions } from './options.ts'
 import { watchExpiry } from './expiry.ts'
-import type { Thing } from '../../platform/port/thing.ts'
+import type { Thing } from '../../platform/port/asking.ts'
 
 /** Between two looks at the instance for the gauges, ms. */
 const gaugesEvery = 600_000

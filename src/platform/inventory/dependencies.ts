@@ -5,7 +5,6 @@
 //
 // The ID of an unfinished export is stored, so that the collector continues with it after a restart.
 import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { collector, day, type Round } from './collector.ts'
 import type { Collected } from '../../model/inventory.ts'
@@ -42,8 +41,6 @@ const checkInterval = 15_000
 const maxChecks = 40
 /** Maximum number of components that are compared with the previous bill's. */
 const maxComponents = 50_000
-/** Number of components that are counted in one turn of the event loop. */
-const componentsPerTurn = 500
 
 export const dependencies = collector({
   kind: 'dependencies',
@@ -92,7 +89,7 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
     const { components } = await round.ask.file(`${path}/download`, bill)
     return components === undefined
       ? failed('The bill of materials has no components.')
-      : await answerOf(components, last, id)
+      : answerOf(components, last, id)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
     // The export expired, or belongs to another token. If the platform loses another one, a third would not help.
@@ -101,21 +98,18 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
   }
 }
 
-async function answerOf(components: readonly unknown[], last: Memory, exportId: number): Promise<Answer> {
+function answerOf(components: readonly unknown[], last: Memory, exportId: number): Answer {
   const counts = new Map<string, number>()
   const hashes = new Set<string>()
-  for (const [index, item] of components.entries()) {
-    if (index % componentsPerTurn === componentsPerTurn - 1) await nextTurn()
+  for (const item of components) {
     const { data } = component.safeParse(item)
     if (data === undefined) continue
     const ecosystem = /^pkg:([a-z0-9.+-]+)\//i.exec(data.purl ?? '')?.[1]?.toLowerCase() ?? 'unknown'
     counts.set(ecosystem, (counts.get(ecosystem) ?? 0) + 1)
     hashes.add(createHash('sha256').update(nameOf(data)).digest('base64').slice(0, 11))
   }
-  await nextTurn()
   const sorted = [...hashes].sort()
   const digest = createHash('sha256').update(sorted.join('\n')).digest('hex')
-  await nextTurn()
   const known = sorted.slice(0, maxComponents)
   const memory = { digest, known }
   if (digest === last.digest) return { counts, memory }

@@ -1,8 +1,9 @@
 // Collects whether the dependency firewall is on for a project (REST document, "Dependency firewall"). The collector never asks the firewall about a
-// package, because such a question writes audit events.
+// package, because such a question writes audit events. The doctor also asks whether the policy store is on.
 import { z } from 'zod'
 import { collector, hour } from './collector.ts'
 import { PlatformError } from '../port.ts'
+import { reasonOf } from '../../lib/fault.ts'
 import { segmentOfNamed } from '../rest/projects.ts'
 import { wireFlag } from '../rest/wire-field.ts'
 import type { Asking } from '../port/asking.ts'
@@ -58,5 +59,25 @@ async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> 
       remedy: 'Remove `inventory.dependency_firewall` from the configuration, or upgrade the platform.',
       ...{ ...facts, affectsAllRequests },
     })
+  }
+}
+
+/**
+ * Whether the policy store is on. It is experimental, and nothing of it is exported: its decisions arrive as audit events. Undefined: it is on. Otherwise a sentence that says why it is not, or why that is not known.
+ */
+export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string | undefined> {
+  try {
+    await ask.one('/security/policy_store/triggers', z.array(z.unknown()))
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
+    // As for the firewall, the keys of a 404 decide: with `error` alone the platform has no such endpoint.
+    const { status, code, keys } = error
+    if (status === 404 && keys.includes('error') && !keys.includes('message'))
+      return 'This platform has no policy store.'
+    if (status === 404) return 'The policy store (experimental) is off.'
+    if (status === 403 && code === undefined)
+      return 'The policy store is not licensed on this platform, or this token may not see it.'
+    return `The policy store could not be asked: ${error.message}`
   }
 }

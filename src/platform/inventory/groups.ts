@@ -1,8 +1,8 @@
-// Collects what a group has: the limits of its compute minutes, which only paid tiers have (REST document, "Other resources"), and the number of its
-// repositories (semantic conventions, "VCS metrics"; REST document, "Groups").
+// Collects the limits of a group's compute minutes, which only paid tiers have (REST document, "Other resources"), and the open milestones of a group or
+// a project, with the time until each is due (REST document, "Milestones and iterations").
 import { z } from 'zod'
-import { collector, hour } from './collector.ts'
-import { maybe, wireCount, wireId } from '../rest/wire-field.ts'
+import { collector, day, hour, until } from './collector.ts'
+import { maybe, wireCount, wireId, wireText } from '../rest/wire-field.ts'
 
 const group = z.object({
   shared_runners_minutes_limit: maybe(wireCount),
@@ -39,23 +39,34 @@ export const groups = collector({
   ],
 })
 
-const project = z.object({ id: wireId })
+const milestone = z.object({ id: wireId, title: maybe(wireText), due_date: maybe(z.iso.date()) })
 
-export const repositories = collector({
-  kind: 'repositories',
-  of: 'groups',
-  description: 'Number of repositories of the group and its subgroups.',
-  paths: ['/groups/:id/projects'],
+export const milestones = collector({
+  kind: 'milestones',
+  of: 'groups or projects',
+  description: 'Open milestones, and how long until each is due.',
+  paths: ['/projects/:id/milestones', '/groups/:id/milestones'],
   every: hour,
-  requests: '1 per 100 repositories, at most 10',
+  requests: '1 per 100 milestones',
   role: 'a member',
-  read: async ({ ask, path }) =>
-    ask.all(`${path}/projects`, project, { include_subgroups: true, simple: true, archived: false }),
+  read: async ({ ask, path }) => {
+    const { items, left } = await ask.all(`${path}/milestones`, milestone, { state: 'active' })
+    return { items, omitted: left }
+  },
   metrics: [
     {
-      ...{ name: 'vcs.repository.count', type: 'updowncounter', unit: '{repository}' },
-      description: 'Repositories of the group and its subgroups.',
-      points: ({ items, left }) => [[items.length + left]],
+      ...{ name: 'platform.milestone.open', unit: '{milestone}' },
+      description: 'Milestones that are open.',
+      points: ({ items, omitted }) => [[items.length + omitted]],
+    },
+    {
+      ...{ name: 'platform.milestone.due', unit: 's', attributes: ['platform.milestone.title'] },
+      description: 'Time until the end of the due date of the milestone (UTC); negative if it is overdue.',
+      points: ({ items }) =>
+        items.map(({ id, title = String(id), due_date: due }) => [
+          until(due === undefined ? due : Date.parse(due) + day),
+          title,
+        ]),
     },
   ],
 })

@@ -1,6 +1,110 @@
-// Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules").
+// Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also says
+// which have missed a run, and whose owner was blocked.
+//
+// A schedule is missed if it was due, `grace` has passed, and it has made no pipeline. For that the memory has for each active schedule:
+//
+// 1. when it is due, and its last pipeline, as of the first round in which it was seen or its plan changed;
+// 2. a newer pipeline fulfils the due time: the next one takes its place;
+// 3. a due time that passed without one is reported once, and the next one takes its place.
+//
+// The owner of a schedule is reported once for each time that the platform blocks the account: a blocked owner's schedules make no pipelines.
+import { z } from 'zod'
 import { collector, hidden, minute, since, unless, until } from './collector.ts'
-import { judge, knownSchedules, nameOf, schedule } from './missed-schedules.ts'
+import { maybe, wireFlag, wireId, wireText, wireTime } from '../rest/wire-field.ts'
+import type { CollectedEvent } from '../../model/inventory.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** How late a scheduled pipeline may be, ms. The platform looks for due schedules every few minutes. */
+export const grace = 15 * minute
+
+const schedule = z.object({
+  id: wireId,
+  description: maybe(wireText),
+  ref: maybe(wireText),
+  cron: maybe(wireText),
+  cron_timezone: maybe(wireText),
+  next_run_at: maybe(wireTime),
+  active: maybe(wireFlag),
+  created_at: maybe(wireTime),
+  owner: maybe(z.object({ username: maybe(wireText), state: maybe(wireText) })),
+  last_pipeline: maybe(z.object({ id: wireId, status: maybe(wireText), created_at: maybe(wireTime) })),
+})
+type Schedule = z.infer<typeof schedule>
+
+const known = z.object({
+  /** Cron line, time zone and ref: a changed plan has another due time. */
+  plan: z.string(),
+  due: z.number().optional(),
+  /** The due time that was reported as missed. */
+  missed: z.number().optional(),
+  pipeline: z.number().optional(),
+  isOwnerBlocked: z.boolean(),
+  /** How often the owner was found blocked, for the key of the event. */
+  blocks: z.number(),
+})
+type Known = z.infer<typeof known>
+
+/** By the IDs of schedules. */
+const knownSchedules = z.record(z.string(), known)
+
+/**
+ * Decides what to report about a schedule, and what to remember of it. `showsPipeline`: false if the token may not see the last pipeline, so that
+ * nothing can be missed. Pure.
+ */
+export function judge(
+  found: Schedule,
+  before: Known | undefined,
+  now: Millis,
+  showsPipeline: boolean,
+): { readonly memory: Known; readonly events: readonly CollectedEvent[] } {
+  const { next_run_at: next, last_pipeline: last } = found
+  const plan = JSON.stringify([found.cron, found.cron_timezone, found.ref])
+  const isOwnerBlocked = found.owner?.state !== undefined && found.owner.state !== 'active'
+  const isNewlyBlocked = isOwnerBlocked && before?.isOwnerBlocked !== true
+  const blocks = (before?.blocks ?? 0) + (isNewlyBlocked ? 1 : 0)
+  const memory = { plan, isOwnerBlocked, blocks, pipeline: last?.id }
+  const blocked = isNewlyBlocked ? [ownerBlocked(found, blocks)] : []
+  const isComparable = before?.plan === plan && showsPipeline && before.due !== undefined
+  if (!isComparable || before.pipeline !== last?.id) {
+    // Without its last pipeline, a schedule cannot be judged; inactive ones are not asked for it. A new pipeline has fulfilled the due time.
+    return { memory: { ...memory, due: showsPipeline ? next : undefined }, events: blocked }
+  }
+  const { due = now, missed } = before
+  if (now < due + grace) return { memory: { ...memory, due, missed }, events: blocked }
+  const following = next === undefined || next < due ? due : next
+  // While the platform itself still shows the missed due time as the next one, it is not reported again.
+  const events = missed === due ? blocked : [...blocked, missedRun(found, due)]
+  return { memory: { ...memory, due: following, missed: due }, events }
+}
+
+function nameOf({ id, description = String(id) }: Pick<Schedule, 'id' | 'description'>): string {
+  return description
+}
+
+function missedRun(found: Schedule, due: Millis): CollectedEvent {
+  const key = `${found.id} missed ${due}`
+  const body = `The schedule ${nameOf(found)} was due and made no pipeline`
+  return eventOf(found, 'missed', key, body, { 'platform.schedule.due_at': new Date(due).toISOString() })
+}
+
+function ownerBlocked(found: Schedule, blocks: number): CollectedEvent {
+  const { username = '', state = 'blocked' } = found.owner ?? {}
+  const key = `${found.id} owner ${username} blocked ${blocks}`
+  const body = `The owner of the schedule ${nameOf(found)} is ${state}: it makes no pipelines`
+  return eventOf(found, 'owner_blocked', key, body, { 'platform.schedule.owner.state': state })
+}
+
+function eventOf(
+  found: Schedule,
+  what: string,
+  key: string,
+  body: string,
+  more: Readonly<Record<string, string>>,
+): CollectedEvent {
+  const ref = found.ref === undefined ? {} : { 'vcs.ref.head.name': found.ref }
+  const own = { 'platform.schedule.id': String(found.id), 'platform.schedule.name': nameOf(found) }
+  return { key, body, name: `platform.schedule.${what}`, severity: 'warn', attributes: { ...own, ...ref, ...more } }
+}
 
 const own = ['platform.schedule.id', 'platform.schedule.name']
 

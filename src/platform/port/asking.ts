@@ -1,5 +1,7 @@
-// Declares requests to any path of the API, for what features ask of the platform. A part of the port.
+// Declares what features ask of the platform: requests to any path of the API, and things that are asked about from time to time. A part of the port.
 import type { z } from 'zod'
+import type { Collected, Owner, OwnerKind } from '../../model/inventory.ts'
+import type { Millis } from '../../model/instant.ts'
 
 /** A list that was read to its end or to the maximum number of items. */
 export interface Listed<T> {
@@ -25,4 +27,34 @@ export interface Asking {
   ): Promise<Listed<z.output<S>>>
   /** Sends a change. It is not repeated if its outcome is unknown; the caller must then check whether the change was made. */
   post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
+}
+
+/** One thing that is asked about, such as the agents of one project, or one configured query. */
+export interface Thing {
+  readonly kind: string
+  /** The project or group as configured (path or ID), or a name. */
+  readonly of: string
+  /** The project or group to look up; undefined: it belongs to the instance. */
+  readonly owner?: NamedOwner | undefined
+  readonly every: Millis
+  /** Minimum number of requests in one round. */
+  readonly atLeast: number
+  /** True for queries: the platform blocks queries that fail repeatedly, so the pause doubles from the first failure on. */
+  readonly isBlockable?: boolean | undefined
+  collect(round: ThingRound): Promise<Collected>
+}
+
+export interface ThingRound {
+  /** Undefined where no platform is configured. */
+  readonly ask?: Asking | undefined
+  readonly owner: Owner | undefined
+  readonly now: Millis
+  /** JSON that the previous round stored. It is ignored if it cannot be parsed. */
+  readonly memory: unknown
+}
+
+/** A project or a group that the configuration names by its ID or path. */
+export interface NamedOwner {
+  readonly as: OwnerKind
+  readonly named: string
 }

@@ -1,7 +1,7 @@
 // The platform's webhooks: how they are listed, created and edited, how the daemon's own are recognised, and their stored deliveries.
 import { z } from 'zod'
 import { allOf } from './pages.ts'
-import { everyFlag } from '../webhook/event-selection.ts'
+import { everyFlag } from '../webhook/event-table.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireList, wireSeconds, wireText, wireTime } from './wire-field.ts'
 import { readVariablesAlone } from '../wanted-facts.ts'

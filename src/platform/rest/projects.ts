@@ -7,7 +7,7 @@ import { iso, segmentOf, type Api } from './api.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { PlatformError, type Commit, type ListedIncident, type PlatformClient, type PlatformProject } from '../port.ts'
 import type { Asking } from '../port/asking.ts'
-import type { NamedOwner } from '../port/thing.ts'
+import type { NamedOwner } from '../port/asking.ts'
 import type { Owner } from '../../model/inventory.ts'
 
 const text = maybe(wireText)

@@ -40,7 +40,7 @@ const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 /** The daemon accepts this delivery, and stores nothing of it. */
 export const harmlessDelivery = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
-/** True for the kinds that always go to the inbox. */
+/** True for the kinds that are always taken in. */
 export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
 }

@@ -1,8 +1,25 @@
 // The table of webhook events that are about no pipeline: which field becomes which attribute, what the event is about, when it happened, and what
-// identifies it. Used by the reader, the selection, the hooks' flags and docs/EVENTS.md.
-import { count, flag, id, shown, text, value, type EventAttribute, type Path } from './event-fields.ts'
-import { changeState, deploymentOutcome, refName, refType, revisionOf, tipAction, tipOf } from './event-values.ts'
-import type { EventKind } from './event-kind.ts'
+// identifies it. Used by the reader, the hooks' flags and docs/EVENTS.md; and
+// the selection: the words of PIPESPAN_EVENTS, and the kinds they stand for.
+import {
+  changeState,
+  count,
+  deploymentOutcome,
+  flag,
+  id,
+  refName,
+  refType,
+  revisionOf,
+  shown,
+  text,
+  tipAction,
+  tipOf,
+  value,
+  type EventAttribute,
+  type Path,
+} from './event-fields.ts'
+import { isPipelineOrJob, type EventKind } from './event-kind.ts'
+import type { HookEvents } from '../port/webhook.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
 export interface EventRow {
@@ -255,3 +272,35 @@ function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
     value(`${prefix}.action`, 'string', 'before|after', '`created`, `updated` or `deleted`', tipAction),
   ]
 }
+
+/** Selects events of what operators do on the pages. */
+export const operatorWord = 'operator'
+
+/** The words that select events, in the table's order. */
+export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), operatorWord]
+
+export interface EventSelection extends HookEvents {
+  /** The row of a selected kind; undefined for others. */
+  row(kind: EventKind): EventRow | undefined
+  /** True for kinds that are taken in: pipelines, jobs, and selected ones. */
+  takes(kind: EventKind): boolean
+}
+
+export function selectEvents(words: readonly string[]): EventSelection {
+  const rows = eventTable.filter(({ word }) => words.includes(word))
+  const byKind = new Map(rows.flatMap(row => row.wire.map(kind => [kind, row] as const)))
+  return {
+    row: kind => byKind.get(kind),
+    takes: kind => isPipelineOrJob(kind) || byKind.has(kind),
+    flags: owner =>
+      rows.filter(({ sentBy }) => owner === 'group' || sentBy === 'project').flatMap(({ flags }) => flags),
+  }
+}
+
+/** All flags of hooks for these events. */
+export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
+
+export const noEvent: EventSelection = selectEvents([])
+
+/** All events, for reading stored deliveries whatever is selected now. */
+export const everyEvent: EventSelection = selectEvents(eventWords)

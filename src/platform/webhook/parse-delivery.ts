@@ -1,8 +1,9 @@
-// Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other.
+// Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other. Of one that could
+// not be decoded it makes what may be stored: without pipeline variables, which may be secrets.
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOf, eventKindOfHeader, type EventKind } from './event-kind.ts'
 import { readEvent } from './read-event.ts'
-import { noEvent, type EventSelection } from './event-selection.ts'
+import { noEvent, type EventSelection } from './event-table.ts'
 import { createTextRedaction, type RedactText } from '../../lib/text-redaction.ts'
 import { readJobHook, readPipelineHook } from './payload.ts'
 import { readObject, type WireObject } from '../wire-read.ts'
@@ -87,4 +88,26 @@ function read(json: WireObject, kind: EventKind, { instance }: Delivery, options
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')
+}
+
+/** Bytes that are kept of a body that is not JSON. */
+export const keptOfText = 4_096
+
+/**
+ * The body without fields named `variables`, at any depth. A body that is not JSON, or is nested too deeply to be written again, is cut to its first
+ * 4 KiB, and before the word `variables`.
+ */
+export function withoutVariables(body: Uint8Array): Uint8Array {
+  try {
+    const json: unknown = JSON.parse(decoder.decode(body))
+    return Buffer.from(JSON.stringify(json, (key, value: unknown) => (key === 'variables' ? undefined : value)))
+  } catch {
+    return beginningOf(body)
+  }
+}
+
+function beginningOf(body: Uint8Array): Uint8Array {
+  const beginning = body.subarray(0, keptOfText)
+  const variables = Buffer.from(beginning).indexOf('variables')
+  return variables === -1 ? beginning : beginning.subarray(0, variables)
 }

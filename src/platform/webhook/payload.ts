@@ -1,6 +1,5 @@
 // Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
-// indispensable fields are required. snake_case ends here. Of pipeline variables only those are read that variables.ts
-// names.
+// indispensable fields are required. snake_case ends here. Of pipeline variables only those are read that `wanted-facts.ts` names.
 import { readVariables } from '../wanted-facts.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { readListedJobs, readPerson, readReportedJob } from './job-fields.ts'

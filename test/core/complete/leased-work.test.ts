@@ -2,7 +2,7 @@
 import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../../src/core/complete/leased-work.ts'
 import { describe, expect, it } from 'vitest'
 import { isWithin, territoriesOf, type Territory } from '../../../src/model/territory.ts'
-import { tokenLanes, type TokenLane } from '../../../src/core/complete/token-lanes.ts'
+import { tokenLanes, type TokenLane } from '../../../src/core/complete/leased-work.ts'
 import type { Which } from '../../../src/core/store/ports/enrichment-queue.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'

@@ -25,57 +25,19 @@ function logs(world: PolledWorld): string {
   return JSON.stringify(world.logged)
 }
 
-const listFields = [
-  'id',
-  'iid',
-  'project_id',
-  'status',
-  'source',
-  'ref',
-  'sha',
-  'name',
-  'web_url',
-  'created_at',
-  'updated_at',
-]
+const listFields = 'id iid project_id status source ref sha name web_url created_at updated_at'.split(' ')
 const pipelineFields = [
   ...listFields,
-  'before_sha',
-  'tag',
-  'yaml_errors',
-  'user',
-  'finished_at',
-  'duration',
-  'queued_duration',
-  'coverage',
-  'detailed_status',
+  ...'before_sha tag yaml_errors user finished_at duration queued_duration coverage detailed_status'.split(' '),
 ]
 const jobFields = [
-  'id',
-  'name',
-  'stage',
-  'status',
-  'ref',
-  'tag',
-  'created_at',
-  'started_at',
-  'finished_at',
-  'duration',
-  'queued_duration',
-  'user',
-  'commit',
-  'pipeline',
-  'web_url',
-  'runner',
-  'tag_list',
-  'artifacts',
-  'allow_failure',
+  ...'id name stage status ref tag created_at started_at finished_at duration queued_duration user'.split(' '),
+  ...'commit pipeline web_url runner tag_list artifacts allow_failure'.split(' '),
 ]
 
 const byPath = { poll: { projects: ['brightwater/data/reports'] } }
 const polls = {
   'a project by its path': byPath,
-  'a project by its number': { poll: { projects: ['333'] } },
   'a group': { poll: { groups: ['brightwater'] } },
   "the token's own pipelines": { poll: { ownPipelines: true } },
 }

@@ -138,14 +138,6 @@ describe('the poller without webhooks', () => {
     expect(lastStatus(await world.sent()).get(again.id)).toBe(again.status)
   })
 
-  it("finds the pipelines of the token's user in all projects, and no others", async () => {
-    await using world = await openPolledWorld({ poll: { ownPipelines: true }, me: 40 })
-    const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
-    world.lifecycle.create(scenarios.branch(new Random(3)))
-    await world.pass(hour, 30 * second)
-    expect(lastStatus(await world.sent())).toEqual(new Map([[mine.id, mine.status]]))
-  })
-
   it("finds the user's pipelines in all projects, and all pipelines of projects with a membership", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true }, me: 40 })
     world.api.isMember = ({ path }) => path === 'brightwater/mobile/app'
@@ -158,19 +150,6 @@ describe('the poller without webhooks', () => {
     await world.pass(hour, 30 * second)
     expect(lastStatus(await world.sent())).toEqual(truthOf(again))
     expect(world.api.asked.filter(({ path }) => path.startsWith('/groups'))).toEqual([])
-  })
-
-  it('stays within its share of the budget with 2,000 visible projects', async () => {
-    const projects = Array.from({ length: 2_000 }, (_, index) => project(index + 1))
-    const poll = { ownPipelines: true, memberProjects: true }
-    await using world = await openPolledWorld({ projects, poll, perMinute: 100 })
-    for (let round = 1; round <= 5; round += 1) {
-      world.api.asked.length = 0
-      await world.poller.round()
-      expect(world.api.asked.length).toBeGreaterThan(40)
-      expect(world.api.asked.length).toBeLessThanOrEqual(60 + 4)
-      await world.pass(minute, minute)
-    }
   })
 
   it('uses the merge request title of the cross-project list, also after a restart', async () => {
@@ -265,33 +244,6 @@ describe('a pipeline retried 8 days after it ended', () => {
   })
 })
 
-describe('a pipeline retried at once', () => {
-  it('is found again even if it ends with the same status a moment later', async () => {
-    const storefront = project(401)
-    await using world = await openPolledWorld({
-      projects: [storefront],
-      poll: { projects: ['acme/p401'], interval: second },
-    })
-    const flaky = {
-      name: 'unit tests',
-      stage: 'test',
-      seconds: [1, 1],
-      tags: [],
-      fails: ['script_failure', 'script_failure'],
-    } as const
-    const pipeline = world.lifecycle.create(
-      plan(storefront, { stages: ['test'], jobs: [flaky], acts: [{ on: 'failed', after: 1.5, does: 'retry' }] }),
-    )
-    await world.pass(5 * minute, second)
-    const ends = pipeline.history.filter(({ status }) => status === 'failed').map(({ at }) => at)
-    expect(ends).toHaveLength(2)
-    expect(ends[1]! - ends[0]!).toBeLessThan(10 * second)
-    const chunks = await world.sent()
-    expect(chunks.flatMap(({ jobs }) => jobs.map(({ id }) => id)).sort()).toEqual(pipeline.jobs.map(({ id }) => id))
-    expect(Math.max(...chunks.map(chunk => chunk.pipeline.end))).toBe(ends[1])
-  })
-})
-
 describe('the poller with webhooks', () => {
   it('exports no pipeline twice, and does not request what a webhook reported', async () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })
@@ -322,21 +274,6 @@ describe('the poller with webhooks', () => {
     chunks.push(...(await world.sent()))
     expect(lastStatus(chunks)).toEqual(truth(world))
     expect(once(chunks)).toBe(true)
-  })
-})
-
-describe('a project without active pipelines', () => {
-  it('is checked in every fifth round', async () => {
-    const projects = [project(1)]
-    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
-    world.lifecycle.create(plan(projects[0]!))
-    await world.pass(3 * hour, minute)
-    expect(await world.sent()).toHaveLength(1)
-    world.api.asked.length = 0
-    await world.pass(20 * minute, minute)
-    const lists = world.api.asked.filter(({ path }) => path === '/projects/1/pipelines')
-    // Four times in twenty rounds: its list, and that of its child pipelines.
-    expect(lists).toHaveLength(8)
   })
 })
 

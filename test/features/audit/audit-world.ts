@@ -2,8 +2,8 @@
 // moves.
 import { chunkOf } from '../../support/of-run.ts'
 import { pino } from 'pino'
-import { auditBackfill, type AuditBackfillOptions } from '../../../src/features/audit/audit-backfill.ts'
-import { auditTaking } from '../../../src/features/audit/audit-reading.ts'
+import { auditBackfill, type AuditBackfillOptions } from '../../../src/features/audit/backfill.ts'
+import { auditTaking } from '../../../src/features/audit/audit-window.ts'
 import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../../src/features/audit/audit.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { createInMemoryBudget } from '../../../src/platform/rest/budget.ts'

@@ -1,6 +1,6 @@
 // What the page of sources and the JSON API have about a backfill.
 import { expect, it } from 'vitest'
-import { backfillProgress } from '../../../src/features/backfill/progress.ts'
+import { backfillProgress } from '../../../src/features/backfill/past-pipelines.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { openHouse } from '../../console/house.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { allScenarios, scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import { readPastPipelines, type PastPipelinesOptions } from '../../../src/features/backfill/past-pipelines.ts'
-import { backfillProgress } from '../../../src/features/backfill/progress.ts'
+import { backfillProgress } from '../../../src/features/backfill/past-pipelines.ts'
 import { createPollContext } from '../../../src/core/find/poll-context.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
 import { day, hour, openPolledWorld, second, start, type PolledWorld } from '../../core/find/polled-world.ts'

@@ -16,7 +16,7 @@ import { changePayload, type ChangeAction, type SimChange } from '../../../src/s
 import type { Counter } from '../../../src/features/deployments/counter.ts'
 import { countedChanges, createOnceCounter } from '../../../src/features/deployments/once-counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'
-import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
+import { everyEvent } from '../../../src/platform/webhook/event-table.ts'
 import { isEvent } from '../../../src/model/event.ts'
 import { isFull } from '../../full.ts'
 import { projectChanges } from '../../../src/features/deployments/project-changes.ts'

@@ -5,7 +5,6 @@ import { checkInventory } from '../../../src/features/inventory/checks.ts'
 import { fileWith } from '../../daemon/configuration/given.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'
 import { openInventoryWorld, type InventoryWorld } from './world.ts'
-import { queryText } from '../../../src/platform/inventory/query.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { runCommand } from '../../e2e/run-command.ts'
 import { restJson } from '../../support/rest-faults.ts'
@@ -54,13 +53,6 @@ it.each([
 ])('config check reports an invalid query: %s', async (query, words) => {
   const { code, err } = await check(`queries:\n  - ${query}\n`)
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
-})
-
-it('config check accepts a query of 10,000 encoded bytes, and reports one of a byte more', async () => {
-  const longest = 10_000 - Buffer.byteLength(queryText({ query: '', value: 'count', fields: [] })) + 2
-  const of = (length: number) => `queries:\n  - { metric: a, query: ${'x'.repeat(length)} }\n`
-  expect((await check(of(longest))).code).toBe(0)
-  expect((await check(of(longest + 1))).err).toContain('The query has 10001 bytes as it is sent')
 })
 
 it('doctor lists what the platform answers, what it refuses with a remedy, and what was not requested yet', async () => {

@@ -8,7 +8,7 @@ import { inventoryReference } from './reference.ts'
 import { requestsAnHour } from '../../../src/model/inventory.ts'
 import { restFaults, restJson } from '../../support/rest-faults.ts'
 import type { AddressInfo } from 'node:net'
-import type { Thing } from '../../../src/platform/port/thing.ts'
+import type { Thing } from '../../../src/platform/port/asking.ts'
 import { collectors } from '../../../src/platform/inventory/collectors.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { isFull } from '../../full.ts'
@@ -274,15 +274,6 @@ describe('a bill of materials', () => {
     expect(world.events).toEqual([])
   })
 
-  it('is awaited if an older platform answers with a bare number', async () => {
-    let left = 3
-    const bare = { status: 202, headers: { 'content-type': 'application/json' }, body: '202' }
-    world.api.misbehave = ({ path }) => (/^\/dependency_list_exports\/\d+$/.test(path) && left-- > 0 ? bare : undefined)
-    await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
-    expect(left).toBeLessThan(0)
-    expect(world.events).toHaveLength(1)
-  })
-
   it('is given up until the next day if it is never ready, with a log message', async () => {
     world.answers(/^\/dependency_list_exports\/\d+$/, { id: 1, has_finished: false }, 202)
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
@@ -469,4 +460,25 @@ describe('a refused request', () => {
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active one *': 0 })
   })
+})
+
+const refusing = isFull ? 20 : 6
+
+it(`logs once that an endpoint refuses the token of ${refusing} projects, and delays nothing else`, async () => {
+  await using own = await openInventoryWorld({ tries: 4, refusals: 5, first: 1_000, max: 30_000 })
+  own.api.misbehave = ({ path }) => {
+    const [, id] = /^\/projects\/(\d+)$/.exec(path) ?? []
+    if (id !== undefined) return restJson({ id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
+    if (path.endsWith('milestones')) return restJson({ message: '401 Unauthorized' }, 401)
+    return restJson([])
+  }
+  const projects = Array.from({ length: refusing }, (_, n) => String(n + 1))
+  const inventory = own.inventory({ milestones: projects, agents: projects })
+  await own.pass(inventory, 6 * hour)
+  expect(own.warnings).toHaveLength(2)
+  expect(own.warnings[1]).toMatch(/milestones/)
+  own.asked()
+  await own.pass(inventory, hour)
+  // Each project is read every five minutes.
+  expect(own.asked().filter(path => path.endsWith('cluster_agents')).length).toBeGreaterThanOrEqual(11 * refusing)
 })

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { askQuery, queryText, type QuerySpec } from '../../../src/platform/inventory/query.ts'
 import { hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { restJson } from '../../support/rest-faults.ts'
-import type { Thing } from '../../../src/platform/port/thing.ts'
+import type { Thing } from '../../../src/platform/port/asking.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {

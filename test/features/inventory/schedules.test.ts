@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
-import { grace, judge } from '../../../src/platform/inventory/missed-schedules.ts'
+import { grace, judge } from '../../../src/platform/inventory/schedules.ts'
 import { restJson } from '../../support/rest-faults.ts'
 
 const shop = 'brightwater/shop/storefront'

@@ -8,6 +8,8 @@ import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from 
 import { allOf } from '../../../src/platform/rest/pages.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { ConfigError } from '../../../src/lib/fault.ts'
+import { PlatformError } from '../../../src/platform/port.ts'
+import { segmentOf } from '../../../src/platform/rest/api.ts'
 import { directDispatcher } from '../../../src/platform/rest/http.ts'
 
 const at = Date.UTC(2025, 2, 11, 7, 30)
@@ -63,21 +65,6 @@ describe('pipelines', () => {
       '/api/v4/projects/4711/pipelines/88120/jobs?per_page=100&include_retried=true',
       '/api/v4/projects/4711/pipelines/88120/bridges?per_page=100',
     ])
-  })
-
-  it('are read with a hundred large jobs on a page, which may begin with a byte order mark', async () => {
-    const jobs = Array.from({ length: 100 }, (_, n) => ({
-      ...{ id: n + 1, status: 'success', name: `é${n}`, artifacts: [{ file_type: 'junit', size: n }] },
-      ...{ tag_list: ['a', null], commit: { id: 'c0ffee', message: `"${'wörds\n'.repeat(2_000)}` } },
-    }))
-    await using platform = await startPlatform(
-      answer(200, `\ufeff${JSON.stringify(jobs)}`, { 'content-type': 'application/json' }),
-    )
-    await using test = clientOf(platform.url)
-    const { items: found } = await allOf(test.client.pipelineJobs(1, 2, poll))
-    expect(found).toHaveLength(100)
-    expect(found[7]).toMatchObject({ id: 8, name: 'é7', tag_list: ['a'], artifacts: [{ file_type: 'junit', size: 7 }] })
-    expect(found[7]?.commit?.message).toBe(jobs[7]?.commit.message)
   })
 
   it('yield their traceparent and the variables that are allowed by name, and no other', async () => {
@@ -271,5 +258,21 @@ describe('the client', () => {
     const error = await rejection(distrusting.client.pipeline(1, 2, poll))
     expect(error).toMatchObject({ kind: 'network' })
     expect(error.message).toMatch(/Set PIPESPAN_PLATFORM_CA_FILE/)
+  })
+})
+
+describe('the path segment of a project or group', () => {
+  it('is its number or its encoded path', () => {
+    expect(segmentOf(4711)).toBe('4711')
+    expect(segmentOf('harbour/tools/crane')).toBe('harbour%2Ftools%2Fcrane')
+    expect(segmentOf('/harbour/crane+1/')).toBe('harbour%2Fcrane%2B1')
+  })
+
+  it.each(['', '/', '.', '..'])('cannot be made of %j, which would address something else', id => {
+    expect(() => segmentOf(id)).toThrow(PlatformError)
+  })
+
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('cannot be made of %d', id => {
+    expect(() => segmentOf(id)).toThrow(PlatformError)
   })
 })

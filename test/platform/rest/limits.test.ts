@@ -38,17 +38,6 @@ describe('a 429', () => {
     expect(test.logged.filter(line => line.includes('asks for a pause'))).toHaveLength(1)
   })
 
-  it('delays all clients that share the budget', async () => {
-    await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
-    const clock = leapingClock()
-    const budget = createInMemoryBudget({ perMinute: 300 }, clock)
-    await using one = clientOf(platform.url, { budget, clock, retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
-    await using other = clientOf(platform.url, { budget, clock })
-    await rejection(one.client.project(1, poll))
-    await other.client.project(2, poll)
-    expect(clock.slept).toEqual([42_000])
-  })
-
   it('delays each repetition longer than the last one if it lacks Retry-After, and ends with an error', async () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })

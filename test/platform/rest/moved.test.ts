@@ -51,15 +51,6 @@ describe('a project that has moved', () => {
     expect(platform.asked[1]!.query.get('include_retried')).toBe('true')
   })
 
-  it('is found again after it has moved back', async () => {
-    await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
-    await using test = clientOf(platform.url)
-    await test.client.project('harbour/crane', poll)
-    platform.reply = json(project)
-    await test.client.project('harbour/crane', poll)
-    expect(platform.asked.at(-1)!.path).toBe(old)
-  })
-
   it('ends with an error if its redirects form a circle', async () => {
     await using platform = await startPlatform((asked, response) => {
       answer(301, '', { location: asked.path.endsWith('/1') ? 'projects/2' : '1' })(asked, response)

@@ -4,7 +4,6 @@ import {
   eventKindOf,
   eventKindOfBody,
   eventKindOfHeader,
-  isPipelineOrJob,
   quickEventKind,
 } from '../../../src/platform/webhook/event-kind.ts'
 
@@ -62,13 +61,6 @@ describe('the body', () => {
   ] as const)('%j is of kind %s', (body, kind) => {
     expect(eventKindOfBody(body)).toBe(kind)
   })
-})
-
-it('pipeline and job events are accepted whatever is selected', () => {
-  expect(isPipelineOrJob('pipeline')).toBe(true)
-  expect(isPipelineOrJob('job')).toBe(true)
-  expect(isPipelineOrJob('deployment')).toBe(false)
-  expect(isPipelineOrJob('unknown')).toBe(false)
 })
 
 describe('the kind before a delivery is processed', () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { eventFile } from '../../fixtures/event-files.ts'
-import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
+import { everyEvent } from '../../../src/platform/webhook/event-table.ts'
 import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 
@@ -69,20 +69,6 @@ describe('the kind', () => {
     const body = new Uint8Array([0xff])
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
-
-  it('is read from the body if the header has another display name than `… Hook`', () => {
-    for (const event of ['Pipeline events', 'Pipeline', 'Job', 'CI finished']) {
-      expect(parse(jsonOf('pipeline-failed'), { event }).outcome).toBe('observation')
-      expect(parse(jsonOf('job-failed'), { event }).outcome).toBe('observation')
-      expect(parse(jsonOf('push'), { event })).toEqual({ outcome: 'ignored', kind: 'push' })
-    }
-  })
-
-  it('is read from the body for a system hook', () => {
-    expect(parse(jsonOf('pipeline-failed'), { event: 'System Hook' }).outcome).toBe('observation')
-    expect(parse(jsonOf('push'), { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
-    expect(parse({ a: 1 }, { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
-  })
 })
 
 describe('a flag', () => {
@@ -113,11 +99,6 @@ describe('a flag', () => {
       observe({ ...jsonOf('pipeline-failed'), merge_request: { iid: 4, draft: null, ...merge_request } })
     expect(of({ title: 'Draft: cranes' }).pipeline?.facts.mergeRequest?.draft).toBe(true)
     expect(of({ work_in_progress: true }).pipeline?.facts.mergeRequest?.draft).toBe(true)
-  })
-
-  it('of a job event is false if it is null', () => {
-    const [job] = observe({ ...jsonOf('job-failed'), build_allow_failure: null }).jobs
-    expect(job?.facts.allowFailure).toBe(false)
   })
 })
 

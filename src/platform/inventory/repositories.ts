@@ -1,7 +1,29 @@
-// Counts the branches and tags of a repository (semantic conventions, "VCS metrics"; the platform's API, "Branches" and "Tags").
+// Counts the repositories of a group, and the branches and tags of a repository (semantic conventions, "VCS metrics"; REST document, "Groups"; the
+// platform's API, "Branches" and "Tags").
 import { z } from 'zod'
 import { collector, hour } from './collector.ts'
-import { wireText } from '../rest/wire-field.ts'
+import { wireId, wireText } from '../rest/wire-field.ts'
+
+const project = z.object({ id: wireId })
+
+export const repositories = collector({
+  kind: 'repositories',
+  of: 'groups',
+  description: 'Number of repositories of the group and its subgroups.',
+  paths: ['/groups/:id/projects'],
+  every: hour,
+  requests: '1 per 100 repositories, at most 10',
+  role: 'a member',
+  read: async ({ ask, path }) =>
+    ask.all(`${path}/projects`, project, { include_subgroups: true, simple: true, archived: false }),
+  metrics: [
+    {
+      ...{ name: 'vcs.repository.count', type: 'updowncounter', unit: '{repository}' },
+      description: 'Repositories of the group and its subgroups.',
+      points: ({ items, left }) => [[items.length + left]],
+    },
+  ],
+})
 
 const ref = z.object({ name: wireText })
 
