@@ -18,9 +18,9 @@ import type { RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/ru
 const soon = 5_000
 const hour = 3_600_000
 /** After this time without an answer no more requests are sent, ms. */
-const longest = 24 * hour
+const maxAge = 24 * hour
 /** A pipeline that fails for this long while others are answered is exported as a list shows it, ms. */
-const patience = 15 * 60_000
+const maxFailing = 15 * 60_000
 
 export interface FetchedRun extends Fetched {
   readonly family: Found
@@ -141,7 +141,7 @@ function listedAfter(
         : later({ timing: { ...timing, changedAt: since } }, 'details', priority, now)
   const isLast = !('again' in enrichment) || enrichment.again === undefined
   const isOver = isTerminal(listed.facts.status) || isBlocked(listed.facts.status)
-  const counts = isLast || (isOver && (isRefused || (why !== 'away' && now - since > patience)))
+  const counts = isLast || (isOver && (isRefused || (why !== 'away' && now - since > maxFailing)))
   const observed = observedRun({ key: run.key, origin: 'rest', project: run.project.facts, pipeline: listed, jobs: [] })
   const adds = mergePipeline(run.pipeline, observed.pipeline) !== run.pipeline
   const change = counts && adds ? mergeIntoRun(known, observed, now, rules) : undefined
@@ -152,7 +152,7 @@ function listedAfter(
 
 /** Once more, a day after a refusal. */
 function aDayLater(detail: EnrichmentItem['detail'], now: Millis, since: Millis): EnrichmentChange {
-  return { asked: true, again: now - since < longest ? { detail, at: now + longest } : undefined }
+  return { asked: true, again: now - since < maxAge ? { detail, at: now + maxAge } : undefined }
 }
 
 function later(
@@ -163,7 +163,7 @@ function later(
 ): EnrichmentChange {
   const age = now - timing.changedAt
   // For a silent run this is the only way to learn that it has ended.
-  if (age > longest && priority !== 'silent') return { asked: true }
+  if (age > maxAge && priority !== 'silent') return { asked: true }
   return { asked: true, again: { detail, priority, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }
 

@@ -52,10 +52,10 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
     },
     refused: async (asked, error, isOfAll = error.affectsAllRequests) => {
       const isDetail = asked.what === 'jobs' || asked.what === 'bridges'
-      const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
-      if (speaksFor === 'job') return
-      const project = speaksFor === 'all' ? whole : asked.project
-      const max = speaksFor === 'row' ? maxInARow : 1
+      const scope = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
+      if (scope === 'job') return
+      const project = scope === 'all' ? whole : asked.project
+      const max = scope === 'row' ? maxInARow : 1
       await refusals.change(keyOf(asked, project), (known, now) => {
         const times = (known?.times ?? 0) + 1
         const document = documentOf(asked, error, { ...keyOf(asked, project), times })

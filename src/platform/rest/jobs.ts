@@ -1,86 +1,112 @@
 // The jobs and bridges of a pipeline, and what a job leaves behind, as streams: its log, its artifacts, and the platform's report of tests.
+//
+// A job is read as in a pipeline event, whose fields it has, with what only REST reports.
 import { z } from 'zod'
-import { anyKnown, knownOf } from '../../model/versioned.ts'
-import { maxList } from '../wire-read.ts'
+import { factsOf, listedFacts, listedTimes, readArtifacts } from '../webhook/job-fields.ts'
 import {
-  maybe,
-  wireCount,
-  wireFlag,
-  wireId,
-  wireList,
-  wireMessage,
-  wirePercent,
-  wireSeconds,
-  wireStatus,
-  wireText,
-  wireTexts,
-  wireTime,
-  wireUrl,
-} from './wire-field.ts'
+  fieldsOf,
+  readCount,
+  readFlag,
+  readId,
+  readMessage,
+  readObject,
+  readPercent,
+  readStatus,
+  readText,
+  readTexts,
+  readTime,
+  readUrl,
+  record,
+  type WireObject,
+} from '../wire-read.ts'
+import { knownOf } from '../../model/versioned.ts'
 import type { CallOptions, JobLogRead, ListOptions, Pages, PlatformClient, ResourceId } from '../port.ts'
 import { segmentOf, type Api } from './api.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import type { JobFacts, ObservedJob, Runner } from '../../model/observation.ts'
 import type { Streamed } from './http.ts'
+import type { Millis } from '../../model/instant.ts'
 
-const text = maybe(wireText)
-const time = maybe(wireTime)
-const seconds = maybe(wireSeconds)
-const flag = maybe(wireFlag)
-
-const processable = {
-  id: wireId,
-  status: wireStatus,
-  name: text,
-  stage: text,
-  ref: text,
-  allow_failure: flag,
-  coverage: maybe(wirePercent),
-  created_at: time,
-  started_at: time,
-  finished_at: time,
-  duration: seconds,
-  queued_duration: seconds,
-  failure_reason: text,
-  web_url: maybe(wireUrl),
-  user: maybe(z.object({ id: maybe(wireId), username: text })),
-  commit: maybe(z.object({ id: wireText, message: maybe(wireMessage), committed_date: time })),
+/** A job or a bridge, with what it tells about its pipeline. */
+export interface RestJob extends ObservedJob {
+  readonly ref?: string | undefined
+  readonly commit?: Commit | undefined
 }
 
-const archive = z.object({ filename: wireText, size: maybe(wireCount) })
+interface Commit {
+  readonly id: string
+  readonly message?: string | undefined
+  readonly committedAt?: Millis | undefined
+}
 
-/** An artifact of an unknown type is accepted if the type is a word. */
-const artifact = z.object({
-  file_type: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
-  filename: maybe(wireText),
-  size: maybe(wireCount),
+const readCommit = record<Commit>(['id'], {
+  id: ['id', readText],
+  message: ['message', readMessage],
+  committedAt: ['committed_date', readTime],
 })
 
-/** `GET /projects/:id/pipelines/:pipeline_id/jobs`. */
-export const restJob = z.object({
-  ...processable,
-  runner: maybe(
-    z.object({ id: wireId, description: text, runner_type: text, active: flag, paused: flag, is_shared: flag }),
-  ),
-  tag_list: maybe(wireTexts),
-  artifacts_file: maybe(archive),
-  artifacts: maybe(
-    wireList.transform(items => items.slice(0, maxList).flatMap(item => artifact.safeParse(item).data ?? [])),
-  ),
+const restFacts = fieldsOf<JobFacts>({
+  coverage: ['coverage', readPercent],
+  url: ['web_url', readUrl],
+  tags: ['tag_list', readTexts],
 })
-export type RestJob = z.infer<typeof restJob>
 
-/** `GET /projects/:id/pipelines/:pipeline_id/bridges`. */
-export const restBridge = z.object({
-  ...processable,
-  downstream_pipeline: maybe(z.object({ id: wireId, project_id: maybe(wireId) })),
-})
-export type RestBridge = z.infer<typeof restBridge>
+/** `GET /projects/:id/pipelines/:pipeline_id/jobs` and `…/bridges`. */
+export const restJob = jobSchema('job')
+export const restBridge = jobSchema('bridge')
+
+/** A job without ID or status is invalid. */
+function jobSchema(kind: JobFacts['kind']) {
+  return z.unknown().transform((item, context): RestJob => {
+    const json = readObject(item) ?? {}
+    const [id, facts] = [readId(json.id), factsOf(kind, readFacts(json))]
+    if (id !== undefined && facts !== undefined)
+      return { id, facts, times: listedTimes(json), ref: readText(json.ref), commit: readCommit(json.commit) }
+    for (const [field, value] of Object.entries({ id, status: readStatus(json.status) }))
+      if (value === undefined) context.addIssue({ code: 'custom', message: 'no such value', path: [field] })
+    return z.NEVER
+  })
+}
+
+/** Maximum number of artifacts that are read of a job. The platform has about forty types. */
+const maxArtifacts = 100
+
+function readFacts(json: WireObject): Partial<JobFacts> {
+  const facts = listedFacts(json)
+  const listed: readonly unknown[] = Array.isArray(json.artifacts) ? json.artifacts.slice(0, maxArtifacts) : []
+  const artifacts = listed.map(readObject).filter(item => item !== undefined)
+  return {
+    ...facts,
+    ...restFacts(json),
+    ...knownOf({
+      artifacts: facts.artifacts ?? readArtifacts(artifacts.find(one => one.file_type === 'archive')),
+      artifactSizes: sizesOf(artifacts),
+      runner: facts.runner && withActive(facts.runner, readObject(json.runner)),
+    }),
+  }
+}
+
+/** Newer platforms report whether the runner is paused in place of whether it is active. */
+function withActive(runner: Runner, json: WireObject = {}): Runner {
+  const paused = readFlag(json.paused)
+  return runner.active !== undefined || paused === undefined ? runner : { ...runner, active: !paused }
+}
+
+/** Bytes by type of artifact, of types that are a word. Artifacts of the same type are added up. Undefined if no artifact has a size. */
+function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
+  const sizes = new Map<string, number>()
+  for (const { file_type: type, size } of artifacts) {
+    const bytes = readCount(size)
+    if (bytes === undefined || typeof type !== 'string' || !/^[a-z][a-z0-9_]{0,63}$/.test(type)) continue
+    sizes.set(type, (sizes.get(type) ?? 0) + bytes)
+  }
+  return sizes.size === 0 ? undefined : Object.fromEntries(sizes)
+}
 
 export interface JobCalls extends Pick<PlatformClient, 'jobLog'> {
   /** The jobs of all attempts, also retried ones, without bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
-  pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
+  pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   /** Streams one of a job's artifacts, or a file in its archive, to `read`. Errors of `read` are passed on. */
   jobArtifact<T>(
     project: ResourceId,
@@ -119,67 +145,4 @@ export function jobCalls(api: Api): JobCalls {
     },
     testReport: async (project, id, call) => api.one(`${pipelinePath(project, id)}/test_report`, testReport, call),
   }
-}
-
-/** Maximum number of artifacts that are read of a job. The platform has about forty types. */
-const maxArtifacts = 100
-
-export function observedJob(job: RestJob): ObservedJob {
-  const artifacts = { artifacts: archiveOf(job), artifactSizes: sizesOf(job) }
-  return observed(job, { ...jobFacts('job', job), ...artifacts, runner: runnerOf(job), tags: job.tag_list })
-}
-
-export function observedBridge(bridge: RestBridge): ObservedJob {
-  const downstream = bridge.downstream_pipeline
-  return observed(bridge, {
-    ...jobFacts('bridge', bridge),
-    downstream: downstream && knownOf({ pipelineId: downstream.id, projectId: downstream.project_id }),
-  })
-}
-
-function observed(job: RestJob | RestBridge, facts: JobFacts): ObservedJob {
-  const times = { createdAt: job.created_at, startedAt: job.started_at, finishedAt: job.finished_at }
-  return { id: job.id, facts: knownOf(facts), times: knownOf(times) }
-}
-
-function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
-  return {
-    kind,
-    status: job.status,
-    name: job.name,
-    stage: job.stage,
-    duration: job.duration,
-    queuedDuration: job.queued_duration,
-    allowFailure: job.allow_failure,
-    failureReason: job.status === 'failed' ? job.failure_reason : undefined,
-    user: job.user && anyKnown(job.user),
-    coverage: job.coverage,
-    url: job.web_url,
-  }
-}
-
-/** The runner without its tags: REST reports only the tags that the job requires (`tag_list`). */
-function runnerOf({ runner }: RestJob): Runner | undefined {
-  if (runner === undefined) return undefined
-  return knownOf({
-    id: runner.id,
-    description: runner.description,
-    type: runner.runner_type,
-    active: runner.active ?? (runner.paused === undefined ? undefined : !runner.paused),
-    isShared: runner.is_shared,
-  })
-}
-
-function archiveOf(job: RestJob): JobFacts['artifacts'] {
-  const archive = job.artifacts_file ?? job.artifacts?.find(artifact => artifact.file_type === 'archive')
-  return archive?.filename === undefined ? undefined : knownOf({ filename: archive.filename, size: archive.size })
-}
-
-/** Bytes by type of artifact. Artifacts of the same type are added up. Undefined if no artifact has a size. */
-function sizesOf({ artifacts = [] }: RestJob): JobFacts['artifactSizes'] {
-  const sizes = new Map<string, number>()
-  for (const { file_type: type, size } of artifacts.slice(0, maxArtifacts)) {
-    if (size !== undefined) sizes.set(type, (sizes.get(type) ?? 0) + size)
-  }
-  return sizes.size === 0 ? undefined : Object.fromEntries(sizes)
 }

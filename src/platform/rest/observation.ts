@@ -3,7 +3,7 @@ import { allOf } from './pages.ts'
 import { errorOfDetails } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { mergeRequestEventOfRef } from '../../model/pipeline.ts'
-import { observedBridge, observedJob, type JobCalls, type RestBridge, type RestJob } from './jobs.ts'
+import type { JobCalls, RestJob } from './jobs.ts'
 import {
   observedPipelineOf,
   projectOfPipeline,
@@ -25,7 +25,7 @@ export interface RestParts {
   readonly instance: string
   /** All jobs, also retried ones. Undefined if they were not requested. */
   readonly jobs?: readonly RestJob[] | undefined
-  readonly bridges?: readonly RestBridge[] | undefined
+  readonly bridges?: readonly RestJob[] | undefined
 }
 
 export type RestAnswers = RestParts &
@@ -96,9 +96,9 @@ async function listed<T>(part: 'jobs' | 'bridges', pages: Pages<T>) {
 }
 
 export function normalizeRest(answers: RestAnswers): Observation {
-  const jobs = [...(answers.jobs ?? []).map(observedJob), ...(answers.bridges ?? []).map(observedBridge)].sort(
-    (a, b) => a.id - b.id,
-  )
+  const jobs = [...(answers.jobs ?? []), ...(answers.bridges ?? [])]
+    .map(({ id, facts, times }): ObservedJob => ({ id, facts, times }))
+    .sort((a, b) => a.id - b.id)
   if (answers.pipeline === undefined) {
     const { instance, pipelineId, project } = answers
     return { key: { instance, pipelineId }, origin: 'rest', project, jobs, ...mergeRequestEventOf(answers) }
@@ -137,8 +137,8 @@ function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFac
 
 /** The commit's time. Only new platforms report it for pipelines, but jobs of the same commit always have it. */
 function committedAt(pipeline: RestPipeline, jobs: readonly RestJob[]): number | undefined {
-  const ofJob = jobs.find(job => job.commit?.committed_date !== undefined && job.commit.id === pipeline.sha)
-  return pipeline.committed_at ?? ofJob?.commit?.committed_date
+  const ofJob = jobs.find(job => job.commit?.committedAt !== undefined && job.commit.id === pipeline.sha)
+  return pipeline.committed_at ?? ofJob?.commit?.committedAt
 }
 
 /** The stages in order. Jobs are created stage by stage with ascending IDs, and retries come later. */

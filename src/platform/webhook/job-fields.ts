@@ -1,4 +1,4 @@
-// Maps the fields of jobs in pipeline events and in job events to facts.
+// Maps the fields of jobs in pipeline events, in answers of REST and in job events to facts.
 import {
   readCount,
   readFlag,
@@ -41,7 +41,7 @@ const readEnvironment: Read<Environment> = value => {
   return name === undefined ? readEnvironmentObject(value) : { name }
 }
 
-const readArtifacts = record<NonNullable<JobFacts['artifacts']>>(['filename'], {
+export const readArtifacts = record<NonNullable<JobFacts['artifacts']>>(['filename'], {
   filename: ['filename', readText],
   size: ['size', readCount],
 })
@@ -51,7 +51,7 @@ const readDownstream = record<NonNullable<JobFacts['downstream']>>(['pipelineId'
   projectId: ['project_id', readId],
 })
 
-const listedFacts = fieldsOf<JobFacts>({
+export const listedFacts = fieldsOf<JobFacts>({
   status: ['status', readStatus],
   name: ['name', readText],
   stage: ['stage', readText],
@@ -68,7 +68,7 @@ const listedFacts = fieldsOf<JobFacts>({
   downstream: ['downstream_pipeline', readDownstream],
 })
 
-const listedTimes = fieldsOf<JobTimes>({
+export const listedTimes = fieldsOf<JobTimes>({
   createdAt: ['created_at', readTime],
   startedAt: ['started_at', readTime],
   finishedAt: ['finished_at', readTime],
@@ -130,7 +130,7 @@ export function readReportedJob(hook: WireObject): ObservedJob | undefined {
 }
 
 /** The failure reason is kept only of failed jobs: job events always have one (`unknown_failure`). A copy that begins with a spread is the quickest. */
-function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
+export function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
   const { status } = facts
   if (status === undefined) return undefined
   if (facts.failureReason === undefined || status === 'failed') return { ...facts, kind, status }

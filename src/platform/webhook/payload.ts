@@ -208,20 +208,20 @@ interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
 }
 
 /** If one mark of a draft is null, another one may say more. */
-const readSaid: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
+const readBoolean: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
 
 const readFields = record<WireMergeRequest>(['iid'], {
   id: ['id', readId],
   iid: ['iid', readId],
   title: ['title', readTitle],
   state: ['state', readText],
-  draft: ['draft', readSaid],
+  draft: ['draft', readBoolean],
   sourceBranch: ['source_branch', readText],
   targetBranch: ['target_branch', readText],
   url: ['url', readUrl],
   sourceProjectId: ['source_project_id', readId],
   targetProjectId: ['target_project_id', readId],
-  workInProgress: ['work_in_progress', readSaid],
+  workInProgress: ['work_in_progress', readBoolean],
 })
 
 /** How the platform marks a draft in the title; most pipeline events have nothing else. */

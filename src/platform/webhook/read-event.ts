@@ -122,8 +122,8 @@ function inWords(path: Path): string {
 }
 
 /** A digest of what identifies an event. */
-export function digest(said: unknown): string {
-  return createHash('sha256').update(canonical(said)).digest('base64url')
+export function digest(identity: unknown): string {
+  return createHash('sha256').update(canonical(identity)).digest('base64url')
 }
 
 /** Names fields, never their values. */

@@ -20,7 +20,7 @@ function asked(world: PolledWorld) {
   return { itself: count(/pipelines\/\d+$/), jobs: count(/\/jobs$/), bridges: count(/\/bridges$/) }
 }
 
-function told(chunks: readonly Chunk[]) {
+function detailsIn(chunks: readonly Chunk[]) {
   return chunks.map(({ pipeline, jobs }) => ({ hasJobs: jobs.length > 0, isMarked: pipeline.lacksDetails === true }))
 }
 
@@ -39,7 +39,7 @@ describe.each([
     await world.pass(hour)
     const sent = await world.sent()
     expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
-    expect(told(sent)).toEqual([{ hasJobs: false, isMarked: true }])
+    expect(detailsIn(sent)).toEqual([{ hasJobs: false, isMarked: true }])
     expect(asked(world)).toEqual({ itself: requests - 1, jobs: 1, bridges: 1 })
     expect(warnings(world)).toHaveLength(2)
     for (const what of ['jobs', 'bridges']) {
@@ -70,7 +70,7 @@ describe('a project whose details are refused', () => {
     await world.pass(day, 10 * minute)
     begin(world)
     await world.pass(hour)
-    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
+    expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
   })
 
   it('does not affect the details of other projects, however many refuse', async () => {
@@ -93,7 +93,7 @@ describe('a project whose details are refused', () => {
     world.api.misbehave = ({ path }) => (path.endsWith('/bridges') ? restFaults.missingRole() : undefined)
     begin(world)
     await world.pass(hour)
-    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
+    expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
   it('exports what webhooks reported at once, with the jobs, marked as incomplete', async () => {
@@ -102,7 +102,7 @@ describe('a project whose details are refused', () => {
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(second, second)
     await world.pass(7 * second, second)
-    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
+    expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
   it('exports the final status of a pipeline whose last webhook was lost', async () => {
@@ -144,7 +144,7 @@ describe('a platform that fails only for details', () => {
     expect(await world.sent()).toEqual([])
     // A round of the poller may begin a minute later.
     await world.pass(2 * minute)
-    expect(told(await world.sent())).toEqual([{ hasJobs: false, isMarked: true }])
+    expect(detailsIn(await world.sent())).toEqual([{ hasJobs: false, isMarked: true }])
     world.api.misbehave = () => undefined
     await world.pass(2 * hour)
     const late = await world.sent()
@@ -171,7 +171,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     await world.pass(20 * minute, 30 * second)
     const sent = await world.sent()
     expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
-    expect(told(sent)).toEqual([{ hasJobs: true, isMarked: false }])
+    expect(detailsIn(sent)).toEqual([{ hasJobs: true, isMarked: false }])
   })
 
   it('is exported as the list shows it, marked as incomplete, by the deadline; its jobs are a supplement', async () => {
@@ -185,7 +185,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint answers %s', (_, r
     const { status, ref, sha, createdAt } = pipeline
     expect(sent.map(chunk => chunk.pipeline.facts)).toMatchObject([{ status, ref, sha }])
     expect(sent[0]?.pipeline.createdAt).toBe(createdAt)
-    expect(told(sent)).toEqual([{ hasJobs: false, isMarked: true }])
+    expect(detailsIn(sent)).toEqual([{ hasJobs: false, isMarked: true }])
     expect(warnings(world).length).toBeGreaterThan(0)
     await world.pass(2 * hour, minute)
     const { length } = world.api.asked.filter(({ path }) => itself.test(path))
@@ -226,7 +226,7 @@ describe('a listed pipeline whose own endpoint fails', () => {
     await world.pass(hour, 30 * second)
     const sent = await world.sent()
     expect(sent.map(({ key }) => key.pipelineId)).toEqual([bad?.id, good?.id])
-    expect(told(sent)).toEqual([
+    expect(detailsIn(sent)).toEqual([
       { hasJobs: false, isMarked: true },
       { hasJobs: true, isMarked: false },
     ])
@@ -242,6 +242,6 @@ describe('a listed pipeline whose own endpoint fails', () => {
     expect(await world.sent()).toEqual([])
     world.api.misbehave = () => undefined
     await world.pass(2 * hour, minute)
-    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
+    expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
   })
 })
