@@ -10,6 +10,7 @@ import type { Run } from '../../src/model/run.ts'
 import type { SharedStore } from '../../src/core/store/ports/store.ts'
 
 const trends = features.find(({ name }) => name === 'trends')
+const withFigures = features.filter(({ name }) => ['trends', 'regressions'].includes(name))
 
 /** What it takes from snapshots. */
 export const counting: LineStep = trends?.lineStep?.({} as never, {} as never) ?? {}
@@ -43,6 +44,7 @@ export async function pruneFigures(store: Pick<SharedStore, 'on'>, keep: number,
   const steps = createSteps(async () => true, { now: () => now, sleep: async () => undefined })
   const times = { keepFigures: keep, retention: keep, remember: keep }
   let pruned = 0
-  for (const kept of trends?.schema?.kept?.(store.on, times, steps) ?? []) pruned += await kept.sweep()(now - kept.keep)
+  for (const { schema } of withFigures)
+    for (const kept of schema?.kept?.(store.on, times, steps) ?? []) pruned += await kept.sweep()(now - kept.keep)
   return pruned
 }

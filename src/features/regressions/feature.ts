@@ -3,10 +3,10 @@
 // the file to read first, and docs/regressions.md says why it does so; `judge-project.ts` chooses the series, `one-of-each.ts` leaves one flag for each
 // cause, and `judge-loop.ts` stores and announces what is new. There are a page, a card on others, a command, events and notifications.
 import { addRegressionsCommand } from './list-command.ts'
-import { announcing } from './announce.ts'
-import { createJudge } from './judge-loop.ts'
+import { announcing, createJudge } from './judge-loop.ts'
 import { feature, type PartContext } from '../../daemon/feature.ts'
 import { regressionOptions, type RegressionOptions } from './options.ts'
+import { sectionStep, sectionTables } from './section-figures.ts'
 
 /** Selects their events. */
 const word = 'regression'
@@ -15,6 +15,8 @@ export const regressions = feature({
   name: 'regressions',
   options: regressionOptions,
   needs: ['trends'],
+  schema: sectionTables,
+  lineStep: () => sectionStep,
   ownEvents: word,
   unreported: ({ regressions: { enabled } }) =>
     enabled ? {} : { regressions: 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).' },

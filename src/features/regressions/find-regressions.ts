@@ -9,9 +9,9 @@
 // change than without (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
 // now and then, it takes many. A good run takes back about half of the evidence.
 import { median } from '../../lib/quantile.ts'
-import { day, evidence, holdsFor, settlesAfter, type Rule } from './rule.ts'
+import { day, evidence, holdsFor, settlesAfter } from './series.ts'
+import type { Episode, Outcome, RegressionKind, Rule, Series } from './series.ts'
 import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
-import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** What earlier judgements found: not all runs of that time need be stored any more. */

@@ -3,23 +3,25 @@
 //
 //   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { day } from './rule.ts'
-import { documentOf, isOf, pastOf, withResolution } from './regression-document.ts'
-import { elapsed } from '../../lib/clock.ts'
-import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
 import { createSingleton } from '../../core/find/rounds.ts'
-import { judgeProject, sectionsRead, type Found, type SectionOptions } from './judge-project.ts'
-import { ruleOf, type RegressionOptions } from './options.ts'
-import { likelyCause, type SectionTimes } from './likely-cause.ts'
-import { sectionTimes, type SectionTime } from '../../model/section-times.ts'
-import { regressionEvent } from './regression-event.ts'
-import { judgingOn, type JudgedProject } from './judging.ts'
-import type { Millis } from '../../model/instant.ts'
-import { foundRegressions, type Regression } from './documents.ts'
-import type { EndedRun } from './ended-run.ts'
+import { day } from './series.ts'
+import { documentOf, foundRegressions, isOf, pastOf, withResolution, type Regression } from './documents.ts'
+import { elapsed } from '../../lib/clock.ts'
 import { everything } from '../../core/store/ports/scope.ts'
-import type { Announcement } from './announce.ts'
+import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
+import { judgeProject, sectionsRead, type Found, type SectionOptions } from './judge-project.ts'
+import { judgingOn, type JudgedProject } from './judging.ts'
+import { likelyCause, type SectionTimes } from './likely-cause.ts'
+import { regressionEvent } from './regression-event.ts'
+import { ruleOf, type RegressionOptions } from './options.ts'
+import { sectionTimes, type SectionTime } from '../../model/section-times.ts'
+import { takeEvents, type EventTaking } from '../../core/take-in/events.ts'
+import type { Condition } from '../../model/condition.ts'
+import type { EndedRun } from './ended-run.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Notifier } from '../../core/store/ports/reporter.ts'
 import type { PartContext } from '../../daemon/feature.ts'
+import type { PlatformEvent } from '../../model/event.ts'
 
 /** Exports events, and notifies people, each once. */
 export type Announce = (found: readonly Announcement[]) => Promise<void>
@@ -174,4 +176,41 @@ export function createJudge(
 
 function keyOf({ instance, projectId }: JudgedProject): string {
   return `${projectId} ${instance}`
+}
+
+export interface Announcement {
+  readonly which: 'detected' | 'resolved'
+  readonly regression: Regression
+  readonly event: PlatformEvent
+}
+
+/** In one transaction. `isExported`: whether the events are selected. */
+export function announcing(
+  taking: EventTaking,
+  notifier: Pick<Notifier, 'reports'>,
+  isExported: boolean,
+): (found: readonly Announcement[]) => Promise<void> {
+  return async found => {
+    const conditions = found
+      .filter(({ regression: { project, instance } }) => taking.selection.project(project, instance))
+      .map(conditionOf)
+    await takeEvents(isExported ? found.map(({ event }) => event) : [], taking, notifier.reports(...conditions))
+  }
+}
+
+function conditionOf({ regression, which, event }: Announcement): Condition {
+  const { instance, projectId, project, webUrl, id, kind, job, resolved, flagged, cause, first } = regression
+  const isOver = which === 'resolved'
+  return {
+    ...{ kind: 'regressions', instance, project: { id: projectId, path: project, webUrl }, subject: id },
+    ...{ state: isOver ? 'fixed' : 'broken', version: [isOver ? 1 : 0] },
+    at: ((isOver ? resolved : undefined) ?? flagged).at,
+    title: `${project}: ${event.body}`,
+    text: isOver ? undefined : `Since pipeline ${first.pipelineId}: ${cause}`,
+    url: first.url,
+    details: {
+      ...{ 'platform.cicd.regression.id': id, 'platform.cicd.regression.kind': kind },
+      ...{ 'cicd.pipeline.task.name': job || undefined, 'cicd.pipeline.run.id': String(first.pipelineId) },
+    },
+  }
 }

@@ -1,7 +1,7 @@
 // The data in which regressions are found, and its SQL: the figures of one project, and its newest runs.
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
-import { day } from './rule.ts'
+import { day } from './series.ts'
 import { json, number, record, text, word, type Row } from '../../core/store/sql/columns.ts'
 import { loadRuns } from '../../core/store/sql/run-reads.ts'
 import { places } from '../../core/store/sql/statements.ts'

@@ -1,7 +1,7 @@
 // The options of regressions: whether they are looked for, and how much slower or less reliable a pipeline or job must be to be flagged.
 import { boolean, duration, integer } from '../../daemon/configuration/plain-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'
-import type { Rule } from './rule.ts'
+import type { Rule } from './series.ts'
 import type { SliceOf } from '../../daemon/feature.ts'
 
 /** Percent, and percentage points. */

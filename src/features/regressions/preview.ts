@@ -1,14 +1,13 @@
 // What a rule would have flagged: judges the stored runs of one project, and writes nothing. For the page and the JSON API.
 import { z } from 'zod'
 import { bounds, ruleOf, type RegressionOptions } from './options.ts'
-import { day } from './rule.ts'
-import { documentOf, withResolution } from './regression-document.ts'
+import { day } from './series.ts'
+import { documentOf, regressionShape, shown, withResolution } from './documents.ts'
 import { judgeProject, sectionsRead } from './judge-project.ts'
 import { judgingOn } from './judging.ts'
 import { likelyCause } from './likely-cause.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
 import { oneOfEach } from './one-of-each.ts'
-import { regressionShape, shown } from './documents.ts'
 import type { PagesSources } from '../../console/ports.ts'
 
 const within = ({ min, max }: { readonly min: number; readonly max: number }) =>

@@ -1,8 +1,8 @@
 // What is normal, by the daily figures: from what duration on a run counts as slow, and how many slow or failed runs there are anyway.
 // Medians and shares instead of averages, so that single outliers do not matter. Pure.
-import { baseline, day, holdsFor, least, type Rule } from './rule.ts'
+import { baseline, day, holdsFor, least } from './series.ts'
+import type { DayOfRuns, Outcome, RegressionKind, Rule } from './series.ts'
 import { middleOf, percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
-import type { DayOfRuns, Outcome, RegressionKind } from './series.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** `before`, `limit` and `runs` are those of an `Episode`. */

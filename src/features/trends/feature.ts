@@ -1,12 +1,17 @@
 // Figures over time: how long pipelines and jobs took and waited, how many failed or were flaky, by hour and day, and what runners' time cost, by day. A
-// snapshot adds what counts of it to a table (`counting/added.ts`); every few seconds that is folded into the stored figures (`counting/fold.ts`: read it
+// snapshot adds what counts of it to a table (`counting/counted-chunk.ts`); every few seconds that is folded into the stored figures (`counting/fold.ts`: read it
 // first). Pages, usual durations, the search for a job and other features read them (`reading/`, `cost/`, `port.ts`). What they do not distinguish, exact
 // branches and runners, is counted over the stored runs when somebody asks.
-import { countingStep } from './counting/added.ts'
+import { countedName, countingStep } from './counting/counted-chunk.ts'
 import { createFoldLoop } from './counting/fold.ts'
 import { feature } from '../../daemon/feature.ts'
-import { pastDurationsOf } from './past-durations.ts'
+import { day } from './counting/figures.ts'
+import { plusBins, type Bins } from '../../lib/log-bins.ts'
+import { trendsOn } from './reading/sql.ts'
 import { trendTables } from './store-part.ts'
+import { unbounded } from '../../core/store/sql/reading.ts'
+import type { Context } from '../../daemon/context.ts'
+import type { PastDurations } from '../../core/store/ports/reporter.ts'
 
 export const trends = feature({
   name: 'trends',
@@ -16,3 +21,16 @@ export const trends = feature({
   parts: [{ why: 'trends continue after the next start', create: (_, context) => createFoldLoop(context) }],
   console: async (_, context) => (await import('./console.ts')).trendsConsole(context),
 })
+
+/** How long finished pipelines and jobs took, for the line. */
+function pastDurationsOf({ store, clock }: Pick<Context, 'store' | 'clock'>): PastDurations {
+  const trends = store.on(sql => trendsOn(unbounded(sql)))
+  return {
+    of: async ({ job, ...project }, days) => {
+      const now = clock.now()
+      const subject = job === undefined ? project : { ...project, job: countedName(job) }
+      const rows = await trends.series(subject, { step: day, since: now - days * day, until: now + day })
+      return rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {})
+    },
+  }
+}

@@ -2,12 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { begin, live, seriesOf, type Life, type Planted } from './simulated-year.ts'
-import { day } from '../../../src/features/regressions/rule.ts'
+import { day, regressionKinds, type Outcome, type Series } from '../../../src/features/regressions/series.ts'
 import { defaults } from './judge.ts'
 import { ruleOf } from '../../../src/features/regressions/options.ts'
 import { findRegressions } from '../../../src/features/regressions/find-regressions.ts'
 import { isFull, runs as tries } from '../../full.ts'
-import { regressionKinds, type Outcome, type Series } from '../../../src/features/regressions/series.ts'
 
 const defaultRule = ruleOf(defaults)
 

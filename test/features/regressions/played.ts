@@ -1,9 +1,10 @@
 // Runs of some days as a store has them after their snapshots: their jobs, and the sections of these.
 import { at, event, instance, job, rules } from '../../flow/world.ts'
-import { countedIn, countFigures, counting } from '../../support/counted-figures.ts'
-import { day } from '../../../src/features/regressions/rule.ts'
+import { countedIn, countFigures } from '../../support/counted-figures.ts'
+import { day } from '../../../src/features/regressions/series.ts'
 import { insideChunks, insideJobOf } from '../../../src/model/inside-chunks.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
+import { sectionStep } from '../../../src/features/regressions/section-figures.ts'
 import { snapshotAttempt } from '../../../src/model/snapshot.ts'
 import type { RunWork } from '../../../src/core/store/ports/runs.ts'
 import type { Section } from '../../../src/model/inside.ts'
@@ -101,7 +102,7 @@ function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
       })
       const made = insideChunks(snapshot.run, chunk!, read)!
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))
-      const ofInsides = made.chunks.flatMap(one => counting.onInside?.(one, { isSent: true }) ?? [])
+      const ofInsides = made.chunks.flatMap(one => sectionStep.onInside?.(one, { isSent: true }) ?? [])
       const reports = [...countedIn(snapshot.run, snapshot.chunks), ...ofInsides]
       return { run: made.run, timing: { changedAt: now }, pending, reports }
     },

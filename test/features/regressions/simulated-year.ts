@@ -1,8 +1,7 @@
 // A year of runs of a job, drawn from a seed: how long they take, how often they fail, what disturbs them, and what became worse, when.
 import { binOf } from '../../../src/lib/log-bins.ts'
-import { day } from '../../../src/features/regressions/rule.ts'
+import { day, type DayOfRuns, type Outcome, type Series } from '../../../src/features/regressions/series.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
-import type { DayOfRuns, Outcome, Series } from '../../../src/features/regressions/series.ts'
 
 export interface Life {
   readonly seed: number

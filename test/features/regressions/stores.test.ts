@@ -1,10 +1,10 @@
 // What every store promises of regressions, and of those of sections.
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { announcing, type Announcement } from '../../../src/features/regressions/announce.ts'
+import { announcing, type Announce, type Announcement } from '../../../src/features/regressions/judge-loop.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { contents } from '../../core/store/filled.ts'
-import { day } from '../../../src/features/regressions/rule.ts'
+import { day } from '../../../src/features/regressions/series.ts'
 import { everything, instance } from '../../flow/world.ts'
 import { everything as all, type Scope } from '../../../src/core/store/ports/scope.ts'
 import { foundRegressions } from '../../../src/features/regressions/documents.ts'
@@ -16,9 +16,10 @@ import { judgingOn } from '../../../src/features/regressions/judging.ts'
 import { postgresBenches, sqliteBench, type Bench } from '../../core/store/benches.ts'
 import { pruneFigures } from '../../support/counted-figures.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
+import { sectionStep } from '../../../src/features/regressions/section-figures.ts'
 import { startPostgres, type PostgresServer } from '../../core/store/postgres-server.ts'
 import type { Condition } from '../../../src/model/condition.ts'
-import type { Announce } from '../../../src/features/regressions/judge-loop.ts'
+import type { Chunk } from '../../../src/model/chunk.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const days = 16
@@ -280,4 +281,8 @@ describe.each([
     for await (const rows of await store.reads(all).on(judgingOn).sections(project, since, since))
       expect(rows).toEqual([])
   })
+})
+
+it('counts no section that no destination takes', () => {
+  expect(sectionStep.onInside?.({ inside: { sections: [] } } as unknown as Chunk, { isSent: false })).toEqual([])
 })

@@ -1,12 +1,9 @@
 // Costs by one of the operator's attributes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { costPage } from '../../../src/features/trends/cost/cost.ts'
-import { groupLines } from '../../../src/features/trends/cost/figures.ts'
-import { groupsOf } from '../../../src/console/layout/groups.ts'
 import { openHouse, type House } from '../../console/house.ts'
-import type { CostLine } from '../../../src/features/trends/cost/rows.ts'
+import type { Costs } from '../../../src/features/trends/cost/shape.ts'
 import type { Trends } from '../../../src/features/trends/pages/figures.ts'
-import type { Costs } from '../../../src/features/trends/cost/figures.ts'
 
 const rules = `
 costs: { rules: [{ name: all, per_minute: 2 }] }
@@ -81,27 +78,4 @@ it('are on the exported spans, those of jobs with what a rule for jobs sets', ()
         .map(({ attributes }) => attributes.team),
     )
   expect([teams(false), teams(true)]).toEqual([new Set(['data']), new Set(['nobody'])])
-})
-
-it('adds up runs, time, cost and waste, and puts the most expensive first', () => {
-  const none = { totalMs: 0, cost: 0 }
-  const line = (project: string, name: string, cost: number): CostLine => ({
-    ...{ projectId: 1, project, name, runs: 2, totalMs: cost * 10, cost },
-    wasted: { retried: { totalMs: 1, cost: 0.5 }, superseded: none, failed: none },
-  })
-  const lines = [line('a/x', 'default', 1), line('b/x', 'default', 4), line('a/y', 'tag', 2)]
-  const valueOf = (project: string): string => project.slice(0, 1)
-  const groupBy = { name: 'team', valueOf }
-  const { groups } = groupsOf(lines, { scope: undefined, groupBy, pathOf: one => one.project }, groupLines)
-  expect(groups?.lines).toMatchObject([
-    { name: 'b', project: '', runs: 2, cost: 4 },
-    {
-      name: 'a',
-      project: '',
-      runs: 4,
-      cost: 3,
-      totalMs: 30,
-      wasted: { retried: { totalMs: 2, cost: 1 }, failed: none },
-    },
-  ])
 })

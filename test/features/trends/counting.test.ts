@@ -21,7 +21,7 @@ describe('the name under which a pipeline is counted', () => {
   it('is one of a bounded number for each project', () => {
     const names = new PipelineNames()
     const word = (count: number): string => 'x'.repeat(count + 1)
-    const counted = { instance: '', project: 'acme/shop', branch: 'default', source: '' } as const
+    const counted = { instance: '', project: 'acme/shop', branch: 'default', source: '', jobs: [] } as const
     const of = (pipelineName: string, projectId = 3): string => names.of({ ...counted, projectId, pipelineName })
     for (let count = 0; count < maxNames; count += 1) expect(of(word(count))).toBe(word(count))
     expect([of('one more'), of(word(0)), of('one more', 4)]).toEqual(['', word(0), 'one more'])

@@ -5,16 +5,9 @@ import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createFoldLoop } from '../../../src/features/trends/counting/fold.ts'
 import { costsOn } from '../../../src/features/trends/cost/sql.ts'
-import { countFigures, counting, pruneFigures } from '../../support/counted-figures.ts'
-import {
-  day,
-  hour,
-  trendOrders,
-  type TrendFilter,
-  type TrendReads,
-  type TrendViews,
-} from '../../../src/features/trends/counting/figures.ts'
-import { insideChunks, insideJobOf } from '../../../src/model/inside-chunks.ts'
+import { countFigures, pruneFigures } from '../../support/counted-figures.ts'
+import { day, hour, trendOrders } from '../../../src/features/trends/counting/figures.ts'
+import type { TrendFilter, TrendReads, TrendViews } from '../../../src/features/trends/counting/figures.ts'
 import { lockNames } from '../../../src/core/store/sql/steps.ts'
 import { manyRuns } from '../../core/store/many-runs.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
@@ -24,11 +17,10 @@ import { snapshotWork } from '../../core/store/exported-run.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { trendsOn } from '../../../src/features/trends/reading/sql.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'
-import type { CostGroup, CostLine, CostReads } from '../../../src/features/trends/cost/rows.ts'
+import type { CostGroup, CostReads } from '../../../src/features/trends/cost/rows.ts'
+import type { CostLine } from '../../../src/features/trends/cost/shape.ts'
 import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
 import type { RateOf } from '../../../src/model/runner-time.ts'
-import type { RunWork } from '../../../src/core/store/ports/runs.ts'
-import type { Section } from '../../../src/model/inside.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 describe.each(bothDatabases())('figures on %s', (database, bench) => {
@@ -243,20 +235,6 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(await trends.series({}, query)).toMatchObject([{ runs: 1_201 }])
   })
 
-  it('adds up sections that a destination takes, and no others', async () => {
-    for (const [pipelineId, isSent] of [
-      [1, true],
-      [2, false],
-    ] as const) {
-      const unit = job(pipelineId, 'unit', 'success', { started: 0, finished: 100 })
-      await observe(pipelineId, 'success', { created: 0, finished: 100 }, {}, [unit])
-      await store.runs.transact([withSection(pipelineId, isSent)])
-    }
-    await countFigures(store)
-    const rows = await store.on(async sql => sql.all('SELECT section, runs FROM section_figures'))
-    expect(rows).toEqual([{ section: 'compile', runs: 1 }])
-  })
-
   it('keeps pipelines apart by the class of their branch, by their source and by their name', async () => {
     const kinds: Partial<PipelineFacts>[] = [
       { ref: 'main', source: 'push', name: 'Build of main' },
@@ -439,31 +417,6 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     expect(done).toEqual(['added', 'removed'])
   })
 })
-
-/** Takes the snapshot of a run with one job, and reads a section of it. */
-function withSection(pipelineId: number, isSent: boolean): RunWork {
-  const taking = snapshotWork(pipelineId)
-  return {
-    ...taking,
-    decide: (known, now) => {
-      const change = taking.decide(known, now)
-      const [chunk] = change?.pending?.map(one => one.chunk) ?? []
-      if (change === undefined || chunk === undefined) return undefined
-      const section: Section = {
-        ordinal: 1,
-        name: 'compile',
-        kind: 'custom',
-        clock: 'line',
-        start: at(10),
-        end: at(90),
-      }
-      const insides = chunk.jobs.map(one => ({ job: insideJobOf(one), sections: [section] }))
-      const made = insideChunks(change.run, chunk, insides)!
-      const reports = made.chunks.flatMap(one => counting.onInside?.(one, { isSent }) ?? [])
-      return { ...change, run: made.run, reports }
-    },
-  }
-}
 
 function within(found: number, right: number): boolean {
   return Math.abs(found - right) <= right * 0.05

@@ -1,11 +1,8 @@
 // A group of projects on the pages and in the JSON API: what it filters, how it stays, and what of it is hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from '../../console/house.ts'
-import { groupLines } from '../../../src/features/trends/cost/figures.ts'
-import { groupsOf } from '../../../src/console/layout/groups.ts'
 import type { Trends } from '../../../src/features/trends/pages/figures.ts'
-import type { CostLine } from '../../../src/features/trends/cost/rows.ts'
-import type { Costs } from '../../../src/features/trends/cost/figures.ts'
+import type { Costs } from '../../../src/features/trends/cost/shape.ts'
 
 let house: House
 beforeAll(async () => {
@@ -116,20 +113,4 @@ describe('a group', () => {
   it('must end with a slash in the API of costs', async () => {
     expect((await fetch(`${house.url}/api/cost?group=brightwater/shop`)).status).toBe(400)
   })
-})
-
-it('leaves out subgroups if there is only one', () => {
-  const line = (project: string) => ({
-    ...{ project, name: '', runs: 1, totalMs: 2, cost: 3 },
-    wasted: { retried: { totalMs: 0, cost: 0 }, superseded: { totalMs: 0, cost: 0 }, failed: { totalMs: 0, cost: 0 } },
-  })
-  const subgroupCosts = (lines: readonly CostLine[], scope?: string): readonly CostLine[] =>
-    groupsOf(lines, { scope, groupBy: undefined, pathOf: one => one.project }, groupLines).subgroups
-  expect(subgroupCosts([line('a/b/c'), line('a/b/d')])).toEqual([])
-  expect(
-    subgroupCosts([line('a/b/c'), line('a/x/d'), line('a/direct')], 'a/').map(({ name, totalMs }) => [name, totalMs]),
-  ).toEqual([
-    ['a/b/', 2],
-    ['a/x/', 2],
-  ])
 })

@@ -1,6 +1,6 @@
 // The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
 import { card, crumbs, type Page, type RequestContext } from '../../../console/layout/frame.ts'
-import { day } from '../rule.ts'
+import { day } from '../series.ts'
 import { counted, minute } from '../../../console/layout/format.ts'
 import { html, type Content, type Html } from '../../../console/layout/html.ts'
 import { askedRule, previewOf, shownRule, type ShownPreview, type ShownRule } from '../preview.ts'

@@ -3,28 +3,20 @@ import { addressWith } from '../../../console/layout/address.ts'
 import { groupCards } from '../../../console/layout/groups.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../../../console/layout/scope-heading.ts'
 import { branchNames } from '../../../model/pipeline.ts'
-import { amount, costColumns, costLines, costTable, wastedNames, minutes } from './tables.ts'
+import { amount, costColumns, costLines, costTable, minutes, retainedCard, wastedNames } from './tables.ts'
 import { day } from '../counting/figures.ts'
 import { fullWidth, stackedBars } from '../../../console/charts/stacked-bars.ts'
 import { niceDuration, niceMax } from '../../../console/charts/plot.ts'
 import { runsLink } from '../../../console/charts/runs-link.ts'
-import {
-  card,
-  crumbs,
-  empty,
-  howCounted,
-  table,
-  tiles,
-  type Page,
-  type RequestContext,
-} from '../../../console/layout/frame.ts'
+import { card, crumbs, empty, howCounted, table, tiles } from '../../../console/layout/frame.ts'
+import type { Page, RequestContext } from '../../../console/layout/frame.ts'
 import { delta } from '../../../console/layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
-import { wastedPurposes, type CostLine, type CostSum } from './rows.ts'
+import { wastedPurposes } from './rows.ts'
 import { duration, figure, number, percent, utc } from '../../../console/layout/format.ts'
-import { retainedCard } from './retained.ts'
 import { runnerTypeName } from '../../../model/job.ts'
-import { shownCosts, type Costs } from './figures.ts'
+import { shownCosts } from './figures.ts'
+import type { CostLine, CostSum, Costs } from './shape.ts'
 import { spanNames, spans, type Span } from '../../../console/layout/trend-spans.ts'
 
 export function costPage(costs: Costs, context: RequestContext): Page {

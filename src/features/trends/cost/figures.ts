@@ -1,20 +1,12 @@
 // Figures about costs, for the page and the JSON API: sums over a period by project, job, branch class, runner type and day; and by exact
 // branch and runner, over the stored pipelines.
-import { z } from 'zod'
 import { costsIn } from './sql.ts'
 import { day, type TrendExtent } from '../counting/figures.ts'
 import { trendsIn } from '../reading/sql.ts'
-import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
 import { openingSpan, spans, type Span } from '../../../console/layout/trend-spans.ts'
-import { groupsOf, groupsShape, type Grouped } from '../../../console/layout/groups.ts'
-import {
-  wastedPurposes,
-  type CostGroup,
-  type CostLine,
-  type CostQuery,
-  type CostSum,
-  type RetainedCosts,
-} from './rows.ts'
+import { groupsOf, type Grouped } from '../../../console/layout/groups.ts'
+import { wastedPurposes, type CostGroup, type CostQuery } from './rows.ts'
+import type { CostLine, CostSum, Costs } from './shape.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 
@@ -27,66 +19,6 @@ interface AskedCosts {
   /** A value of the operator's attribute, to which `parts` are limited; undefined: all projects. */
   readonly own?: string | undefined
 }
-
-const costSumShape = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
-const costTotalShape = costSumShape.extend({
-  runs: z.number().describe('Jobs that ran.'),
-  wasted: z
-    .object({ retried: costSumShape, superseded: costSumShape, failed: costSumShape })
-    .describe('The part that was wasted: retried, superseded or failed.'),
-})
-const costLineShape = costTotalShape.extend({
-  projectId: z.number().optional(),
-  project: z.string().describe('Full path; empty for a line that sums several projects.'),
-  name: z
-    .string()
-    .describe('Job, branch class or runner type; in `retained` the branch or tag, or the runner’s description.'),
-  bucket: millis.optional(),
-}) satisfies z.ZodType<CostLine>
-const runnerLineShape = costLineShape.extend({
-  runnerId: z.number().optional().describe('Absent for jobs whose runner is unknown.'),
-  worker: z.string().describe('Runner type; empty if unknown.'),
-})
-const retainedShape = z
-  .object({
-    branches: z.array(costLineShape).describe('By project and exact branch or tag, the most expensive.'),
-    runners: z.array(runnerLineShape).describe('By exact runner, the most expensive.'),
-    total: costTotalShape.describe('Everything that was counted, whether listed or not.'),
-    pipelines: z.number().describe('How many stored pipelines were counted.'),
-    storedSince: millis
-      .optional()
-      .describe(
-        'When the oldest stored pipeline was created; jobs of pipelines that have been pruned are not counted.',
-      ),
-    backTo: millis
-      .optional()
-      .describe('Set if there were too many pipelines: only those created since then were counted.'),
-  })
-  .describe(
-    'By exact branch and runner: counted over the stored pipelines, because daily sums have neither.',
-  ) satisfies z.ZodType<RetainedCosts>
-
-export const costsShape = z.object({
-  span: spanShape,
-  since: millis,
-  until: millis,
-  project: z.object({ id: z.number(), name: z.string() }).optional(),
-  group: z.string().optional().describe('The group whose projects are counted.'),
-  own: ownShape,
-  unit: z.string().optional().describe('Currency unit; absent without a price table.'),
-  total: costLineShape.optional(),
-  before: costLineShape
-    .optional()
-    .describe('The previous period of the same length; absent unless all of it is stored.'),
-  ...groupsShape(costLineShape),
-  projects: z.array(costLineShape),
-  jobs: z.array(costLineShape),
-  branches: z.array(costLineShape),
-  workers: z.array(costLineShape),
-  days: z.array(costLineShape),
-  retained: retainedShape,
-})
-export type Costs = Shaped<typeof costsShape>
 
 /** Rows of each table. */
 export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const

@@ -1,8 +1,10 @@
-// Runner time and costs of jobs by day: the rows that are stored, and what may be asked of them.
+// Runner time and costs of jobs by day: the rows that are stored, their sums until they are stored, and what may be asked of them. Pure.
+import { day } from '../counting/figures.ts'
 import type { BranchClass } from '../../../model/pipeline.ts'
+import type { CostLine, CostSum, RetainedCosts } from './shape.ts'
 import type { FiguresQuery } from '../../../core/store/ports/project-scope.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { WastedPurpose } from '../counting/counted-chunk.ts'
+import type { CountedChunk, Used, WastedPurpose } from '../counting/counted-chunk.ts'
 
 /** In the order of the tables. */
 export const wastedPurposes = ['retried', 'superseded', 'failed'] as const satisfies readonly WastedPurpose[]
@@ -38,23 +40,6 @@ export interface CostQuery extends FiguresQuery {
   readonly projectId?: number | undefined
 }
 
-export interface CostSum {
-  readonly totalMs: number
-  readonly cost: number
-}
-
-/** The sum of one group. */
-export interface CostLine extends CostSum {
-  readonly projectId?: number | undefined
-  /** Full path; empty if the group is over several projects. */
-  readonly project: string
-  /** Job, branch class or runner type. */
-  readonly name: string
-  readonly bucket?: Millis | undefined
-  readonly runs: number
-  readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
-}
-
 /** A query that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
 export interface RetainedCostQuery extends CostQuery {
   /** Of each list. */
@@ -63,32 +48,66 @@ export interface RetainedCostQuery extends CostQuery {
   readonly max?: number | undefined
 }
 
-/** The sum of one runner: `name` is its description. Several projects may share it: `project` is empty. */
-export interface RunnerCostLine extends CostLine {
-  /** Undefined: jobs of which no runner is known. */
-  readonly runnerId?: number | undefined
-  /** The type of the runner; empty if unknown. */
-  readonly worker: string
-}
-
-export interface RetainedCosts {
-  /** By project and exact branch or tag, which is the `name`; the most expensive first, or without prices the longest. */
-  readonly branches: readonly CostLine[]
-  /** In the same order. */
-  readonly runners: readonly RunnerCostLine[]
-  /** The sum of all counted jobs, also of those in neither list. */
-  readonly total: Omit<CostLine, 'projectId' | 'project' | 'name' | 'bucket'>
-  /** How many pipelines were counted. */
-  readonly pipelines: number
-  /** The creation of the oldest pipeline that is stored, of any project; undefined if none is. */
-  readonly storedSince?: Millis | undefined
-  /** Set if there were too many: only pipelines created since then were counted. */
-  readonly backTo?: Millis | undefined
-}
-
 export interface CostReads {
   /** The most expensive first, or without prices the longest; days in their order. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
   /** Adds up the jobs of stored pipelines that ended in whole days of this time; a limited number of pipelines, the newest first. */
   retained(query: RetainedCostQuery): Promise<RetainedCosts>
+}
+
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
+/** The sums of the jobs of one row. */
+export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
+  readonly wasted: Readonly<Record<WastedPurpose, Changing<CostSum>>>
+}
+type Sum = Omit<CostRow, keyof CostTotal> & CostTotal
+
+/** Each row is written once for many chunks. */
+export class CostSums {
+  readonly #rows = new Map<string, Sum>()
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  /** The time of each job counts for its project, and by itself if it has a name. */
+  add({ jobs, instance, projectId, project, branch }: CountedChunk): void {
+    for (const { name, endedAt, used } of jobs) {
+      if (used === undefined) continue
+      const its = { bucket: dayOf(endedAt), projectId, instance, project }
+      this.#count({ ...its, job: '', branch, worker: used.worker }, used)
+      if (name !== '') this.#count({ ...its, job: name, branch: '', worker: '' }, used)
+    }
+  }
+
+  rows(): CostRow[] {
+    return [...this.#rows.values()]
+  }
+
+  #count(group: Omit<CostRow, keyof CostTotal>, used: Used): void {
+    const { bucket, projectId, instance, branch, worker, job } = group
+    const key = `${projectId} ${bucket} ${instance} ${branch} ${worker}\n${job}`
+    const known = this.#rows.get(key)
+    const sum = known?.project === group.project ? known : { ...(known ?? noCosts()), ...group }
+    if (sum !== known) this.#rows.set(key, sum)
+    countCost(sum, used)
+  }
+}
+
+/** Its beginning. */
+export function dayOf(at: Millis): Millis {
+  return at - (at % day)
+}
+
+export function countCost(sum: CostTotal, { totalMs, cost = 0, wasted }: Used): void {
+  sum.runs += 1
+  for (const one of wasted === undefined ? [sum] : [sum, sum.wasted[wasted]]) {
+    one.totalMs += totalMs
+    one.cost += cost
+  }
+}
+
+export function noCosts(): CostTotal {
+  const none = (): Changing<CostSum> => ({ totalMs: 0, cost: 0 })
+  return { ...none(), runs: 0, wasted: { retried: none(), superseded: none(), failed: none() } }
 }

@@ -1,13 +1,43 @@
-// What one chunk adds to the figures over time: its pipeline, its jobs, and the sections of a job. Small, because it is stored until it is added. Pure.
+// What one chunk adds to the figures over time: its pipeline and its jobs. The transaction that takes snapshots appends it, a row for each project, and reads
+// and locks nothing; some seconds later it is added to the figures (`fold.ts`).
 import { branchClassOf, type BranchClass } from '../../../model/pipeline.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../../../model/chunk.ts'
 import { computePurposeOf, computeSeconds, type ComputePurpose } from '../../../model/runner-time.ts'
+import { each, forRows } from '../../../core/store/sql/steps.ts'
 import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
 import { hasFailed, hasSucceeded } from '../../../model/status.ts'
 import { plainText } from '../../../core/store/sql/columns.ts'
-import { sectionTimes, type SectionTime } from '../../../model/section-times.ts'
+import { reportsBy, type LineStep } from '../../../core/store/ports/reporter.ts'
 import type { Millis } from '../../../model/instant.ts'
+import type { Reporter } from '../../../core/store/ports/runs.ts'
 import type { Run } from '../../../model/run.ts'
+
+export function countingStep(): LineStep {
+  let last: { readonly run: Run; readonly failures: Failures } | undefined
+  return {
+    // What is not exported is not counted either.
+    onSnapshot: (chunk, { run, isSent }) => {
+      if (!isSent) return []
+      // The chunks of a large pipeline come one after the other.
+      if (last?.run !== run) last = { run, failures: failuresIn(run) }
+      const counted = countedOf(chunk, last.failures)
+      return reportsBy(countedReporter, counted === undefined ? [] : [counted])
+    },
+  }
+}
+
+const countedReporter: Reporter<CountedChunk> = {
+  order: 90,
+  *write(reports) {
+    const byProject = Map.groupBy(reports, ({ projectId }) => projectId)
+    yield each(
+      insertAdded,
+      [...byProject].map(([projectId, some]) => [projectId, JSON.stringify(some)]),
+    )
+  },
+}
+
+const insertAdded = forRows(['bigint', 'json'], ({ rows }) => `INSERT INTO figures_added (project_id, content) ${rows}`)
 
 export interface CountedChunk {
   readonly instance: string
@@ -21,8 +51,7 @@ export interface CountedChunk {
   readonly pipelineName: string
   /** Undefined: another chunk has it, or it neither passed nor failed. */
   readonly pipeline?: (Ran & { readonly endedAt: Millis }) | undefined
-  readonly jobs?: readonly CountedJob[] | undefined
-  readonly inside?: CountedInside | undefined
+  readonly jobs: readonly CountedJob[]
 }
 
 /** A pipeline or job that passed or failed. Other ends say nothing about durations and failure rates. */
@@ -59,13 +88,6 @@ export interface Used {
 /** How a job's time was wasted: every purpose but `useful`. A run that passed is useful, also after a failure. */
 export type WastedPurpose = Exclude<ComputePurpose, 'useful'>
 
-/** The sections of one job, by its log. */
-interface CountedInside {
-  readonly job: string
-  readonly endedAt: Millis
-  readonly sections: readonly SectionTime[]
-}
-
 /** The first failed job of each name in a run, by its id. */
 export type Failures = ReadonlyMap<string, number>
 
@@ -80,14 +102,13 @@ export function failuresIn({ jobs }: Pick<Run, 'jobs'>): Failures {
 
 /** Undefined if it adds nothing. `failures`: of the chunk's run. */
 export function countedOf(chunk: Chunk, failures: Failures): CountedChunk | undefined {
-  const { key, project, pipeline, inside } = chunk
+  const { key, project, pipeline } = chunk
   const { source = '' } = pipeline.facts
   const counted = {
     pipeline: ranPipeline(chunk),
     jobs: chunk.jobs.flatMap(job => countedJob(job, failures, pipeline.superseded === true) ?? []),
-    inside: inside?.sections === undefined ? undefined : countedInside(inside),
   }
-  if (counted.pipeline === undefined && counted.jobs.length === 0 && counted.inside === undefined) return undefined
+  if (counted.pipeline === undefined && counted.jobs.length === 0) return undefined
   return {
     ...{ instance: key.instance, projectId: project.id, project: plainText(project.path ?? project.name ?? '') },
     branch: branchClassOf(pipeline.facts, project),
@@ -130,12 +151,6 @@ function usedBy(job: JobSnapshot, superseded: boolean): Used | undefined {
     cost: job.cost,
     wasted: purpose === 'useful' ? undefined : purpose,
   }
-}
-
-function countedInside(inside: NonNullable<Chunk['inside']>): CountedInside | undefined {
-  const job = countedName(inside.job.name ?? '')
-  const sections = sectionTimes(inside)
-  return job === '' || sections.length === 0 ? undefined : { job, endedAt: inside.job.end, sections }
 }
 
 function isOutcome(status: string): boolean {

@@ -1,4 +1,4 @@
-// Adds what snapshots have added (`added.ts`) to the stored figures, some seconds later: pipelines of one project share their rows, so each row is
+// Adds what snapshots have added (`counted-chunk.ts`) to the stored figures, some seconds later: pipelines of one project share their rows, so each row is
 // written once for many of them.
 //
 // One transaction deletes some rows of `figures_added` and writes the sums, so each counts exactly once, whatever is killed and however many replicas
@@ -8,10 +8,10 @@ import { createLoop, type Loop } from '../../../lib/loop.ts'
 import { cut } from '../../../core/store/sql/job-pages.ts'
 import { each, forRows, lockNames, type Steps, type StepValue, type Within } from '../../../core/store/sql/steps.ts'
 import { number, record, text, type Row } from '../../../core/store/sql/columns.ts'
+import { addFigures, PipelineNames, TrendSums, type Addition } from './sums.ts'
 import { figuresOf } from '../reading/sql.ts'
-import { knownSections, sectionDayKey, sectionValues, writeSections } from '../sections/sql.ts'
-import { readJson } from './stored-counted.ts'
-import { PipelineNames, plus, TrendSums, type Addition } from './sums.ts'
+import { storedJson } from '../../../core/store/sql/stored-json.ts'
+import type { CountedChunk } from './counted-chunk.ts'
 import type { Context } from '../../../daemon/context.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
@@ -74,7 +74,7 @@ function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Pl
   for (let count = 0; from !== undefined && count < taken.max && sums.size < maxRows; count += taken.atOnce) {
     const rows: readonly Row[] = yield [takeAdded, [from.projectId, from.id]]
     const sorted = rows.toSorted((a, b) => byPlace(placeOf(a), placeOf(b)))
-    for (const some of damaged.rows('figures_added', sorted, row => readJson(contentOf(row))))
+    for (const some of damaged.rows('figures_added', sorted, row => storedJson<CountedChunk[]>(contentOf(row))))
       for (const one of some) sums.add({ ...one, pipelineName: names.of(one) })
     const last = sorted.at(-1)
     from = last === undefined || rows.length < taken.atOnce ? undefined : placeOf(last)
@@ -119,7 +119,8 @@ function rowValues(addition: Addition, before: Row | undefined, damaged: Damaged
   const { projectId, job, bucket } = row
   // Damaged figures begin anew.
   const known = damaged.row('trends', before, figuresOf, { step, project_id: projectId, job, bucket })
-  const { runs, failed, flaky, totalMs, durations, queues } = known === undefined ? row : plus(known, row)
+  if (known !== undefined) addFigures(row, known)
+  const { runs, failed, flaky, totalMs, durations, queues } = row
   return [...rowKey(addition), row.project, runs, failed, flaky, totalMs, durations.json(), queues.json()]
 }
 
@@ -139,18 +140,6 @@ function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {
     )
   }
   for (const some of cut(sums.costs.rows(), () => 1, rowsAtOnce)) yield each(addCosts, some.map(costValues))
-  const days = [...sums.sections.days()]
-  const sections = Map.groupBy(
-    yield each(
-      knownSections,
-      days.map((one, at) => [at, ...sectionDayKey(one)]),
-    ),
-    nth,
-  )
-  yield each(
-    writeSections,
-    days.flatMap((one, at) => sectionValues(one, sections.get(at) ?? [], damaged)),
-  )
 }
 
 const nth = number('nth')

@@ -1,13 +1,42 @@
-// What to fix first: what cost the most time in the last week, of all that could be fixed. It is kept for a while, because the overview is rendered every
-// second.
+// What to fix first: what cost the most time in the last week, of all that could be fixed, and its card on the overview. Known here are jobs that always
+// fail, and superseded pipelines.
+import { addressWith } from '../../../console/layout/address.ts'
+import { amount } from '../cost/tables.ts'
+import { card, type RequestContext } from '../../../console/layout/frame.ts'
 import { costsIn } from '../cost/sql.ts'
-import { day } from '../counting/figures.ts'
-import { fixSources, type FoundFix } from '../../../console/overview/fix-source.ts'
-import { ownSources } from './own-sources.ts'
-import type { CostLine } from '../cost/rows.ts'
-import type { Fix, FixFirst } from './shape.ts'
+import { day, type TrendTotal } from '../counting/figures.ts'
+import { duration, figure, number } from '../../../console/layout/format.ts'
+import { fixSources, type FixSource, type FoundFix } from '../../../console/overview/fix-source.ts'
+import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
+import { millis, ms, type Shaped } from '../../../console/layout/shape.ts'
+import { sharedAnswer } from '../../../lib/shared-answer.ts'
+import { trendsIn } from '../reading/sql.ts'
+import { z } from 'zod'
+import type { CostLine } from '../cost/shape.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { PagesParts } from '../../../console/ports.ts'
+
+const fixShape = z.object({
+  kind: z
+    .string()
+    .describe(
+      '`failing`: a job that always fails. `wait`: jobs that wait for a runner with these tags. `flaky_test`, `superseded`, and what features add.',
+    ),
+  subject: z.string(),
+  project: z.string().optional().describe('Full path; absent for waits, which several projects share.'),
+  weekMs: ms.describe('What it costs per week, in ms.'),
+  cost: z.number().optional().describe('In the currency unit; absent without a price table, and for waits.'),
+  why: z.string(),
+  path: z.string().describe('The page with more.'),
+})
+export type Fix = Shaped<typeof fixShape>
+
+export const fixFirstShape = z.object({
+  since: millis,
+  unit: z.string().optional().describe('Currency unit; absent without a price table.'),
+  fixes: z.array(fixShape).describe('The most expensive first.'),
+})
+export type FixFirst = Shaped<typeof fixFirstShape>
 
 const days = 7
 /** Jobs whose prices are read, the most expensive. */
@@ -15,10 +44,8 @@ const maxPriced = 500
 const maxFixes = 8
 /** What costs less in a week is not worth a line. */
 const minMs = 60_000
-/** After this time it is read again, ms; until then, and while it is read, what was read before is shown. */
+/** How long an answer is shown again, ms: the overview is rendered every second. */
 const freshFor = 60_000
-/** What is older than this, ms, is not shown. */
-const usableFor = 600_000
 
 /** The unit of prices; undefined without a price table. */
 export interface PriceUnit {
@@ -26,27 +53,7 @@ export interface PriceUnit {
 }
 
 export function createFixFirst(parts: PagesParts, prices: PriceUnit | undefined): () => Promise<FixFirst> {
-  let known: { readonly at: Millis; readonly view: FixFirst } | undefined
-  let reading: Promise<FixFirst> | undefined
-  const read = async (): Promise<FixFirst> => {
-    const at = parts.now()
-    try {
-      const view = await readFixFirst(parts, prices, at)
-      known = { at, view }
-      return view
-    } finally {
-      reading = undefined
-    }
-  }
-  return async () => {
-    const age = known === undefined ? Infinity : Math.abs(parts.now() - known.at)
-    if (known !== undefined && age < freshFor) return known.view
-    reading ??= read()
-    if (known === undefined || age >= usableFor) return reading
-    // Whoever waits for it next gets the error.
-    reading.catch(() => undefined)
-    return known.view
-  }
+  return sharedAnswer(freshFor, parts.now, async now => readFixFirst(parts, prices, now))
 }
 
 async function readFixFirst(parts: PagesParts, prices: PriceUnit | undefined, now: Millis): Promise<FixFirst> {
@@ -90,3 +97,72 @@ export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: R
       return { ...fix, weekMs: Math.round(fix.weekMs), ...(price !== undefined && { cost: price }) }
     })
 }
+
+/** A job with fewer failures may only be new; one with a smaller share passes sometimes. */
+const always = { failures: 5, share: 0.9 }
+/** How many jobs and projects are read, the most expensive of each. */
+const maxRead = { failing: 50, projects: 500 }
+
+export const ownSources: readonly FixSource[] = [
+  {
+    kind: 'failing',
+    read: async (parts, since, until) => {
+      const jobs = await trendsIn(parts).jobs('failing', { step: day, since, until }, maxRead.failing)
+      return jobs
+        .filter(({ runs, failed }) => failed >= always.failures && failed >= runs * always.share)
+        .map(failingJob)
+    },
+  },
+  {
+    kind: 'superseded',
+    read: async (parts, since, until) => {
+      const projects = await costsIn(parts).lines('project', { since, until }, maxRead.projects)
+      return projects.map(({ projectId, project, wasted: { superseded } }) => ({
+        ...{ subject: 'Superseded pipelines', project, weekMs: superseded.totalMs, cost: superseded.cost },
+        why: 'Jobs ran for pipelines that were canceled because their branch had a newer one.',
+        path: addressWith('/cost', { project: projectId }),
+      }))
+    },
+  },
+]
+
+function failingJob({ projectId, project, job, runs, failed, totalMs }: TrendTotal): FoundFix {
+  return {
+    ...{ subject: job, project, of: { projectId, job }, weekMs: (totalMs * failed) / runs },
+    why: `Failed in ${failed === runs ? `all ${number(runs)}` : `${number(failed)} of ${number(runs)}`} runs.`,
+    path: addressWith('/trends', { project: projectId, job }),
+  }
+}
+
+/** Empty if nothing is worth a line. */
+export function fixFirstCard({ fixes, unit }: FixFirst, { base }: Pick<RequestContext, 'base'>): Content {
+  if (fixes.length === 0) return ''
+  return card(
+    'Fix first',
+    html`<ol class="plain-list">
+      ${fixes.map(fix => fixRow(fix, unit, base))}
+    </ol>`,
+    { aside: 'what costs most per week' },
+  )
+}
+
+function fixRow(
+  { kind, subject, project, weekMs, cost, why, path }: Fix,
+  unit: string | undefined,
+  base: string,
+): Html {
+  return html`<li class="pair">
+    <span class="name"
+      ><span class="tag">${kindWords[kind] ?? kind.replaceAll('_', ' ')}</span>
+      <a href="${base}${path}"><strong>${subject}</strong></a
+      >${project !== undefined && html` <span class="dim">${pathText(project)}</span>`}<br /><span class="dim"
+        >${why}</span
+      ></span
+    >
+    <span class="right"
+      >${figure(duration(weekMs))}${cost !== undefined && unit !== undefined && html`<br />${figure(amount({ totalMs: weekMs, cost }, unit))}`}</span
+    >
+  </li>`
+}
+
+const kindWords: Readonly<Record<string, string>> = { failing: 'always fails', wait: 'waits for runners' }

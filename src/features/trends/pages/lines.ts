@@ -3,15 +3,8 @@ import { z } from 'zod'
 import { ms, type Shaped } from '../../../console/layout/shape.ts'
 import type { Grouped } from '../../../console/layout/groups.ts'
 import { roundPercentileOf, plusBins } from '../../../lib/log-bins.ts'
-import {
-  trendOrders,
-  type TrendOrder,
-  type TrendQuery,
-  type TrendReads,
-  type TrendTotal,
-  type TrendFigures,
-  type TrendPlace,
-} from '../counting/figures.ts'
+import { trendOrders } from '../counting/figures.ts'
+import type { TrendOrder, TrendQuery, TrendReads, TrendTotal, TrendFigures, TrendPlace } from '../counting/figures.ts'
 
 export const figuresShape = z.object({
   runs: z.number(),

@@ -1,6 +1,9 @@
 // Reads the snapshots of stored runs, the newest first and a limited number of them, for figures that are not kept by day: by exact branch
-// or runner. One text for both databases.
-import { failuresIn, type Failures } from '../counting/counted-chunk.ts'
+// or runner. Trends are computed of them here. One text for both databases.
+import { countedOf, failuresIn, type Failures } from '../counting/counted-chunk.ts'
+import { foldedName } from '../../../core/store/ports/pipeline-name.ts'
+import { outcomesOf, TrendSums, type Outcome } from '../counting/sums.ts'
+import { trendsOfRows } from './in-memory.ts'
 import { number, record, text } from '../../../core/store/sql/columns.ts'
 import { isInScope } from '../../../core/store/ports/project-scope.ts'
 import { chunksOf } from '../../../model/run-chunks.ts'
@@ -11,7 +14,7 @@ import type { Reading, ScopedSql } from '../../../core/store/sql/reading.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import type { Run } from '../../../model/run.ts'
 import type { Millis } from '../../../model/instant.ts'
-import type { RetainedQuery } from '../counting/figures.ts'
+import type { RetainedFigures, RetainedQuery } from '../counting/figures.ts'
 
 /** Jobs of the runs that are read for one answer: some tenths of a second. */
 const maxJobs = 40_000
@@ -97,4 +100,29 @@ function walk(
 function countRun(run: Run, count: CountChunk): void {
   const failures = failuresIn(run)
   for (const chunk of chunksOf(run)) count(chunk, failures)
+}
+
+/** Runs read for the trends of one answer: a tenth of a second. */
+const maxRuns = 2_000
+
+export function retainedOn(reading: Reading): (query: RetainedQuery) => Promise<RetainedFigures> {
+  return async query => {
+    const sums = new TrendSums(query.step)
+    const { runs, backTo } = await readRetained(reading, { ...query, max: maxRuns }, countInto(sums, query))
+    const rows = sums.rows().map(row => ({ ...row, durations: row.durations.bins(), queues: row.queues.bins() }))
+    return { figures: trendsOfRows(rows, query.runner !== undefined), pipelines: runs, backTo }
+  }
+}
+
+function countInto(sums: TrendSums, { pipelineName, source, branch, runner }: RetainedQuery): CountChunk {
+  const matches = ({ job, branch: its }: Outcome): boolean =>
+    (runner === undefined || job !== '') && (branch === undefined || its === branch)
+  return (chunk, failures) => {
+    const { facts } = chunk.pipeline
+    if (pipelineName !== undefined && foldedName(facts) !== pipelineName) return
+    if (source !== undefined && facts.source !== source) return
+    const jobs = chunk.jobs.filter(job => runner === undefined || job.runner?.description === runner)
+    const counted = countedOf({ ...chunk, jobs }, failures)
+    for (const outcome of counted === undefined ? [] : outcomesOf(counted)) if (matches(outcome)) sums.count(outcome)
+  }
 }

@@ -1,0 +1,69 @@
+// The shapes of costs, for the pages and the JSON API.
+import { z } from 'zod'
+import { groupsShape } from '../../../console/layout/groups.ts'
+import { millis, ms, own as ownShape, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
+
+const costSumShape = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
+const costTotalShape = costSumShape.extend({
+  runs: z.number().describe('Jobs that ran.'),
+  wasted: z
+    .object({ retried: costSumShape, superseded: costSumShape, failed: costSumShape })
+    .describe('The part that was wasted: retried, superseded or failed.'),
+})
+const costLineShape = costTotalShape.extend({
+  projectId: z.number().optional(),
+  project: z.string().describe('Full path; empty for a line that sums several projects.'),
+  name: z
+    .string()
+    .describe('Job, branch class or runner type; in `retained` the branch or tag, or the runner’s description.'),
+  bucket: millis.optional(),
+})
+const runnerLineShape = costLineShape.extend({
+  runnerId: z.number().optional().describe('Absent for jobs whose runner is unknown.'),
+  worker: z.string().describe('Runner type; empty if unknown.'),
+})
+const retainedShape = z
+  .object({
+    branches: z.array(costLineShape).describe('By project and exact branch or tag, the most expensive.'),
+    runners: z.array(runnerLineShape).describe('By exact runner, the most expensive.'),
+    total: costTotalShape.describe('Everything that was counted, whether listed or not.'),
+    pipelines: z.number().describe('How many stored pipelines were counted.'),
+    storedSince: millis
+      .optional()
+      .describe(
+        'When the oldest stored pipeline was created; jobs of pipelines that have been pruned are not counted.',
+      ),
+    backTo: millis
+      .optional()
+      .describe('Set if there were too many pipelines: only those created since then were counted.'),
+  })
+  .describe('By exact branch and runner: counted over the stored pipelines, because daily sums have neither.')
+
+export const costsShape = z.object({
+  span: spanShape,
+  since: millis,
+  until: millis,
+  project: z.object({ id: z.number(), name: z.string() }).optional(),
+  group: z.string().optional().describe('The group whose projects are counted.'),
+  own: ownShape,
+  unit: z.string().optional().describe('Currency unit; absent without a price table.'),
+  total: costLineShape.optional(),
+  before: costLineShape
+    .optional()
+    .describe('The previous period of the same length; absent unless all of it is stored.'),
+  ...groupsShape(costLineShape),
+  projects: z.array(costLineShape),
+  jobs: z.array(costLineShape),
+  branches: z.array(costLineShape),
+  workers: z.array(costLineShape),
+  days: z.array(costLineShape),
+  retained: retainedShape,
+})
+
+export type CostSum = Shaped<typeof costSumShape>
+/** The sum of one group. */
+export type CostLine = Shaped<typeof costLineShape>
+/** The sum of one runner. */
+export type RunnerCostLine = Shaped<typeof runnerLineShape>
+export type RetainedCosts = Shaped<typeof retainedShape>
+export type Costs = Shaped<typeof costsShape>
