@@ -203,7 +203,7 @@ function placeOf(chunk: AnyChunk): Place {
   const path = chunk.project?.path
   const { instance } = chunk.key
   if (isEvent(chunk)) {
-    const isAboutChange = ['change', 'change_figures'].includes(chunk.event.kind)
+    const isAboutChange = chunk.event.kind.replace(/_figures$/, '') === 'change'
     return { path, instance, branch: isAboutChange ? 'merge_request' : undefined, source: undefined }
   }
   const { facts } = chunk.pipeline

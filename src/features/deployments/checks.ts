@@ -15,14 +15,6 @@ const lookedBack = 30
 /** How many of the latest are looked at. */
 const lookedAt = 100
 
-/** A thing that webhooks report. */
-interface Watched {
-  readonly name: string
-  /** In PIPESPAN_EVENTS. */
-  readonly word: string
-  readonly find: (asked: Asked) => Promise<Finding>
-}
-
 interface Asked {
   readonly client: Pick<PlatformClient, 'instance'> | undefined
   readonly store: SharedStore | undefined
@@ -36,33 +28,11 @@ interface Seen {
   readonly byWebhook: boolean
 }
 
-const watched: readonly Watched[] = [
-  {
-    ...{ name: 'Deployments', word: 'deployment' },
-    find: async ({ store, within, now }) => {
-      const all = (await store?.on(deployments).list(within)) ?? []
-      const seen = all.map(({ at, deployment }) => ({ at, byWebhook: deployment.event !== undefined }))
-      return findingOf('Deployments', { flag: 'deployment events', otherwise: 'deployed jobs' }, seen, now)
-    },
-  },
-  {
-    ...{ name: 'Changes (merge requests)', word: 'change' },
-    find: async ({ store, within, now }) => {
-      const all = (await store?.on(changes).list(within)) ?? []
-      // A change that no webhook reported is not in the list: it is known by its pipelines alone.
-      const runs = (await store?.views.lastFinished(lookedAt)) ?? []
-      const seen = [
-        ...all.map(({ at, change }) => ({ at, byWebhook: change.event !== undefined })),
-        ...runs.flatMap(({ run }) => {
-          const change = changeOfRun(run)
-          return change === undefined ? [] : [{ at: change.pipeline?.createdAt ?? 0, byWebhook: false }]
-        }),
-      ].filter(({ at }) => at >= within.since)
-      const how = { flag: 'merge request events', otherwise: 'pipelines of merge requests' }
-      return findingOf('Changes (merge requests)', how, seen, now)
-    },
-  },
-  { name: 'Incidents', word: 'issue', find: findIncidents },
+/** What webhooks report: its word in PIPESPAN_EVENTS, its name, and how it is looked for. */
+const watched: readonly (readonly [word: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
+  ['deployment', 'Deployments', findDeployments],
+  ['change', 'Changes (merge requests)', findChanges],
+  ['issue', 'Incidents', findIncidents],
 ]
 
 /** Without a store nothing is known of them. */
@@ -74,12 +44,31 @@ export async function checkEvents({
   const now = (await store?.now()) ?? Date.now()
   const within = { since: now - lookedBack * day, until: now + day, limit: lookedAt }
   return Promise.all(
-    watched.map(async ({ name, word, find }) =>
+    watched.map(async ([word, name, find]) =>
       config.events.includes(word)
         ? find({ client, store, now, within })
         : report('skipped', `${name} are not watched (\`${word}\` is not in PIPESPAN_EVENTS).`),
     ),
   )
+}
+
+async function findDeployments({ store, within, now }: Asked): Promise<Finding> {
+  const all = (await store?.on(deployments).list(within)) ?? []
+  const seen = all.map(({ at, deployment }) => ({ at, byWebhook: deployment.event !== undefined }))
+  return findingOf('Deployments', { flag: 'deployment events', otherwise: 'deployed jobs' }, seen, now)
+}
+
+async function findChanges({ store, within, now }: Asked): Promise<Finding> {
+  const all = (await store?.on(changes).list(within)) ?? []
+  // A change that no webhook reported is not in the list: it is known by its pipelines alone.
+  const runs = (await store?.views.lastFinished(lookedAt)) ?? []
+  const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
+  const seen = [
+    ...all.map(({ at, change }) => ({ at, byWebhook: change.event !== undefined })),
+    ...others.map(({ pipeline }) => ({ at: pipeline?.createdAt ?? 0, byWebhook: false })),
+  ].filter(({ at }) => at >= within.since)
+  const how = { flag: 'merge request events', otherwise: 'pipelines of merge requests' }
+  return findingOf('Changes (merge requests)', how, seen, now)
 }
 
 /** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: of those by webhook the latest first. */

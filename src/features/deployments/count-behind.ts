@@ -1,17 +1,8 @@
 // Counts how many commits a branch has that a revision has not, with a request for each one who wants to know. The answer is stored nowhere.
 import { isWithin } from '../../model/territory.ts'
+import { perMinuteForPeople, type PartContext } from '../../daemon/feature.ts'
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { PartContext } from '../../daemon/feature.ts'
-
-export interface CountBehindOptions {
-  readonly client: Pick<PlatformClient, 'commits'>
-  /** Limit within any minute: the rest of the API budget is for other requests. */
-  readonly maxPerMinute: number
-  /** How long a reader waits at most, ms. */
-  readonly timeoutMs?: number | undefined
-  readonly clock: Pick<Clock, 'now'>
-}
 
 export interface BehindOf {
   readonly projectId: number
@@ -19,8 +10,10 @@ export interface BehindOf {
   readonly branch: string
 }
 
-/** The share of the API budget that people who look at pages may use, so that other requests do not wait for them. */
-const shareOfBudget = 0.1
+export type CountedBehind =
+  /** `isAll`: false if there are more commits than one page of the answer has. */
+  | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 /** With the token of the project: its instance, and its full path if that is known. Undefined without any token. */
 export function countBehindWith({
@@ -29,10 +22,10 @@ export function countBehindWith({
 }: Pick<PartContext, 'tokens' | 'clock'>):
   | ((of: BehindOf & { readonly instance: string; readonly path?: string | undefined }) => Promise<CountedBehind>)
   | undefined {
-  const counts = tokens().map(({ client, territory, config }) => {
-    const maxPerMinute = Math.max(1, Math.floor(config.platform.budget * shareOfBudget))
-    return { territory, count: createCountBehind({ client, clock, maxPerMinute }) }
-  })
+  const counts = tokens().map(({ client, territory, config }) => ({
+    territory,
+    count: createCountBehind(client, perMinuteForPeople(config), clock),
+  }))
   if (counts.length === 0) return undefined
   return async ({ instance, path, ...of }) => {
     const found = counts.find(({ territory }) => isWithin(territory, instance, path))
@@ -41,21 +34,16 @@ export function countBehindWith({
   }
 }
 
-export type CountedBehind =
-  /** `isAll`: false if there are more commits than one page of the answer has. */
-  | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
-  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
-
-export type CountBehind = (of: BehindOf) => Promise<CountedBehind>
-
 const minute = 60_000
+/** How long a reader waits at most, ms. */
+const timeoutMs = 10_000
 
-export function createCountBehind({
-  client,
-  maxPerMinute,
-  timeoutMs = 10_000,
-  clock,
-}: CountBehindOptions): CountBehind {
+/** `maxPerMinute`: within any minute, because the rest of the API budget is for other requests. */
+export function createCountBehind(
+  client: Pick<PlatformClient, 'commits'>,
+  maxPerMinute: number,
+  clock: Pick<Clock, 'now'>,
+): (of: BehindOf) => Promise<CountedBehind> {
   let begun: readonly number[] = []
   return async ({ projectId, revision, branch }) => {
     const now = clock.now()
@@ -67,11 +55,8 @@ export function createCountBehind({
     begun = [...begun, now]
     const signal = AbortSignal.timeout(timeoutMs)
     try {
-      for await (const { items, next, left } of client.commits(
-        projectId,
-        { from: revision, to: branch },
-        { priority: 'inside', signal },
-      ))
+      const range = { from: revision, to: branch }
+      for await (const { items, next, left } of client.commits(projectId, range, { priority: 'inside', signal }))
         return { as: 'counted', commits: items.length, isAll: next === undefined && left === undefined }
       return { as: 'counted', commits: 0, isAll: true }
     } catch (error) {

@@ -1,12 +1,17 @@
-// Counts due things, many at a time, each with its increments and exports, in one transaction. If they fail together, they are counted one by one.
+// Counts due things, many at a time, each with its increments and exports, in one transaction; if that fails because of the data, one by one. Changes and
+// incidents are counted here alone; deployments need requests to the platform (`deployment-counter.ts`).
+import { changeMeasures, uncounted, viewChange } from './model/change.ts'
+import type { ChangeMeasure, CountedTimes, Change } from './model/change.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import type { AnyChunk, EventChunk } from '../../model/event.ts'
-import { routed, subjectOf, type Route } from '../../model/route.ts'
+import { incidentFigures, viewIncident, type CountedIncident, type Incident } from './model/incident.ts'
 import { isOfTheData } from '../../lib/fault.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Countable, Counted, Decide, Decided } from './countable.ts'
-import type { Log } from '../../lib/log.ts'
+import { knownOf } from '../../model/versioned.ts'
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
+import { routed, subjectOf, type Route } from '../../model/route.ts'
+import type { AnyChunk, EventChunk } from '../../model/event.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Countable, Counted, Decide, Decided, Due } from './sql/counted.ts'
+import type { Log } from '../../lib/log.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
@@ -16,17 +21,25 @@ const idleMs = 1_000
 /** The delay before one that fails alone is due again, ms. */
 const retryMs = 90_000
 
-export interface Counting extends FigureOutlets {
+export interface Counting {
+  /** What a chunk adds to totals; undefined: no metrics are kept. */
+  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
+  /** Destinations that take the points of each by themselves. */
+  readonly to: readonly Route<'metrics'>[]
+  readonly profile: ByInstance<string>
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
   readonly clock: Clock
   readonly log: Log
 }
 
-interface CounterOptions<Of, State, Around, Measure extends string> extends Omit<Counting, keyof FigureOutlets> {
+interface CounterOptions<Of, State, Around, Measure extends string> extends Pick<
+  Counting,
+  'onCounted' | 'clock' | 'log'
+> {
   /** What is counted, in the log. */
   readonly name: string
-  readonly store: Countable<Of, State, Around>
+  readonly store: Pick<Countable<Of, State, Around>, 'countDue' | 'due' | 'count' | 'defer'>
   readonly decide: Decide<Of, State, Around>
   /** The possible counters of a decision. */
   readonly measures: readonly Measure[]
@@ -67,28 +80,19 @@ export function createCounter<Of, State, Around, Measure extends string>({
       const decided = await store.countDue(maxTogether, decide)
       add(decided)
       return decided.length
-    } catch {
-      return countOneByOne()
+    } catch (error) {
+      if (!isOfTheData(error)) throw error
     }
-  }
-
-  /** Throws if it is the store that fails. */
-  async function countOneByOne(): Promise<number> {
     const due = await store.due(maxTogether)
-    const failed: { readonly id: number; readonly error: unknown }[] = []
     for (const id of due) {
       try {
         const decided = await store.count(id, decide)
         if (decided !== undefined) add([decided])
       } catch (error) {
-        failed.push({ id, error })
+        if (!isOfTheData(error)) throw error
+        log.error({ err: error, [name]: id }, `a ${name} could not be counted`)
+        await store.defer(id, retryMs, false)
       }
-    }
-    const isBlameless = failed.length === due.length && !failed.some(({ error }) => isOfTheData(error))
-    if (failed.length > 1 && isBlameless) throw failed[0]?.error
-    for (const { id, error } of failed) {
-      log.error({ err: error, [name]: id }, `a ${name} could not be counted`)
-      await store.defer(id, retryMs, false)
     }
     return due.length
   }
@@ -104,14 +108,6 @@ export function createCounter<Of, State, Around, Measure extends string>({
   }
 }
 
-export interface FigureOutlets {
-  /** What a chunk adds to totals; undefined: no metrics are kept. */
-  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
-  /** Destinations that take the points of each by themselves. */
-  readonly to: readonly Route<'metrics'>[]
-  readonly profile: ByInstance<string>
-}
-
 /** Figures of something that was counted. */
 interface Measured extends Pick<EventChunk, 'at' | 'job'> {
   readonly figures: object
@@ -124,7 +120,7 @@ export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,
   { name, at, ...measured }: Measured,
-  { measure, to, profile }: FigureOutlets,
+  { measure, to, profile }: Pick<Counting, 'measure' | 'to' | 'profile'>,
 ): Counted {
   const key = `${name} at ${at}`
   const chunk: EventChunk = {
@@ -135,4 +131,70 @@ export function countedFigures(
   const totals = measure?.(chunk)
   const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: routed(to, subjectOf(chunk)) }
   return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
+}
+
+/** What is counted without a request. `points`: one metric point each, and what it counts for. */
+interface Kind<Of, State, Measure extends string> {
+  /** In logs and in the key of what is sent. */
+  readonly name: string
+  readonly event: Pick<EventChunk['event'], 'kind' | 'name'>
+  readonly measures: readonly Measure[]
+  readonly count: (due: Due<Of, State>) => {
+    readonly counted: State
+    readonly points: readonly { readonly figures: object; readonly at: number; readonly measures: readonly Measure[] }[]
+  }
+}
+
+/** A change is counted up to four times: its first pipeline, its first approval, its merge, its time in the merge train. */
+export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
+  name: 'change',
+  event: { kind: 'change_figures', name: 'platform.vcs.change' },
+  measures: changeMeasures,
+  count: ({ of, counted = {} }) => {
+    const times = uncounted(of, counted)
+    const { head, base } = viewChange(of) ?? {}
+    return {
+      counted: { ...counted, ...Object.fromEntries(times.map(({ measure, at, took }) => [measure, { at, took }])) },
+      points: times.map(time => ({ figures: knownOf({ ...time, head, base }), at: time.at, measures: [time.measure] })),
+    }
+  },
+}
+
+export type IncidentMeasure = 'opened' | 'closed'
+
+/** An incident is counted when it was opened, and when it has ended; often both at once. */
+export const countedIncidents: Kind<Incident, CountedIncident, IncidentMeasure> = {
+  name: 'incident',
+  event: { kind: 'incident_figures', name: 'platform.issue' },
+  measures: ['opened', 'closed'],
+  count: ({ of, knownAt, counted = { opening: false, closing: false } }) => {
+    const view = viewIncident(of)
+    const figures = incidentFigures(view, counted, knownAt)
+    const measures: IncidentMeasure[] = [
+      ...(figures?.isOpening === true ? (['opened'] as const) : []),
+      ...(figures?.duration === undefined ? [] : (['closed'] as const)),
+    ]
+    return {
+      counted: { opening: true, closing: counted.closing || view.state === 'closed' },
+      points: figures === undefined ? [] : [{ figures, at: figures.at, measures }],
+    }
+  },
+}
+
+export function createOnceCounter<Of extends Change | Incident, State, Measure extends string>(
+  { name, event, measures, count }: Kind<Of, State, Measure>,
+  store: CounterOptions<Of, State, undefined, Measure>['store'],
+  options: Counting,
+): Counter<Measure> {
+  return createCounter({
+    ...{ ...options, name, measures, store },
+    decide: due => {
+      const { counted, points } = count(due)
+      const written = points.map(({ measures: of, ...point }) => {
+        const named = { ...point, name: `${of.join(' and ')} of ${name} ${due.id}` }
+        return countedFigures(due.of, event, named, options)
+      })
+      return { counted, written, measures: points.flatMap(point => point.measures) }
+    },
+  })
 }

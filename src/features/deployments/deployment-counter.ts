@@ -1,29 +1,23 @@
-// Counts each finished deployment once: compares it with earlier ones of its environment, and requests the commits that it brought. Those that need no request
-// are counted together.
+// Counts each finished deployment once: compares it with earlier ones of its environment, and requests the commits that it brought to production, with a
+// priority below all that pipelines need of the API. Those that need no request are counted together.
 import { backoff } from '../../lib/backoff.ts'
-import {
-  commitRange,
-  figuresOf,
-  isCounted,
-  type DeployedCommits,
-  type DeploymentFigures,
-  type Neighbours,
-} from './model/deployment-figures.ts'
+import { commitRange, figuresOf, isCounted } from './model/deployment-figures.ts'
+import type { DeployedCommits, DeploymentFigures, LeadTimeDefinition, Neighbours } from './model/deployment-figures.ts'
 import { countedFigures, createCounter, type Counting } from './counter.ts'
-import { createLeasedWork, createRests, oneLane, type LeasedWork } from '../../core/complete/leased-work.ts'
-import { tokenLanes } from '../../core/complete/leased-work.ts'
+import { createLeasedWork, createRests, oneLane, tokenLanes, type LeasedWork } from '../../core/complete/leased-work.ts'
+import { PlatformError, type ErrorThrottle, type PlatformClient } from '../../platform/port.ts'
 import { viewDeployment, type Deployment, type IsProduction } from './model/deployment.ts'
-import type { Decision } from './countable.ts'
+import type { Capabilities } from '../../core/complete/capability.ts'
+import type { Decision } from './sql/counted.ts'
 import type { Deployments, DueDeployment } from './sql/deployments.ts'
-import type { ErrorThrottle } from '../../platform/port.ts'
-import type { ReadCommits } from './deployed-commits.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
 /** A token of a platform: it reads commits of the projects there. */
-export interface CommitsToken {
+interface CommitsToken {
   readonly territory: Territory
-  readonly readCommits: ReadCommits
+  readonly readCommits: ReturnType<typeof createCommitsReading>
   readonly errors: ErrorThrottle
 }
 
@@ -37,19 +31,12 @@ export interface DeploymentCounterOptions extends Counting {
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
 }
 
-/** Counted since start. */
-export interface DeploymentCounters {
-  counted: number
-  /** Did not succeed or fail, or named no environment. */
-  passedOver: number
-  /** Counted without their commits: the platform refused, or did not answer. */
-  withoutCommits: number
-  /** Requests for commits. */
-  commitRequests: number
-}
-
 export interface DeploymentCounter extends LeasedWork {
-  readonly counters: Readonly<DeploymentCounters>
+  /**
+   * Counted since start. `passedOver`: did not succeed or fail, or named no environment. `withoutCommits`: counted without their commits, because the
+   * platform refused, or did not answer. `commitRequests`: requests for commits.
+   */
+  readonly counters: Readonly<Record<'counted' | 'passedOver' | 'withoutCommits' | 'commitRequests', number>>
 }
 
 /** How many wait for their commits at the same time. */
@@ -62,14 +49,8 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   const { deployments, tokens, isProduction, clock, log } = options
   const lanes = tokenLanes(tokens, ({ instance, project }: Deployment) => ({ instance, path: project.path }), clock)
   const counter = createCounter({
-    ...{
-      name: 'deployment',
-      measures: ['counted', 'passedOver', 'withoutCommits', 'commitRequests'],
-      store: deployments,
-      clock,
-      log,
-    },
-    onCounted: options.onCounted,
+    ...{ name: 'deployment', store: deployments, onCounted: options.onCounted, clock, log },
+    measures: ['counted', 'passedOver', 'withoutCommits', 'commitRequests'],
     onApart: () => apart.wake(),
     decide: ({ id, of }, around) => (rangeOf(of, around) === undefined ? decide(id, of, around, undefined) : 'apart'),
   })
@@ -87,11 +68,11 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const asked = await commitsOf(due, before, signal)
     if (asked === 'later') return
     const decided = await deployments.count(due.id, ({ id, of }, around) =>
-      asked !== undefined && around.previous?.id !== before.previous?.id ? undefined : decide(id, of, around, asked),
+      asked !== undefined && around.previous?.id !== before.previous?.id ? 'skip' : decide(id, of, around, asked),
     )
     // The deployment before it is another one now, so the commits are those of another range: start over.
-    if (decided === undefined) return deployments.defer(due.id, 0, false)
-    counter.add([decided])
+    if (decided === undefined) await deployments.defer(due.id, 0, false)
+    else counter.add([decided])
   }
 
   async function commitsOf(
@@ -107,15 +88,16 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
       return 'later'
     }
     const { project } = deployment
-    const { readCommits, errors } = token
-    const answer = await readCommits(project, range, { signal, onSend: () => void (counters.commitRequests += 1) })
-    if (answer.as === 'read') {
+    const name = `project ${project.path ?? project.id}`
+    const onSend = (): void => void (counters.commitRequests += 1)
+    const answer = await token.readCommits(project, range, { signal, onSend })
+    if (typeof answer === 'object' && !(answer instanceof PlatformError)) {
       rests.answered()
-      errors.answered(`project ${project.path ?? project.id}`)
-      return answer.commits
+      token.errors.answered(name)
+      return answer
     }
-    if (answer.as === 'later') {
-      if (errors.failed(`project ${project.path ?? project.id}`, answer.error) === 'stop') rests.begin()
+    if (answer instanceof PlatformError) {
+      if (token.errors.failed(name, answer) === 'stop') rests.begin()
       if (tries + 1 < maxTries) {
         await deployments.defer(id, backoff(tries + 1, pauses), true)
         return 'later'
@@ -169,5 +151,47 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
       await apart.drain()
     },
     counters,
+  }
+}
+
+/** Pages of 100 commits that are read at most. */
+const maxPages = 5
+
+/**
+ * Asks for the commits that `to` has and `from` has not. `refused`: the platform refuses, or does not have them, so the deployment is counted without. An
+ * error: it may answer later.
+ */
+export function createCommitsReading(
+  client: Pick<PlatformClient, 'commits'>,
+  capabilities: Capabilities,
+  definition: LeadTimeDefinition,
+) {
+  return async (
+    project: ProjectFacts,
+    range: { readonly from: string; readonly to: string },
+    call: { readonly signal: AbortSignal; readonly onSend: () => void },
+  ): Promise<DeployedCommits | PlatformError | 'refused'> => {
+    const asked = { what: 'commits', project: project.id, path: project.path } as const
+    if (!(await capabilities.mayAsk(asked))) return 'refused'
+    const times: number[] = []
+    try {
+      let pages = 0
+      const query = { ...range, firstParent: definition === 'merge' }
+      for await (const { items } of client.commits(project.id, query, { priority: 'inside', ...call })) {
+        for (const { committedAt, authoredAt } of items) {
+          const time = definition === 'authored' ? (authoredAt ?? committedAt) : committedAt
+          if (time !== undefined) times.push(time)
+        }
+        pages += 1
+        if (pages === maxPages) break
+      }
+      await capabilities.answered(asked)
+      return { definition, times }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      if (error.kind === 'forbidden' || error.kind === 'not-found') await capabilities.refused(asked, error)
+      else if (error.passing || error.kind === 'unauthorized') return error
+      return 'refused'
+    }
   }
 }

@@ -8,9 +8,8 @@ import { deploymentOptions, requestCosts } from './options.ts'
 import { deploymentTables } from './store-part.ts'
 import { eventWait } from '../../core/take-in/events.ts'
 import { feature } from '../../daemon/feature.ts'
-import { figureTables } from './metrics.ts'
+import { figureTables, projectChanges } from './metrics.ts'
 import { productionBy } from './model/deployment.ts'
-import { projectChanges } from './project-changes.ts'
 
 export const deployments = feature({
   name: 'deployments',

@@ -1,7 +1,7 @@
 // Promises about how far an environment is behind the default branch: asked of the platform, on demand, and of nothing hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { report } from './reported.ts'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
 import { behindOf } from '../../../src/features/deployments/pages/behind.ts'
 import { createBusyLimit } from '../../../src/lib/busy-limit.ts'
@@ -45,12 +45,7 @@ beforeAll(async () => {
     event: observedEvent({ status: 'success', at: Date.now(), environment: 'production', revision: first!.sha }),
   })
   const made = [of(1, projects.storefront, 'main'), of(2, projects.infra, 'main'), of(3, projects.app)]
-  await house.daemon.store.runs.transact([], {
-    reports: reportsBy(
-      deploymentReporter,
-      made.map(report => ({ report, countIn: 0 })),
-    ),
-  })
+  await report(house.daemon.store, deploymentReporter, made)
 })
 afterAll(async () => {
   await house.close()
@@ -124,14 +119,10 @@ describe('how far an environment is behind', () => {
   })
 
   it('is limited per minute, which leaves budget for other requests', async () => {
-    const refusing = createCountBehind({
-      ...{ maxPerMinute: 1, clock: { now: () => 0 } },
-      client: {
-        commits: async function* () {
-          yield { items: [] }
-        },
-      },
-    })
+    const commits = async function* () {
+      yield { items: [] }
+    }
+    const refusing = createCountBehind({ commits }, 1, { now: () => 0 })
     const of = { projectId: 1, revision: 'a', branch: 'main' }
     expect(await refusing(of)).toEqual({ as: 'counted', commits: 0, isAll: true })
     expect(await refusing(of)).toMatchObject({

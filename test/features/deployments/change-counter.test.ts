@@ -1,45 +1,34 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
-import { countedStep } from '../../../src/features/deployments/line-step.ts'
+import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
-import { changeOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
-import {
-  changeStates,
-  type Change,
-  type ChangeState,
-  type ChangeMeasure,
-} from '../../../src/features/deployments/model/change.ts'
+import { changeStates } from '../../../src/features/deployments/model/change.ts'
+import type { Change, ChangeState, ChangeMeasure } from '../../../src/features/deployments/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/events.ts'
 import type { Counter } from '../../../src/features/deployments/counter.ts'
-import { countedChanges, createOnceCounter } from '../../../src/features/deployments/once-counter.ts'
+import { countIn, countingOn, delta, settings } from './reported.ts'
+import { countedChanges, createOnceCounter } from '../../../src/features/deployments/counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'
 import { everyEvent } from '../../../src/platform/webhook/event-table.ts'
 import { isEvent } from '../../../src/model/event.ts'
 import { isFull } from '../../full.ts'
-import { projectChanges } from '../../../src/features/deployments/project-changes.ts'
+import { projectChanges } from '../../../src/features/deployments/metrics.ts'
 import { longBounds } from '../../../src/model/totals.ts'
-import { figureTables } from '../../../src/features/deployments/metrics.ts'
-import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
 import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { projects, users } from '../../../src/simulator/platform/world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
-import { silentLog } from '../../../src/lib/log.ts'
-import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 
 import type { Observation } from '../../../src/model/observation.ts'
-import type { Reported } from '../../../src/features/deployments/countable.ts'
+import type { Reported } from '../../../src/features/deployments/sql/counted.ts'
 import type { ProjectMetrics } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles, figures: figureTables })
-const delta = { destination: 'default', signal: 'metrics' } as const
-const countIn = 2 * minute
 const places = [projects.storefront, projects.infra] as const
 const rules = {
   settle: second,
@@ -169,18 +158,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   }
 
   function counter(): Counter<ChangeMeasure> {
-    return createOnceCounter(countedChanges, store.on(storedChanges), {
-      ...{
-        to: [delta],
-        profile: 'generic',
-        measure: chunk => measure(chunk, settings),
-      },
-      ...{
-        onCounted: () => undefined,
-        clock: { now: () => here.now(), sleep: async () => undefined },
-        log: silentLog(),
-      },
-    })
+    return createOnceCounter(countedChanges, store.on(storedChanges), countingOn({ now: () => here.now() }))
   }
 
   async function report(observed: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {

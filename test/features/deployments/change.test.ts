@@ -1,7 +1,7 @@
 // Promises about what is known of a change: reports come in any order and more than once.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
+import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
 import {
   changeOfRun,
   mergeChange,
@@ -11,7 +11,6 @@ import {
   type Change,
 } from '../../../src/features/deployments/model/change.ts'
 import { mergeRun, observedRun } from '../../../src/model/run.ts'
-import { countedStep } from '../../../src/features/deployments/line-step.ts'
 import type { MergeRequest } from '../../../src/model/observation.ts'
 import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'

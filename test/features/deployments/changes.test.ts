@@ -1,7 +1,7 @@
 // Promises about what the pages and the API show of changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { report } from './reported.ts'
 import { observedChange, type Change } from '../../../src/features/deployments/model/change.ts'
 import { openHouse, until, type House } from '../../console/house.ts'
 
@@ -14,8 +14,7 @@ const vault = { id: 301, name: 'keys', path: 'acme/vault/keys' }
 let house: House
 beforeAll(async () => {
   house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**' })
-  const { runs, on } = house.daemon.store
-  const changes = on(storedChanges)
+  const changes = house.daemon.store.on(storedChanges)
   const of = (iid: number, more: Partial<Change> = {}, project = shop): Change => {
     const state = more.mergedAt === undefined ? 'open' : 'merged'
     const facts = { state, title: `Brew ${iid}`, head: `kettle-${iid}`, base: 'main' } as const
@@ -30,12 +29,7 @@ beforeAll(async () => {
     of(3),
     of(4, { mergedAt: created + hour }, vault),
   ]
-  await runs.transact([], {
-    reports: reportsBy(
-      changeReporter,
-      made.map(report => ({ report, countIn: 0 })),
-    ),
-  })
+  await report(house.daemon.store, changeReporter, made)
   const isCounted = async (): Promise<boolean> =>
     (await changes.list({ since: 0, until: Date.now(), limit: 9 })).filter(one => one.counted.merge).length === 3
   await until(isCounted)

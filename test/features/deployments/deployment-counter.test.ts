@@ -3,36 +3,25 @@ import {
   deployments as storedDeployments,
   deploymentReporter,
 } from '../../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { countIn, countingOn, delta, report as reportAll } from './reported.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { wholeInstance } from '../../../src/model/territory.ts'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createCapabilities } from '../../../src/core/complete/capability.ts'
-import { createCommitsReading } from '../../../src/features/deployments/deployed-commits.ts'
-import {
-  isProduction,
-  observedEvent,
-  type IsProduction,
-  type Deployment,
-} from '../../../src/features/deployments/model/deployment.ts'
-import {
-  createDeploymentCounter,
-  type DeploymentCounter,
-} from '../../../src/features/deployments/deployment-counter.ts'
+import { createCommitsReading, createDeploymentCounter } from '../../../src/features/deployments/deployment-counter.ts'
+import type { DeploymentCounter } from '../../../src/features/deployments/deployment-counter.ts'
+import { isProduction, observedEvent } from '../../../src/features/deployments/model/deployment.ts'
+import type { IsProduction, Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
 import { isFull } from '../../full.ts'
 import { longBounds } from '../../../src/model/totals.ts'
-import { figureTables } from '../../../src/features/deployments/metrics.ts'
-import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { PlatformError, type Commit, type PlatformClient } from '../../../src/platform/port.ts'
 import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
-import { profiles } from '../../../src/daemon/profile.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { isEvent } from '../../../src/model/event.ts'
 import type {
   DeploymentFigures,
@@ -40,10 +29,7 @@ import type {
 } from '../../../src/features/deployments/model/deployment-figures.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles, figures: figureTables })
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
-const delta = { destination: 'default', signal: 'metrics' } as const
-const countIn = 2 * minute
 /** Between two deployments of an environment: three a day in the long form. */
 const apart = isFull ? { from: 2 * hour, to: 14 * hour } : { from: 3 * day, to: 15 * day }
 
@@ -208,14 +194,11 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   let here: BareBench
   let store: Store
   let asked: Asked
-  /** How often something was put into the outbox. */
-  let commits: number
   let errors: unknown[]
   beforeEach(async () => {
     here = closeAfterTest(await bench())
     store = await here.open()
     asked = { ranges: [], requests: 0, fail: undefined, until: undefined }
-    commits = 0
     errors = []
   })
 
@@ -225,40 +208,21 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
     deployments = store.on(storedDeployments),
     decides: IsProduction = isProduction,
   ): DeploymentCounter {
-    const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
     const reading = createCommitsReading(
       platformOf(asked),
       createCapabilities(store.repositories.refusedEndpoints, instance),
       definition,
     )
+    const token = { territory: wholeInstance(instance), readCommits: reading, errors: createErrorThrottle(silentLog()) }
     return createDeploymentCounter({
-      isProduction: decides,
-      ...{
-        deployments,
-        tokens: platform
-          ? [{ territory: wholeInstance(instance), readCommits: reading, errors: createErrorThrottle(silentLog()) }]
-          : [],
-        to: [delta],
-        profile: 'generic',
-      },
-      ...{
-        measure: chunk => measure(chunk, settings),
-        onCounted: () => {
-          commits += 1
-        },
-      },
-      ...{ clock, log: pino({}, { write: line => errors.push(JSON.parse(line)) }) },
+      ...countingOn({ now: () => here.now() }),
+      ...{ deployments, isProduction: decides, tokens: platform ? [token] : [] },
+      log: pino({}, { write: line => errors.push(JSON.parse(line)) }),
     })
   }
 
-  async function report(...deployments: readonly Deployment[]): Promise<void> {
-    await store.runs.transact([], {
-      reports: reportsBy(
-        deploymentReporter,
-        deployments.map(report => ({ report, countIn })),
-      ),
-    })
-  }
+  const report = async (...deployments: readonly Deployment[]): Promise<void> =>
+    reportAll(store, deploymentReporter, deployments, countIn)
 
   /** The totals of a metric in an environment: the value, or the count and the sum of a histogram with its counts. */
   async function total(metric: string, environment: string, more = '') {
@@ -353,17 +317,6 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
       const [recovery] = await total('platform.deployment.recovery_time', environment)
       expect(recovery).toMatchObject({ count: truth.recoveries.length })
     }
-  })
-
-  it('counts deployments that need no request in batches', async () => {
-    const some = Array.from({ length: 100 }, (_, at) => event(at + 1, 'success', t0 + at, { environment: 'staging' }))
-    await report(...some)
-    here.move(countIn)
-    const counter = counterOn()
-    await counter.drain()
-    expect(counter.counters.counted).toBe(100)
-    expect(commits).toBeLessThan(10)
-    expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 100 }])
   })
 
   it('counts the rest of a batch once each if one deployment fails', async () => {

@@ -1,14 +1,9 @@
 // Promises about what is known of a deployment: reports come in any order and more than once.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  observedEvent,
-  mergeDeployment,
-  viewDeployment,
-  isProduction,
-  type Deployment,
-} from '../../../src/features/deployments/model/deployment.ts'
-import { deploymentOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
+import { observedEvent, mergeDeployment, viewDeployment } from '../../../src/features/deployments/model/deployment.ts'
+import type { Deployment } from '../../../src/features/deployments/model/deployment.ts'
+import { deploymentOfEvent } from '../../../src/features/deployments/line-step.ts'
 import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
@@ -73,17 +68,6 @@ describe('a deployment', () => {
   it('does not exist if only a failed job is known', () => {
     expect(viewDeployment(job('failed', t0))).toBeUndefined()
     expect(viewDeployment(all(job('failed', t0), observed('failed', t0)))).toMatchObject({ outcome: 'failed' })
-  })
-
-  it('is to production by its tier, or by its name if no tier is known', () => {
-    const of = (environment: string, tier?: string): boolean => isProduction({ environment, tier })
-    expect([of('eu', 'production'), of('production'), of('Prod'), of('production', 'testing'), of('staging')]).toEqual([
-      true,
-      true,
-      true,
-      false,
-      false,
-    ])
   })
 
   it('is read from an event, but not from one without an identity', () => {

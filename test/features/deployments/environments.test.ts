@@ -4,13 +4,13 @@ import {
   deployments as storedDeployments,
   deploymentReporter,
 } from '../../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
-import { environmentsOf } from '../../../src/features/deployments/pages/environment-figures.ts'
+import { report } from './reported.ts'
+import { environmentsOf, type Environments } from '../../../src/features/deployments/pages/environment-figures.ts'
 import { environmentsPage } from '../../../src/features/deployments/pages/environments.ts'
 import { productionBy, observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import type { RequestContext } from '../../../src/console/layout/frame.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fourKeys } from '../../../src/features/deployments/pages/four-keys.ts'
+import { fourKeys } from '../../../src/features/deployments/pages/keys.ts'
 import { openHouse, until, type House } from '../../console/house.ts'
 import { reportedIncident, type Incident } from '../../../src/features/deployments/model/incident.ts'
 import type { DeploymentFigures } from '../../../src/features/deployments/model/deployment-figures.ts'
@@ -19,12 +19,21 @@ const hour = 3_600_000
 const started = Date.now() - 48 * hour
 const shop = { id: 3, name: 'shop', path: 'acme/shop' }
 const vault = { id: 301, name: 'keys', path: 'acme/vault/keys' }
+const [etl, cli] = [
+  { id: 4, name: 'etl', path: 'acme/data/etl' },
+  { id: 5, name: 'cli', path: 'acme/tools/cli' },
+]
+const rules = `
+attributes:
+  rules:
+    - { projects: { include: ['acme/shop', 'acme/vault/*'] }, set: { team: payments } }
+    - { projects: { include: ['acme/data/*'] }, set: { team: data } }
+`
 
 let house: House
 beforeAll(async () => {
-  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**' })
-  const { runs, on } = house.daemon.store
-  const deployments = on(storedDeployments)
+  house = await openHouse({ PIPESPAN_PAGES_GROUP_BY: 'team', PIPESPAN_PAGES_HIDE: 'acme/vault/**' }, rules)
+  const deployments = house.daemon.store.on(storedDeployments)
   const of = (id: number, environment: string, status: string, hours: number, project = shop): Deployment => ({
     ...{ instance: 'https://git.example.com', project, deploymentId: id, jobId: id * 10 },
     event: observedEvent({
@@ -51,13 +60,11 @@ beforeAll(async () => {
     of(3, 'production', 'success', 5),
     of(4, 'staging', 'success', 6),
     of(5, 'production', 'success', 7, vault),
+    of(6, 'review', 'success', 8, etl),
+    of(7, 'review', 'success', 9, cli),
+    of(8, 'review', 'failed', 10, cli),
   ]
-  await runs.transact([], {
-    reports: reportsBy(
-      deploymentReporter,
-      made.map(report => ({ report, countIn: 0 })),
-    ),
-  })
+  await report(house.daemon.store, deploymentReporter, made)
   const opened = (iid: number, hours: number, closed?: number, of = shop): Incident =>
     reportedIncident({
       ...{ instance: 'https://git.example.com', project: of, iid, at: started + (closed ?? hours) * hour },
@@ -65,8 +72,8 @@ beforeAll(async () => {
       openedAt: started + hours * hour,
       closedAt: closed === undefined ? undefined : started + closed * hour,
     })!
-  const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(report => ({ report, countIn: 0 }))
-  await runs.transact([], { reports: reportsBy(incidentReporter, incidents) })
+  const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)]
+  await report(house.daemon.store, incidentReporter, incidents)
   const isCounted = async (): Promise<boolean> =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)
   await until(isCounted)
@@ -102,7 +109,7 @@ describe('environments', () => {
   })
 
   it('have their four keys in the API, for one project or all, without hidden projects', async () => {
-    const answer = (await (await fetch(`${house.url}/api/environments?span=7d`)).json()) as {
+    const answer = (await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()) as {
       environments: { environment: string; current?: { deploymentId: number }; keys: object }[]
       deployments: { deploymentId: number }[]
     }
@@ -119,7 +126,7 @@ describe('environments', () => {
   })
 
   it('have their four keys by day, of production, with incidents, without hidden projects', async () => {
-    const { overTime } = (await (await fetch(`${house.url}/api/environments?span=7d`)).json()) as {
+    const { overTime } = (await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()) as {
       overTime: { of: string; steps: { succeeded: number; failed: number; at: number }[]; incidents: { iid: number }[] }
     }
     const sum = (of: 'succeeded' | 'failed'): number => overTime.steps.reduce((total, step) => total + step[of], 0)
@@ -132,13 +139,36 @@ describe('environments', () => {
   })
 
   it('show the incidents of each project beside production deployments, without hidden projects', async () => {
-    const answer = await (await fetch(`${house.url}/api/environments?span=7d`)).json()
+    const answer = await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()
     expect(answer).toMatchObject({
       incidents: [{ project: 'acme/shop', opened: 2, open: 1, restored: 3 * hour, perDeployment: 1 }],
     })
     const page = await (await fetch(`${house.url}/environments`)).text()
     expect(page).toContain('Time to restore')
     expect(page).toMatch(/DORA\s+also counts incidents/)
+  })
+
+  it('are added up by groups and by the own attribute, without hidden projects', async () => {
+    const answer = await fetch(`${house.url}/api/environments?span=7d&project=acme/`)
+    const { subgroups, groups } = (await answer.json()) as Environments
+    const keys = (lines: Environments['subgroups'] = []): unknown[] =>
+      lines.map(({ name, keys: { deployments, failureRate } }) => [name, deployments, failureRate])
+    expect(keys(subgroups)).toEqual([
+      ['acme/tools/', 2, 1 / 2],
+      ['acme/data/', 1, 0],
+    ])
+    expect([groups?.by, keys(groups?.lines)]).toEqual([
+      'team',
+      [
+        ['payments', 4, 1 / 4],
+        ['', 2, 1 / 2],
+        ['data', 1, 0],
+      ],
+    ])
+    const page = await (await fetch(`${house.url}/environments?span=7d&project=acme/`)).text()
+    expect(page).toContain('href="/environments?span=7d&amp;project=acme%2Fdata%2F"')
+    expect(page).toContain('href="/environments?span=7d&amp;project=acme%2F&amp;own=payments"')
+    expect(page).not.toContain('vault')
   })
 
   it('show nothing for unknown facts', () => {

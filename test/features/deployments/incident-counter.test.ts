@@ -2,39 +2,25 @@
 // reported; and what no webhook reports is found at the platform.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { incidents as storedIncidents, incidentReporter } from '../../../src/features/deployments/sql/incidents.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { countIn, countingOn, report as reportAll } from './reported.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
-import {
-  countedIncidents,
-  createOnceCounter,
-  type IncidentMeasure,
-} from '../../../src/features/deployments/once-counter.ts'
+import { countedIncidents, createOnceCounter, type IncidentMeasure } from '../../../src/features/deployments/counter.ts'
 import type { Counter } from '../../../src/features/deployments/counter.ts'
 import { createIncidentPoller, incidentCursors } from '../../../src/features/deployments/incident-poller.ts'
 import { day, hour, instance, minute, t0 } from '../../flow/world.ts'
-import { incidentOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
+import { incidentOfEvent } from '../../../src/features/deployments/line-step.ts'
 import { isFull } from '../../full.ts'
-import { figureTables } from '../../../src/features/deployments/metrics.ts'
-import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { PlatformError, type ListedIncident } from '../../../src/platform/port.ts'
 import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
-import { profiles } from '../../../src/daemon/profile.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
-import {
-  reportedIncident,
-  viewIncident,
-  type Incident,
-  type ReportedIssue,
-} from '../../../src/features/deployments/model/incident.ts'
+import { reportedIncident, viewIncident } from '../../../src/features/deployments/model/incident.ts'
+import type { Incident, ReportedIssue } from '../../../src/features/deployments/model/incident.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const settings = telemetrySettings({ profiles, figures: figureTables })
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
-const countIn = 2 * minute
 
 /** What the platform knows of one. `closedAt`: undefined while it is open. */
 interface Truth {
@@ -67,17 +53,13 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
 
   function create(): Counter<IncidentMeasure> {
     return createOnceCounter(countedIncidents, store.on(storedIncidents), {
-      ...{ to: [], profile: 'generic', onCounted: () => undefined },
-      measure: chunk => measure(chunk, settings),
-      clock: { now: () => here.now(), sleep: async () => undefined },
-      log: silentLog(),
+      ...countingOn({ now: () => here.now() }),
+      to: [],
     })
   }
 
-  async function report(...incidents: readonly Incident[]): Promise<void> {
-    const reported = incidents.map(report => ({ report, countIn }))
-    await store.runs.transact([], { reports: reportsBy(incidentReporter, reported) })
-  }
+  const report = async (...incidents: readonly Incident[]): Promise<void> =>
+    reportAll(store, incidentReporter, incidents, countIn)
 
   /** By severity: how many were opened, how many have ended, and how long they were open, s. */
   async function counted(): Promise<Record<string, [opened: number, ended: number, seconds: number]>> {
@@ -194,17 +176,6 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
     expect(await store.on(storedIncidents).open({ limit: 10 })).toEqual([])
   })
 
-  it('counts an incident at once after its counter crashed', async () => {
-    await report(issue({ iid: 7, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
-    here.move(countIn)
-    const died = store.on(storedIncidents).countDue(9, () => {
-      throw new Error('it dies')
-    })
-    await expect(died).rejects.toThrow('it dies')
-    await counter.drain()
-    expect(await counted()).toEqual({ high: [1, 0, 0] })
-  })
-
   it('finds an end that no webhook reported with one request a round for changed issues only', async () => {
     const changed = new Map<number, ListedIncident>()
     const change = (iid: number, at: number, closedAt?: number): void => {
@@ -257,33 +228,6 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       .on(storedIncidents)
       .opened({ project: 'acme/shop', since: 0, until: t0 + day, limit: 300 })
     expect(first?.view).toMatchObject({ severity: 'high', openedAt: t0 - hour })
-  })
-
-  it('reads 500 pages of an endless list, and continues in the next round', async () => {
-    let iid = 0
-    const asked: number[] = []
-    const poller = createIncidentPoller({
-      name: 'incidents',
-      client: {
-        instance,
-        incidents: async function* ({ updatedAfter }, { onSend }) {
-          onSend?.()
-          asked.push(updatedAfter)
-          yield {
-            items: [{ instance, project, iid: (iid += 1), state: 'opened', at: updatedAfter + 1_000 }],
-            next: 'next',
-          }
-        },
-      },
-      ...{ cursors: store.repositories.of(incidentCursors), leases: store.leases, interval: minute },
-      ...{ take: async () => undefined, errors: createErrorThrottle(silentLog()), log: silentLog() },
-      clock: { now: () => here.now(), sleep: async () => undefined },
-    })
-    await poller.round()
-    expect(poller.counters.incidentRequests).toBe(500)
-    const last = asked.at(-1)!
-    await poller.round()
-    expect(asked[500]).toBe(last + 1_000 - 5 * minute)
   })
 })
 

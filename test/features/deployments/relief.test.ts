@@ -4,7 +4,7 @@ import {
   deployments as storedDeployments,
   deploymentReporter,
 } from '../../../src/features/deployments/sql/deployments.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { report } from './reported.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createMaintenance, relieve, keptInStore } from '../../../src/core/store/maintenance/maintenance.ts'
 import { createSteps } from '../../../src/core/store/maintenance/steps.ts'
@@ -31,9 +31,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   async function deploy(deploymentId: number, environment = 'production', status = 'success'): Promise<void> {
     const event = observedEvent({ status, at: here.now(), environment })
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
-    await store.runs.transact([], {
-      reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: minute }]),
-    })
+    await report(store, deploymentReporter, [deployment], minute)
   }
   /** The snapshot of a pipeline reports it. */
   async function deployByJob(jobId: number): Promise<void> {
@@ -41,9 +39,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
     const span = { trace, pipelineId: jobId, jobId, kind: 'job' as const }
     const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
-    await store.runs.transact([], {
-      reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: minute }]),
-    })
+    await report(store, deploymentReporter, [deployment], minute)
   }
   const count = async (): Promise<unknown> =>
     store.on(storedDeployments).countDue(100, () => ({

@@ -1,8 +1,18 @@
-// Deployments as webhooks and pipelines report them.
+// Deployments, changes and incidents as webhooks and pipelines report them, and what counts them.
 import { countedStep } from '../../../src/features/deployments/line-step.ts'
 import { event } from '../../core/store/events-exercise.ts'
-import { rules } from '../../flow/world.ts'
+import { figureTables } from '../../../src/features/deployments/metrics.ts'
+import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
+import { minute, rules } from '../../flow/world.ts'
+import { profiles } from '../../../src/daemon/profile.ts'
+import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
+import type { Counting } from '../../../src/features/deployments/counter.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
+import type { Reported } from '../../../src/features/deployments/sql/counted.ts'
+import type { Reporter } from '../../../src/core/store/ports/runs.ts'
+import type { Store } from '../../../src/core/store/ports/store.ts'
 
 /** What deployments, changes and incidents take from the line. */
 export const counted = countedStep({ afterEvent: 0, afterSnapshot: rules.deadline })
@@ -27,4 +37,30 @@ export function deploymentEvent(
     object: `deployment ${id}`,
     key: `deployment ${id} ${status}`,
   })
+}
+
+/** The delay before what is reported is counted, ms. */
+export const countIn = 2 * minute
+
+/** Writes reports, by default of what is counted at once. */
+export async function report<Of>(
+  { runs }: Pick<Store, 'runs'>,
+  by: Reporter<Reported<Of>>,
+  all: readonly Of[],
+  after = 0,
+): Promise<void> {
+  const reported = all.map(one => ({ report: one, countIn: after }))
+  await runs.transact([], { reports: reportsBy(by, reported) })
+}
+
+export const settings = telemetrySettings({ profiles, figures: figureTables })
+/** Where the points of each go by themselves. */
+export const delta = { destination: 'default', signal: 'metrics' } as const
+
+export function countingOn({ now }: { readonly now: () => number }): Counting {
+  return {
+    ...{ to: [delta], profile: 'generic', measure: chunk => measure(chunk, settings), onCounted: () => undefined },
+    clock: { now, sleep: async () => new Promise(resolve => setImmediate(resolve)) },
+    log: silentLog(),
+  }
 }

@@ -13,7 +13,7 @@ import { mergeObservations } from '../../../src/core/take-in/merge-observations.
 import { observedChange } from '../../../src/features/deployments/model/change.ts'
 import { observedEvent } from '../../../src/features/deployments/model/deployment.ts'
 import { reportedIncident } from '../../../src/features/deployments/model/incident.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { report } from './reported.ts'
 import type { Reads } from '../../../src/core/store/ports/reads.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
@@ -36,17 +36,14 @@ async function fill(store: Store, things: readonly Thing[], { sees }: Scope): Pr
   for (const [index, { project, kind }] of things.entries()) {
     const of = { instance, project: { id: project + 1, path: paths[project]! } }
     if (!sees({ instance, path: of.project.path })) continue
-    const [at, iid, countIn] = [t0 + index * minute, index + 1, 1]
+    const [at, iid] = [t0 + index * minute, index + 1]
     const facts = { status: 'success', at, environment: 'production' }
     const deployment = { ...of, deploymentId: iid, event: observedEvent(facts) }
     const change = { ...of, iid, event: observedChange({ state: 'open', title: `Change ${iid}` }, at) }
     const incident = reportedIncident({ ...of, iid, state: 'opened', at, openedAt: at })!
-    const reports = {
-      deployment: reportsBy(deploymentReporter, [{ report: deployment, countIn }]),
-      change: reportsBy(changeReporter, [{ report: change, countIn }]),
-      incident: reportsBy(incidentReporter, [{ report: incident, countIn }]),
-    }[kind]
-    await store.runs.transact([], { reports })
+    if (kind === 'deployment') await report(store, deploymentReporter, [deployment], 1)
+    else if (kind === 'change') await report(store, changeReporter, [change], 1)
+    else await report(store, incidentReporter, [incident], 1)
   }
 }
 

@@ -25,13 +25,13 @@ import {
   settlerOf,
   snapshotterWith,
 } from '../../flow/world.ts'
-import { deploymentOfEvent } from '../../../src/features/deployments/model/event-reports.ts'
+import { deploymentOfEvent } from '../../../src/features/deployments/line-step.ts'
 import { exportedEvents } from '../../core/store/events-exercise.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
-import { jobSpanOf } from '../../../src/features/deployments/sql/stored-deployment.ts'
-import type { Decide } from '../../../src/features/deployments/countable.ts'
+import { jobSpanOf } from '../../../src/features/deployments/sql/deployment-reads.ts'
+import type { Decide } from '../../../src/features/deployments/sql/counted.ts'
 import type { DeploymentFigures, Neighbours } from '../../../src/features/deployments/model/deployment-figures.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 

@@ -4,7 +4,7 @@ import { closeAfterTest } from '../../support/after-test.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { openHouse } from '../../console/house.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { report } from './reported.ts'
 import type { Timeline } from '../../../src/console/timeline/timeline-figures.ts'
 
 const minute = 60_000
@@ -26,8 +26,8 @@ it('are marked if they are to production or failed, and link to the job that dep
   const deployments = [
     ...[of(1, 'success'), of(2, 'failed')],
     ...[of(3, 'success', 'live', 'production'), of(4, 'success', 'qa', 'testing')],
-  ].map(report => ({ report, countIn: 0 }))
-  await house.daemon.store.runs.transact([], { reports: reportsBy(deploymentReporter, deployments) })
+  ]
+  await report(house.daemon.store, deploymentReporter, deployments)
   const query = 'span=24h&kind=deployment&project=team/shop'
   const { items } = (await (await fetch(`${house.url}/api/timeline?${query}`)).json()) as Timeline
   expect(items.map(({ title, isBad, isProduction }) => [title, isBad, isProduction])).toEqual([

@@ -4,15 +4,8 @@ import { deploys } from '../../../model/job.ts'
 import { globs } from '../../../lib/chooser.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 import { isFinished, hasSucceeded } from '../../../model/status.ts'
-import {
-  canonical,
-  either,
-  knownOf,
-  mergeVersioned,
-  versioned,
-  versionOf,
-  type Versioned,
-} from '../../../model/versioned.ts'
+import { canonical, either, knownOf, mergeVersioned, versioned, versionOf } from '../../../model/versioned.ts'
+import type { Versioned } from '../../../model/versioned.ts'
 import { later, second, type Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { JobSpan } from '../../../model/trace-context.ts'

@@ -1,8 +1,7 @@
 // Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
 import { z } from 'zod'
 import { deploymentList, incidentList, type IncidentSummary, type ListedDeployment } from './environment-columns.ts'
-import { keysOverTime, keysOverTimeShape } from './key-days.ts'
-import { fourKeys, keysShape } from './four-keys.ts'
+import { fourKeys, keysOverTime, keysOverTimeShape, keysShape } from './keys.ts'
 import { groupsOf, groupsShape, type Grouped } from '../../../console/layout/groups.ts'
 import { millis, own as ownShape, place, span as spanShape, type Shaped } from '../../../console/layout/shape.ts'
 import { spans } from '../../../console/layout/trend-spans.ts'

@@ -1,29 +1,20 @@
 // Changes (merge requests), for both databases.
-import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
-import {
-  changeStates,
-  mergeChange,
-  viewChange,
-  uncounted,
-  type Change,
-  type ChangeState,
-  type ChangeView,
-  type CountedTimes,
-} from '../model/change.ts'
-import { json, number, optional, record, text, word, type Row, plainText } from '../../../core/store/sql/columns.ts'
+import { countable, listed, lockOfNumber, ownByNumber, writeReported } from './counted.ts'
+import type { CountedTable, Reported } from './counted.ts'
+import { changeStates, mergeChange, viewChange, uncounted } from '../model/change.ts'
+import type { Change, ChangeState, ChangeView, CountedTimes } from '../model/change.ts'
+import { json, number, optional, plainText, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
 import { latest, type Millis } from '../../../model/instant.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
-import type { Reported } from '../countable.ts'
 import type { Reporter } from '../../../core/store/ports/runs.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
 const changeTable: CountedTable<Change, CountedTimes> = {
   table: 'changes',
-  name: 'change',
   content: json<Change>('content'),
   merge: mergeChange,
   own: ownByNumber('changes'),
@@ -51,7 +42,7 @@ function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
 
 export const changeReporter: Reporter<Reported<Change>> = {
   order: 20,
-  locks: ({ report }) => [nameOf(changeTable, report)],
+  locks: ({ report }) => [lockOfNumber('changes', report)],
   write: (reports, within) => writeReported(changeTable, reports, within),
   owner: ({ report }) => ownerOfReport(report, report.event),
 }
@@ -89,7 +80,7 @@ export function changeReads(reading: Reading) {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND state IS NOT NULL'
       return listed(
         reading,
-        changeTable,
+        'changes',
         { ...filter, where, values: [since, until], by: 'happened_at' },
         (row): ShownChange | undefined => {
           const change = content(row)

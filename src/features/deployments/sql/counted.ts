@@ -1,30 +1,65 @@
-// Deployments, changes and incidents, which are reported many times and counted once, for both databases. Each kind declares its table (`CountedTable`); merging reports, and
-// counting due rows, are written here.
+// Deployments, changes and incidents, which are reported many times and counted once, for both databases. Reports are written with the delivery or run
+// that reported them, merged into one row for each thing. It is counted after a delay, in which late reports may arrive. Each kind declares its table
+// (`CountedTable`); merging reports, and counting due rows, are written here.
 import type { Reading } from '../../../core/store/sql/reading.ts'
-import {
-  concurrently,
-  forUpdate,
-  lockNames,
-  type StepOf,
-  type Steps,
-  type StepValue,
-  type Within,
-} from '../../../core/store/sql/steps.ts'
+import { concurrently, forUpdate, lockNames } from '../../../core/store/sql/steps.ts'
+import type { StepOf, Steps, StepValue, Within } from '../../../core/store/sql/steps.ts'
 import { number, optional, type Column, type Row } from '../../../core/store/sql/columns.ts'
 import { inScope, type ProjectScope } from '../../../core/store/ports/project-scope.ts'
 import { writeReports } from '../../../core/store/sql/runs.ts'
 import { writeEvent } from '../../../core/store/sql/events.ts'
-import type { Countable, Decide, Decided, Reported } from '../countable.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
+import type { ProjectIncrements } from '../../../model/totals.ts'
+import type { ReceivedEvent, Reports } from '../../../core/store/ports/runs.ts'
 import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 
-/** Rows have `id`, `content` (the merged reports), `due_at` and `known_at`. `State`: what was counted. `Around`: what it is compared with. */
+export interface Reported<Of> {
+  readonly report: Of
+  /** The delay before it is counted, ms: until then later reports may arrive, also about the ones that it is compared with. */
+  readonly countIn: Millis
+}
+
+/** What is written when something is counted. */
+export interface Counted {
+  readonly totals?: ProjectIncrements | undefined
+  /** For destinations with delta metrics: one point for each thing. */
+  readonly sent?: ReceivedEvent | undefined
+  /** What features report of it. */
+  readonly reports?: readonly Reports[] | undefined
+}
+
+/** A thing that is to be counted. `State`: what was counted of it. */
+export interface Due<Of, State> {
+  readonly id: number
+  /** All its reports, merged. */
+  readonly of: Of
+  /** When the fact that is to be counted was first reported. */
+  readonly knownAt: Millis
+  readonly counted: State | undefined
+}
+
+export interface Decision<State> {
+  /** What is counted of it, now and earlier. Undefined: nothing, for good. */
+  readonly counted: State | undefined
+  readonly written: readonly Counted[]
+  /** The daemon's counters to increase. */
+  readonly measures: readonly string[]
+}
+
+/** `Around`: what it is compared with. `apart`: it waits for its commits, and is counted by itself. `skip`: another replica has counted it. */
+export type Decide<Of, State, Around = undefined> = (
+  due: Due<Of, State>,
+  around: Around,
+) => Decision<State> | 'apart' | 'skip'
+
+/** `damaged`: it will never be counted. */
+export type Decided<State> = Decision<State> | 'apart' | 'damaged'
+
+/** Rows have `id`, `content` (the merged reports), `due_at` and `known_at`. `State`: what was counted. */
 export interface CountedTable<Of, State, Around = undefined> {
   readonly table: 'deployments' | 'changes' | 'incidents'
-  /** Names one row in the log. */
-  readonly name: string
   /** Throws DataError if it is damaged. */
   readonly content: Column<Of>
   readonly merge: (known: Of, reported: Of) => Of
@@ -43,11 +78,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   /** The columns of what was counted: an assignment with values from `?2` on. */
   readonly setCounted: string
   readonly countedValues: (state: State | undefined, now: Millis) => readonly StepValue[]
-  /** Which of the due ones are counted together; undefined: all. */
-  readonly together?: string
-  /** An assignment to columns that only this table has, when `due_at` becomes `?1`. */
-  readonly setDue?: string
-  /** Finds the rows to compare with. `lock`: no other replica counts things of the same name meanwhile. */
+  /** Finds the rows to compare with. Only such a table has `apart` and `leased`. `lock`: no other replica counts things of the same name meanwhile. */
   readonly compared?: {
     readonly lock: (row: Row) => string
     readonly around: (row: Row, damaged: DamagedRows) => Steps<Around>
@@ -74,8 +105,9 @@ export function* writeReported<Of, State, Around>(
     const isAsBefore = known !== undefined && left === JSON.stringify(kind.uncounted(known, row, damaged))
     const due = left === '[]' ? null : ((row && isAsBefore ? dueOf(row) : undefined) ?? now + countIn)
     const knownAt = due === null && (row !== undefined || kind.isKnownLater === true) ? null : now
-    if (row !== undefined) yield updateRow(kind, row, { of, due, knownAt, now })
-    else yield [insertInto(kind), [due, knownAt, JSON.stringify(of), ...kind.values(of, now)]]
+    yield row === undefined
+      ? insertRow(kind, [due, knownAt, JSON.stringify(of), ...kind.values(of, now)])
+      : updateRow(kind, row, { of, due, knownAt, now })
   }
 }
 
@@ -94,68 +126,77 @@ export function ownByNumber(table: 'changes' | 'incidents'): CountedTable<Number
 }
 
 /** Serialises all writers of one. */
-export function nameOf({ name }: { readonly name: string }, { instance, project, iid }: Numbered): string {
-  return `${name} ${iid} of ${project.id} ${instance}`
+export function lockOfNumber(table: 'changes' | 'incidents', { instance, project, iid }: Numbered): string {
+  return `${table} ${iid} of ${project.id} ${instance}`
 }
 
-const written = ['due_at', 'known_at', 'content']
-
-function insertInto({ table, columns }: Pick<CountedTable<unknown, unknown>, 'table' | 'columns'>): string {
-  const all = [...written, ...columns]
-  return `INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map((_, at) => `?${at + 1}`).join(', ')})`
+function insertRow(
+  { table, columns }: Pick<CountedTable<never, never>, 'table' | 'columns'>,
+  values: StepValue[],
+): StepOf {
+  const all = ['due_at', 'known_at', 'content', ...columns]
+  return [`INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map((_, at) => `?${at + 1}`).join(', ')})`, values]
 }
 
-export function updateRow<Of>(
-  { table, columns, values, setDue }: Pick<CountedTable<Of, unknown>, 'table' | 'columns' | 'values' | 'setDue'>,
+export function updateRow<Of, Around>(
+  {
+    table,
+    columns,
+    values,
+    compared,
+  }: Pick<CountedTable<Of, never, Around>, 'table' | 'columns' | 'values' | 'compared'>,
   row: Row,
   { of, due, knownAt, now }: { of: Of; due: Millis | null; knownAt: Millis | null; now: Millis },
 ): StepOf {
-  const set = ['content', ...columns].map((column, at) => `${column} = ?${at + 3}`)
-  const all = [
+  const set = [
     'due_at = CAST(?1 AS bigint)',
     'known_at = coalesce(known_at, ?2)',
-    ...set,
-    ...(setDue === undefined ? [] : [setDue]),
+    ...['content', ...columns].map((column, at) => `${column} = ?${at + 3}`),
+    // A new due time ends the lease.
+    ...(compared === undefined ? [] : ['leased = CASE WHEN due_at = CAST(?1 AS bigint) THEN leased ELSE 0 END']),
   ]
   return [
-    `UPDATE ${table} SET ${all.join(', ')} WHERE id = ?${columns.length + 4}`,
+    `UPDATE ${table} SET ${set.join(', ')} WHERE id = ?${columns.length + 4}`,
     [due, knownAt, JSON.stringify(of), ...values(of, now), idOf(row)],
   ]
 }
 
-export function countable<Of, State, Around>(
-  sql: Statements,
-  kind: CountedTable<Of, State, Around>,
-): Countable<Of, State, Around> {
-  const { table, together = 'due_at IS NOT NULL', pruned } = kind
-  const isDue = `due_at <= ?1 AND ${together} ORDER BY due_at, id LIMIT ?2`
+export type Countable<Of, State, Around> = ReturnType<typeof countable<Of, State, Around>>
+
+export function countable<Of, State, Around>(sql: Statements, kind: CountedTable<Of, State, Around>) {
+  const { table, compared, pruned } = kind
+  const isDue = `due_at <= ?1 AND ${compared === undefined ? 'due_at IS NOT NULL' : 'apart = 0'} ORDER BY due_at, id LIMIT ?2`
   const due = async (limit: number): Promise<number[]> =>
     (await sql.all(`SELECT id FROM ${table} WHERE ${isDue}`, [await sql.now(), limit])).map(idOf)
   const count = async (
     select: (within: Within) => StepOf,
-    decide: DecideOne<Of, State, Around>,
+    decide: Decide<Of, State, Around>,
   ): Promise<Decided<State>[]> =>
     sql.transaction(function* (within) {
       return yield* countRows(kind, yield select(within), decide, within)
     })
   return {
-    // Usually nothing is due, and a SELECT needs no transaction. Locked rows are skipped: another replica counts them.
-    countDue: async (limit, decide) =>
+    /** Counts the due ones, the longest due first, in one transaction: all of them, or none if it throws. Rows that another replica counts are skipped. */
+    countDue: async (limit: number, decide: Decide<Of, State, Around>) =>
+      // Usually nothing is due, and a SELECT needs no transaction.
       (await due(1)).length === 0
         ? []
         : count(({ now }) => [`SELECT * FROM ${table} WHERE ${isDue} ${sql.skipLocked}`, [now, limit]], decide),
+    /** The ids of those that `countDue` would count. */
     due,
-    count: async (id, decide) => {
+    /** Counts one in a transaction. Undefined: it was counted already, or is skipped. */
+    count: async (id: number, decide: Decide<Of, State, Around>): Promise<Decided<State> | undefined> => {
       const own = `SELECT * FROM ${table} WHERE id = ?1 AND due_at IS NOT NULL`
       return (await count(within => [`${own} ${forUpdate(within)}`, [id]], decide))[0]
     },
-    defer: async (id, ms, counted) => {
-      const tries = counted ? ', tries = tries + 1' : ''
-      const leased = kind.setDue === undefined ? '' : ', leased = 0'
+    /** Makes it due again in `ms`. `counted`: this was a try. */
+    defer: async (id: number, ms: number, counted: boolean): Promise<void> => {
+      const set = `${compared === undefined ? '' : ', leased = 0'}${counted ? ', tries = tries + 1' : ''}`
       const values = [(await sql.now()) + ms, id]
-      await sql.change(`UPDATE ${table} SET due_at = ?1${leased}${tries} WHERE id = ?2 AND due_at IS NOT NULL`, values)
+      await sql.change(`UPDATE ${table} SET due_at = ?1${set} WHERE id = ?2 AND due_at IS NOT NULL`, values)
     },
-    prune: async (before, limit) =>
+    /** Deletes old ones; returns how many. */
+    prune: async (before: Millis, limit: number): Promise<number> =>
       sql.change(
         `DELETE FROM ${table} WHERE id IN (SELECT d.id FROM ${table} d WHERE ${pruned.where} ORDER BY d.${pruned.by} LIMIT ?2)`,
         [before, limit],
@@ -163,15 +204,11 @@ export function countable<Of, State, Around>(
   }
 }
 
-type DecideOne<Of, State, Around> = (
-  ...of: Parameters<Decide<Of, State, Around>>
-) => ReturnType<Decide<Of, State, Around>> | undefined
-
 /** Locks rows first, then the rows to compare with, then totals, like all other transactions. */
 function* countRows<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   rows: readonly Row[],
-  decide: DecideOne<Of, State, Around>,
+  decide: Decide<Of, State, Around>,
   within: Within,
 ): Steps<Decided<State>[]> {
   const { now, damaged } = within
@@ -184,7 +221,7 @@ function* countRows<Of, State, Around>(
     if (of === undefined) return [{ id, decided: 'damaged' }]
     const due = { id, of, knownAt: knownAtOf(row) ?? now, counted: kind.state(row, damaged) }
     const decided = decide(due, around?.[at] as Around)
-    return decided === undefined ? [] : [{ id, decided }]
+    return decided === 'skip' ? [] : [{ id, decided }]
   })
   yield* concurrently(all.map(one => writeDecided(kind, one, within)))
   const counted = all.flatMap(({ decided }) => (typeof decided === 'object' ? decided.written : []))
@@ -197,12 +234,12 @@ function* countRows<Of, State, Around>(
 }
 
 function* writeDecided<Of, State, Around>(
-  { table, setDue, setCounted, countedValues }: CountedTable<Of, State, Around>,
+  { table, compared, setCounted, countedValues }: CountedTable<Of, State, Around>,
   { id, decided }: { readonly id: number; readonly decided: Decided<State> },
   within: Within,
 ): Steps<void> {
   const { now } = within
-  const done = `UPDATE ${table} SET due_at = NULL${setDue === undefined ? '' : ', leased = 0'}`
+  const done = `UPDATE ${table} SET due_at = NULL${compared === undefined ? '' : ', leased = 0'}`
   if (decided === 'damaged') yield [`${done} WHERE id = ?1`, [id]]
   else if (decided === 'apart')
     yield [`UPDATE ${table} SET apart = 1, leased = 0, due_at = ?2 WHERE id = ?1`, [id, now]]
@@ -215,7 +252,7 @@ function* writeDecided<Of, State, Around>(
 /** The rows for pages, the latest first. `where`: with `values`. Damaged ones are left out. */
 export async function listed<T>(
   { ask, damaged }: Reading,
-  { table }: Pick<CountedTable<unknown, unknown>, 'table'>,
+  table: CountedTable<never, never>['table'],
   { where, values, by, project, limit }: Listed,
   read: (row: Row) => T | undefined,
 ): Promise<T[]> {
@@ -228,7 +265,7 @@ export async function listed<T>(
   return damaged.rows(table, rows, read)
 }
 
-export interface Listed {
+interface Listed {
   readonly where: string
   readonly values: readonly Value[]
   readonly by: string

@@ -1,8 +1,8 @@
 // The deployments to compare a deployment with: the others of its environment, as steps of a transaction.
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
-import { storedDeployment } from './stored-deployment.ts'
+import { deploymentOf } from './deployment-reads.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
-import { viewDeployment, type Deployment } from '../model/deployment.ts'
+import { viewDeployment } from '../model/deployment.ts'
 import type { Neighbours } from '../model/deployment-figures.ts'
 import type { Steps } from '../../../core/store/sql/steps.ts'
 
@@ -65,7 +65,6 @@ const selectLater = withoutTies(
 )
 
 const idOf = number('id')
-const content = (row: Row): Deployment => storedDeployment(row.content)
 const failedOf = optional(number, 'failed_at')
 const place = record({
   id: idOf,
@@ -78,7 +77,7 @@ const place = record({
 })
 
 function previousOf(row: Row, damaged: DamagedRows): NonNullable<Neighbours['previous']> {
-  const view = damaged.row('deployments', row, one => viewDeployment(content(one)))
+  const view = damaged.row('deployments', row, one => viewDeployment(deploymentOf(one)))
   return {
     id: idOf(row),
     finishedAt: number('finished_at')(row),

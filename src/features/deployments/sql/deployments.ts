@@ -1,39 +1,31 @@
 // Deployments, for both databases: writes their reports, and compares them when they are counted.
-import { countable, updateRow, writeReported, type CountedTable } from './counted.ts'
-import { deploymentReads, laterSuccess, pruneEarly } from './deployment-reads.ts'
+import { countable, updateRow, writeReported, type CountedTable, type Reported } from './counted.ts'
+import { deploymentOf, deploymentReads, figuresColumn } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from '../../../core/store/sql/steps.ts'
 import { joinWaiting, nameOfJob } from '../../../core/store/sql/events.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
-import {
-  json,
-  number,
-  optional,
-  record,
-  text,
-  type Column,
-  type Row,
-  plainText,
-} from '../../../core/store/sql/columns.ts'
+import { number, optional, plainText, record, text, type Column, type Row } from '../../../core/store/sql/columns.ts'
 import { leasedQueue } from '../../../core/store/sql/leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'
 import { mergeDeployment, viewDeployment, type Deployment } from '../model/deployment.ts'
 import { places, type Statements } from '../../../core/store/sql/statements.ts'
 import { unbounded } from '../../../core/store/sql/reading.ts'
-import { storedDeployment } from './stored-deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../model/deployment-figures.ts'
-import type { Reported } from '../countable.ts'
+import type { Millis } from '../../../model/instant.ts'
 import type { Reporter, RunChange } from '../../../core/store/ports/runs.ts'
 import type { Run } from '../../../model/run.ts'
 
 /** The platform's limit for the name of an environment. */
 const maxName = 255
 
-const content: Column<Deployment> = row => storedDeployment(row.content)
+/** Of the environment of `d`. */
+const laterSuccess = `
+  SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
+    AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
 
 const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> = {
   table: 'deployments',
-  name: 'deployment',
-  content,
+  content: deploymentOf,
   merge: mergeDeployment,
   own: function* ({ instance, jobId, deploymentId }, within) {
     const own = `SELECT * FROM deployments
@@ -61,12 +53,9 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
     return isCounted || viewDeployment(deployment)?.outcome === undefined ? [] : ['end']
   },
   isKnownLater: true,
-  state: row => figuresOf(row),
+  state: figuresColumn,
   setCounted: 'counted_at = ?2, figures = ?3',
   countedValues: (figures, now) => [now, figures === undefined ? null : JSON.stringify(figures)],
-  together: 'apart = 0',
-  // A new due time ends the lease.
-  setDue: 'leased = CASE WHEN due_at = CAST(?1 AS bigint) THEN leased ELSE 0 END',
   compared: { lock: lockOf, around: neighbours },
   pruned: {
     where: `d.happened_at < ?1 AND d.due_at IS NULL AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS (${laterSuccess}))`,
@@ -76,7 +65,7 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
 
 /** An event without a job and the job make two rows, until an event names both: then one is left. */
 function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
-  yield ['DELETE FROM deployments WHERE id = ?1', [number('id')(twin)]]
+  yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
   const known = damaged.row('deployments', row, deploymentTable.content)
   const other = damaged.row('deployments', twin, deploymentTable.content)
   const of = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
@@ -85,7 +74,7 @@ function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
   const [countedAt, figures, knownAt] = [either(countedAtOf), either(optional(text, 'figures')), either(knownAtOf)]
   const due = countedAt === null ? either(dueOf) : null
   yield updateRow(deploymentTable, row, { of, due, knownAt, now })
-  yield ['UPDATE deployments SET counted_at = ?1, figures = ?2 WHERE id = ?3', [countedAt, figures, number('id')(row)]]
+  yield ['UPDATE deployments SET counted_at = ?1, figures = ?2 WHERE id = ?3', [countedAt, figures, idOf(row)]]
   return { ...row, content: JSON.stringify(of), due_at: due, known_at: knownAt, counted_at: countedAt, figures }
 }
 
@@ -172,6 +161,19 @@ export interface DueDeployment {
   readonly tries: number
 }
 
+interface KeptEarly {
+  /** Deployments before this are deleted even if they are the last of their environment. */
+  readonly lastSince: Millis
+  /** Deployments since then that only events have reported stay: the pipeline of their job would report them again. */
+  readonly withoutJobSince: Millis
+}
+
+/** The report of a job has its span. */
+const deleteEarly = `
+  DELETE FROM deployments AS d WHERE d.id > ?1 AND d.id <= ?2 AND d.due_at IS NULL AND coalesce(d.known_at, d.happened_at) < ?3
+    AND (coalesce(d.known_at, d.happened_at) < ?5 OR d.content LIKE '%"span":{%')
+    AND (d.outcome IS NULL OR d.happened_at < ?4 OR EXISTS (${laterSuccess} AND l.counted_at IS NOT NULL))`
+
 export type Deployments = ReturnType<typeof deployments>
 
 /** `prune` deletes those that happened before and are not to be counted (any more), except the last success of each environment. */
@@ -180,8 +182,26 @@ export function deployments(sql: Statements) {
   const { damaged } = sql
   return {
     ...countable(sql, deploymentTable),
-    ...pruneEarly(sql),
     ...deploymentReads(unbounded(sql)),
+    /**
+     * Looks at the next `limit` by id after `from`, and deletes those first reported before `before` that may be deleted early: they need not be counted
+     * (any more), and their environment has a later success that was counted. `next`: undefined at the end.
+     */
+    pruneEarly: async (
+      before: Millis,
+      limit: number,
+      from = -1,
+      { lastSince, withoutJobSince }: KeptEarly,
+    ): Promise<{ readonly pruned: number; readonly next?: number | undefined }> => {
+      const rows = await sql.all('SELECT id, known_at FROM deployments WHERE id > ?1 ORDER BY id LIMIT ?2', [
+        from,
+        limit,
+      ])
+      const last = rows.at(-1)
+      if (last === undefined) return { pruned: 0 }
+      const pruned = await sql.change(deleteEarly, [from, idOf(last), before, lastSince, withoutJobSince])
+      return { pruned, next: rows.length < limit || (knownAtOf(last) ?? 0) >= before ? undefined : idOf(last) }
+    },
     /** Leases due deployments that wait for commits, the longest due first. Damaged ones are skipped for good. */
     take: async (limit: number, leaseMs: number) => {
       const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
@@ -189,7 +209,7 @@ export function deployments(sql: Statements) {
       for (const row of rows) {
         const one = damaged.row('deployments', row, dueDeployment)
         if (one !== undefined) due.push(one)
-        else await sql.change('UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1', [number('id')(row)])
+        else await sql.change('UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1', [idOf(row)])
       }
       return due.sort((a, b) => a.id - b.id)
     },
@@ -209,5 +229,5 @@ export function deployments(sql: Statements) {
 const dueOf = optional(number, 'due_at')
 const knownAtOf = optional(number, 'known_at')
 const countedAtOf = optional(number, 'counted_at')
-const figuresOf = optional(json<DeploymentFigures>, 'figures')
-const dueDeployment: Column<DueDeployment> = record({ id: number('id'), deployment: content, tries: number('tries') })
+const idOf = number('id')
+const dueDeployment: Column<DueDeployment> = record({ id: idOf, deployment: deploymentOf, tries: number('tries') })

@@ -1,17 +1,12 @@
 // Incidents, for both databases.
-import { countable, listed, ownByNumber, nameOf, writeReported, type CountedTable } from './counted.ts'
-import { json, optional, number, type Row, plainText } from '../../../core/store/sql/columns.ts'
-import {
-  mergeIncident,
-  viewIncident,
-  type CountedIncident,
-  type Incident,
-  type IncidentView,
-} from '../model/incident.ts'
+import { countable, listed, lockOfNumber, ownByNumber, writeReported } from './counted.ts'
+import type { CountedTable, Reported } from './counted.ts'
+import { json, number, optional, plainText, type Row } from '../../../core/store/sql/columns.ts'
+import { mergeIncident, viewIncident } from '../model/incident.ts'
+import type { CountedIncident, Incident, IncidentView } from '../model/incident.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
 import { unbounded, type Reading } from '../../../core/store/sql/reading.ts'
-import type { Reported } from '../countable.ts'
 import type { Reporter } from '../../../core/store/ports/runs.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
 
@@ -20,7 +15,6 @@ const maxPath = 512
 
 const incidentTable: CountedTable<Incident, CountedIncident> = {
   table: 'incidents',
-  name: 'incident',
   content: json<Incident>('content'),
   merge: mergeIncident,
   own: ownByNumber('incidents'),
@@ -53,7 +47,7 @@ function countedOf(row: Row | undefined): CountedIncident {
 
 export const incidentReporter: Reporter<Reported<Incident>> = {
   order: 30,
-  locks: ({ report }) => [nameOf(incidentTable, report)],
+  locks: ({ report }) => [lockOfNumber('incidents', report)],
   write: (reports, within) => writeReported(incidentTable, reports, within),
   owner: ({ report }) => ownerOfReport(report, report.facts),
 }
@@ -75,7 +69,7 @@ export function incidentReads(reading: Reading) {
   const list = async (where: string, values: readonly number[], { project, limit }: Chosen) =>
     listed(
       reading,
-      incidentTable,
+      'incidents',
       { where: `${where} AND state <> 'retyped'`, values, by: 'opened_at', project, limit },
       (row): ShownIncident => {
         const incident = incidentTable.content(row)

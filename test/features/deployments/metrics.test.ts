@@ -1,6 +1,6 @@
 // The metrics of the changes that are known, with attributes that the operator drops or adds.
 import { expect, it } from 'vitest'
-import { changesData } from '../../../src/features/deployments/project-changes.ts'
+import { changesData } from '../../../src/features/deployments/metrics.ts'
 import { eventChunk } from '../../../src/model/event.ts'
 import { instance } from '../../flow/world.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
