@@ -2,7 +2,6 @@
 import type { ApiRoute } from './api/api-route.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Filling } from '../lib/slot.ts'
-import type { JobPart } from './jobs/job-part.ts'
 import type { NavigationLink } from './layout/navigation.ts'
 import type { Page, RequestContext } from './layout/frame.ts'
 import { given, type Ids } from './layout/address.ts'
@@ -19,7 +18,6 @@ export interface ConsolePart {
   readonly timeline?: TimelinePart
   /** What it adds to pages of others, where these have a slot. */
   readonly fills?: readonly Filling[]
-  readonly job?: JobPart
   /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
   readonly pages?: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
   readonly routes?: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]

@@ -4,7 +4,7 @@ import { comparedRuns, comparedWith } from './pipelines/compared-with.ts'
 import { comparePage } from './pipelines/compare.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports/exports.ts'
 import { deadLetterPage } from './exports/dead-letter.ts'
-import { jobDetail } from './jobs/job-detail.ts'
+import { jobDetail, jobParts } from './jobs/job-detail.ts'
 import { jobPage } from './jobs/job.ts'
 import { overviewOf, overviewPage } from './overview/overview.ts'
 import { notAllowedPage } from './access/entrance.ts'
@@ -51,7 +51,7 @@ export function siteOf(
     at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (context, asked) => {
       const detail = await jobDetail(parts, settings, asked)
       if (detail === undefined) return undefined
-      const own = features.flatMap(({ job }) => job ?? [])
+      const own = jobParts.of(parts)
       const tail = await Promise.all(own.map(async one => one.failure(parts, settings, asked, detail, context)))
       const links = own.map(one => one.links(detail, settings, context))
       const noSections = own.length === 0 ? 'No sections are known.' : own.map(one => one.withoutSections(detail))

@@ -7,7 +7,7 @@ import { exportsQuery, exportsShape, exportsView, perform, tryNow } from '../exp
 import { triedNowShape } from '../exports/columns.ts'
 import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
 import { pipelinesQuery } from '../pipelines/run-filters.ts'
-import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
+import { jobDetail, jobDetailShapeOf } from '../jobs/job-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
 import { overviewShapeOf } from '../overview/overview-shape.ts'
 import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
@@ -56,8 +56,8 @@ export function apiRoutes(
     ),
     get(
       '/pipelines/:projectId/:pipelineId/jobs/:jobId',
-      'One job with its sections, tests, usual duration, recent runs and every span sent for it.',
-      { query: instanceQuery, answer: jobDetailShape },
+      'One job with its sections, usual duration, recent runs and every span sent for it.',
+      { query: instanceQuery, answer: jobDetailShapeOf(parts) },
       async asked => jobDetail(parts, settings, asked),
     ),
     get(

@@ -1,17 +1,20 @@
-// Everything about one job, for its page and the JSON API: facts, cost, sections, tests, usual duration, recent runs, exported spans.
+// Everything about one job, for its page and the JSON API: facts, cost, sections, usual duration, recent runs, exported spans, and what features add.
 import { z } from 'zod'
 import { hasFailed } from '../../model/status.ts'
 import { historyOf, historyShape } from './job-history.ts'
 import { jobList, runCard, runCardShape } from '../pipelines/run-card.ts'
 import { jobSectionsShape, sectionsOf } from './job-sections.ts'
-import { jobReportShape, reportOf } from './job-tests.ts'
 import { exportedSpanShape } from '../layout/attributes.ts'
 import { usualShape } from '../pipelines/usual.ts'
 import { failedTestsOf, verdictOfJob, verdictShape } from '../pipelines/verdict.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
+import { Slot } from '../../lib/slot.ts'
 import { viewJob, type Job } from '../../model/job.ts'
+import type { Content } from '../layout/html.ts'
 import type { JobInside, RanOn } from '../../model/inside.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
+import type { RequestContext } from '../layout/frame.ts'
+import type { RunKey } from '../../model/observation.ts'
 import type { PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
 const ranOnShape = z.object({
@@ -40,13 +43,37 @@ export const jobDetailShape = z.object({
   verdict: verdictShape.optional(),
   about: aboutShape,
   sections: jobSectionsShape.optional(),
-  tests: jobReportShape.optional(),
   usual: usualShape.optional(),
   history: historyShape,
   spans: z.array(exportedSpanShape),
 })
 /** What was not read, or not counted, is undefined. */
 export type JobDetail = Shaped<typeof jobDetailShape>
+
+/** What a feature adds to the page of a job, and to the answer about it. */
+export interface JobPart {
+  /** The fields of the answer that `read` has. */
+  readonly fields: z.ZodRawShape
+  readonly read: (parts: PagesParts, key: RunKey, jobId: number) => Promise<object>
+  /** Links in the head of the page. */
+  readonly links: (detail: JobDetail, settings: PagesSettings, context: RequestContext) => Content
+  /** Cards below the reasons of a failure. `detail`: with what was read. */
+  readonly failure: (
+    parts: PagesParts,
+    settings: PagesSettings,
+    asked: AskedJob,
+    detail: JobDetail,
+    context: RequestContext,
+  ) => Promise<Content>
+  /** Why no sections of its log are known. */
+  readonly withoutSections: (detail: JobDetail) => Content
+}
+
+export const jobParts = new Slot<JobPart>()
+
+export function jobDetailShapeOf(parts: Pick<PagesParts, 'fillings'>) {
+  return jobDetailShape.extend(Object.assign({}, ...jobParts.of(parts).map(one => one.fields)) as z.ZodRawShape)
+}
 
 export interface AskedJob {
   readonly projectId: number
@@ -55,7 +82,7 @@ export interface AskedJob {
   readonly instance?: string | undefined
 }
 
-/** Chunks that are read: a job has one with sections for each of its runs, and one or a few with tests. */
+/** Chunks that are read: a job has one with sections for each of its runs. */
 const maxReadings = 20
 
 /** Undefined if there is no such job. */
@@ -72,10 +99,9 @@ export async function jobDetail(
   const known = stored.run.jobs.get(jobId)
   if (job === undefined || known === undefined) return undefined
   const { key } = stored.run
-  const [chunks, insides, reports, usuals, history, failed] = await Promise.all([
+  const [chunks, insides, usuals, history, failed] = await Promise.all([
     parts.views.chunks(key),
     parts.views.sections(key, maxReadings, jobId),
-    parts.views.tests(key, maxReadings, jobId),
     parts.usuals.of(card, [job.name]),
     historyOf(parts, card, job),
     failedTestsOf(parts, key, card, [job]),
@@ -83,10 +109,11 @@ export async function jobDetail(
   const itsOwn = chunks.filter(({ jobs }) => jobs.some(({ id }) => id === jobId))
   const usual = usuals.get(job.name)
   const sections = sectionsOf(insides, jobId)
-  const tests = reportOf(reports)
   const { jobs: _, failures: __, ...pipeline } = card
+  const added = await Promise.all(jobParts.of(parts).map(async part => part.read(parts, key, jobId)))
   return {
-    ...{ pipeline, job, history, usual, sections, tests },
+    ...(Object.assign({}, ...added) as object),
+    ...{ pipeline, job, history, usual, sections },
     verdict: verdictOfJob(job, usual, sections, failed.get(jobId)),
     about: aboutOf(
       { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)), insides },

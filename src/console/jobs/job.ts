@@ -11,7 +11,6 @@ import { isFinished, hasFailed } from '../../model/status.ts'
 import { runnerTypeName } from '../../model/job.ts'
 import { pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
 import { statusOf } from '../pipelines/run-card.ts'
-import { testsCard } from './job-tests.ts'
 import { aboutSections, sectionRows } from './job-sections.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import { verdictLine } from '../pipelines/verdict.ts'
@@ -27,14 +26,13 @@ interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
 }
 
 export function jobPage(detail: JobDetail, parts: JobPageParts, context: RequestContext): Page {
-  const { pipeline, job, usual, history, sections, spans, tests } = detail
+  const { pipeline, job, usual, history, sections, spans } = detail
   const { base } = context
   const isOver = isFinished(job.status)
   const tookMs = detail.job.ranMs
   const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${roughly(usual.queueP50)}.`
   const its = html`<section id="facts" data-region>${aboutJob(detail, tookMs, context)}</section>`
   const why = html`<section id="failure" data-region>${whyItFailed(detail)}</section>
-    <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
     ${parts.tail}`
   return {
     title: `${job.name} #${job.id}`,

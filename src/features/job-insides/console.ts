@@ -21,12 +21,17 @@ import { jobLogPage } from './pages/job-log.ts'
 import { logAddress } from '../../console/pipelines/run-rows.ts'
 import { number } from '../../console/layout/format.ts'
 import { onSources } from '../../console/sources/source-part.ts'
+import { jobParts, type JobDetail } from '../../console/jobs/job-detail.ts'
+import { jobReportShape, reportOf, testsCard, type JobReport } from './pages/job-tests.ts'
 import { logTail } from './pages/log-tail.ts'
 import { testTool, logTool } from './pages/tools.ts'
 import { z } from 'zod'
 import type { InsideOptions } from './options.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
+
+/** Chunks of a job's tests that are read. */
+const maxReadings = 20
 
 const logQuery = instanceQuery.extend({
   find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
@@ -38,16 +43,24 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
   const logsOf = ({ views, clocks, now }: PagesParts): LogSources => ({ views, clocks, now, jobLog: jobLog() })
   return {
     links: [{ group: 'What is broken', link: ['/tests', 'Tests', 'scoped'] }],
-    fills: [failedTests, flakyFixes, readsOnSources],
-    job: {
-      links: ({ job, pipeline }, settings, { base, query }) =>
-        jobLog() !== undefined &&
-        settings.adminToken() !== undefined &&
-        hasLog(job) &&
-        html`<a class="button" href="${logAddress(base, pipeline, job.id, { query })}">Show its log</a>`,
-      failure: async (parts, ...asked) => logTail(logsOf(parts), ...asked),
-      withoutSections: ({ job }) => whyNoSections(job.status, options.job.sections),
-    },
+    fills: [
+      ...[failedTests, flakyFixes, readsOnSources],
+      jobParts.with({
+        fields: { tests: jobReportShape.optional() },
+        read: async (parts, key, jobId) => ({ tests: reportOf(await parts.views.tests(key, maxReadings, jobId)) }),
+        links: ({ job, pipeline }, settings, { base, query }) =>
+          jobLog() !== undefined &&
+          settings.adminToken() !== undefined &&
+          hasLog(job) &&
+          html`<a class="button" href="${logAddress(base, pipeline, job.id, { query })}">Show its log</a>`,
+        failure: async (parts, settings, asked, detail, context) => {
+          const { tests } = detail as JobDetail & { readonly tests?: JobReport }
+          return html`<section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
+            ${await logTail(logsOf(parts), settings, asked, detail, context)}`
+        },
+        withoutSections: ({ job }) => whyNoSections(job.status, options.job.sections),
+      }),
+    ],
     pages: (parts, settings) => [
       at('/pipelines/:projectId/:pipelineId/jobs/:jobId/log', async (request, asked) =>
         jobLogPage(logsOf(parts), settings, asked, request),

@@ -2,7 +2,7 @@
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'
-import { reportOf } from '../../console/jobs/job-tests.ts'
+import { reportOf } from './pages/job-tests.ts'
 import { testMemoryMs } from './store-part.ts'
 import { testsIn } from './test-reads.ts'
 import type { FailedTests } from '../../model/verdict.ts'

@@ -4,7 +4,7 @@ import { flakyTests } from '../../../src/features/job-insides/pages/test-figures
 import { failedTestsIn } from '../../../src/features/job-insides/failed-tests.ts'
 import { flakyFixes } from '../../../src/features/job-insides/pages/flaky-fixes.ts'
 import { openHouse, type House } from '../../console/house.ts'
-import { reportOf } from '../../../src/console/jobs/job-tests.ts'
+import { reportOf } from '../../../src/features/job-insides/pages/job-tests.ts'
 import { testsOf } from './stored-tests.ts'
 import { unbounded } from '../../../src/core/store/sql/reading.ts'
 import { withTests } from '../../console/read-insides.ts'

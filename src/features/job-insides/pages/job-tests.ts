@@ -1,12 +1,12 @@
 // The test report on a job's page: totals, and failed tests with their messages.
 import { z } from 'zod'
-import { card } from '../layout/frame.ts'
-import { counted, duration, number } from '../layout/format.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
-import { reportFaultReasons, type ReportFaultReason, type TestFailure } from '../../model/test-report.ts'
-import type { Shaped } from '../layout/shape.ts'
-import type { FlakyTest } from '../../model/job-tests.ts'
-import type { JobInside } from '../../model/inside.ts'
+import { card } from '../../../console/layout/frame.ts'
+import { counted, duration, number } from '../../../console/layout/format.ts'
+import { html, type Content, type Html } from '../../../console/layout/html.ts'
+import { reportFaultReasons, type ReportFaultReason, type TestFailure } from '../../../model/test-report.ts'
+import type { Shaped } from '../../../console/layout/shape.ts'
+import type { FlakyTest } from '../../../model/job-tests.ts'
+import type { JobInside } from '../../../model/inside.ts'
 
 /** `foreign` is never said of a test report. */
 const faultReason: z.ZodType<ReportFaultReason> = z.enum(reportFaultReasons)
