@@ -77,7 +77,6 @@ const slowest = [
   'platform/reports/other-reports',
   'fuzz/configuration',
   'features/gcpe/newest',
-  'features/tokens/several-destinations',
   'features/mcp/shipped',
   'deploy/addresses',
   'console/large-waterfall',

@@ -9,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { pipelineEvent } from './pipelines.ts'
-import { postUntilTaken } from './posting.ts'
+import { pipelineEvent, postUntilTaken } from './pipelines.ts'
 
 const [few, many] = [10_000, 1_000_000]
 const load = 2_000

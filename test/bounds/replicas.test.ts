@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { pipelineEvent } from './pipelines.ts'
-import { postUntilTaken } from './posting.ts'
+import { pipelineEvent, postUntilTaken } from './pipelines.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 
 const count = 20_000

@@ -8,10 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import type { Misbehaviour } from '../support/misbehaviour.ts'
-import { OtlpReceiver, startReceiver } from '../support/otlp-receiver.ts'
+import { OtlpReceiver, startReceiver, newest } from '../support/otlp-receiver.ts'
 import { moduleWith, noteModules, type LoadedModules } from './loaded-modules.ts'
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
-import { newest } from './newest-points.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
 const everything = { SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs', PIPESPAN_METRICS_INTERVAL: '200ms' }

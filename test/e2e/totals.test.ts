@@ -4,10 +4,8 @@ import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { isFull } from './load.ts'
 import { newDatabase } from '../core/store/new-database.ts'
-import { newest } from './newest-points.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
-import { pipelineEvent } from '../bounds/pipelines.ts'
-import { postUntilTaken } from '../bounds/posting.ts'
+import { newest, OtlpReceiver } from '../support/otlp-receiver.ts'
+import { pipelineEvent, postUntilTaken } from '../bounds/pipelines.ts'
 
 describe('cumulative totals', () => {
   const count = isFull ? 1_000 : 40

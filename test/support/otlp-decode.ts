@@ -96,20 +96,20 @@ interface ScopeGroup {
 }
 
 /** `fields`: from a request to its groups by resource, from these to those by scope, and to their items. Throws on bytes that are no request of this type. */
-function decoded<Item, Plain>(
+function decoded<Plain>(
   type: Type,
   body: Uint8Array,
   fields: readonly [string, string, string],
-  plain: (item: Item, context: Context) => Plain,
+  plain: (item: never, context: Context) => Plain,
 ): Plain[] {
   const [byResource, byScope, items] = fields
-  const listIn = <T>(message: object, field: string): readonly T[] => Reflect.get(message, field) as readonly T[]
-  return listIn<ResourceGroup>(type.decode(body), byResource).flatMap(group => {
+  const groups = Reflect.get(type.decode(body), byResource) as readonly ResourceGroup[]
+  return groups.flatMap(group => {
     const resource = { attributes: plainAttributes(group.resource?.attributes), schemaUrl: group.schemaUrl }
-    return listIn<ScopeGroup>(group, byScope).flatMap(inner => {
+    return (Reflect.get(group, byScope) as readonly ScopeGroup[]).flatMap(inner => {
       const { name = '', version = '', attributes } = inner.scope ?? {}
       const scope = { name, version, attributes: plainAttributes(attributes), schemaUrl: inner.schemaUrl }
-      return listIn<Item>(inner, items).map(item => plain(item, { resource, scope }))
+      return (Reflect.get(inner, items) as readonly never[]).map(item => plain(item, { resource, scope }))
     })
   })
 }

@@ -282,3 +282,18 @@ export function pipelinesAt({ spans }: Pick<OtlpReceiver, 'spans'>): number[] {
     .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
     .sort((a, b) => a - b)
 }
+
+/** The newest value of a metric, over all its series: counts of histograms, values of others. */
+export function newest(receiver: OtlpReceiver, name: string): number {
+  const series = new Map<string, { nanos: bigint; value: number }>()
+  for (const metric of receiver.metrics) {
+    if (metric.name !== name) continue
+    for (const point of metric.points) {
+      const key = JSON.stringify([metric.resource.attributes['service.instance.id'], point.attributes])
+      const value = Number('value' in point ? point.value : point.count)
+      const known = series.get(key)
+      if (known === undefined || point.nanos >= known.nanos) series.set(key, { nanos: point.nanos, value })
+    }
+  }
+  return [...series.values()].reduce((sum, { value }) => sum + value, 0)
+}

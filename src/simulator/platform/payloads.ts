@@ -55,8 +55,6 @@ export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, 
             target_branch: mergeRequest.targetBranch,
             target_project_id: project.id,
             state: 'opened',
-            merge_status: 'can_be_merged',
-            detailed_merge_status: 'mergeable',
             url: `${instance}/${project.path}/-/merge_requests/${mergeRequest.iid}`,
           },
     user: wireUser(pipeline.user),
@@ -78,7 +76,6 @@ export function jobPayload(job: SimJob, pipeline: SimPipeline, options: PayloadO
     tag: plan.tag ?? false,
     before_sha: beforeSha,
     sha,
-    retries_count: pipeline.jobs.filter(({ id, plan: { name } }) => id < job.id && name === job.plan.name).length,
     build_id: job.id,
     build_name: job.plan.name,
     build_stage: job.plan.stage,
@@ -101,18 +98,10 @@ export function jobPayload(job: SimJob, pipeline: SimPipeline, options: PayloadO
       sha,
       message: commitMessage,
       author_name: user.name,
-      author_email: user.email,
       status: pipeline.status,
       duration: durationOf(pipeline) ?? null,
       started_at: maybeTime(pipeline.startedAt),
       finished_at: maybeTime(pipeline.finishedAt),
-    },
-    repository: {
-      name: project.name,
-      description: project.description,
-      homepage: `${instance}/${project.path}`,
-      git_http_url: `${instance}/${project.path}.git`,
-      visibility_level: 0,
     },
     project: wireProject(project, instance),
     environment: wireEnvironment(job),
@@ -173,7 +162,7 @@ export function deploymentPayload(
   const { environment } = job.plan
   const isReported = ['running', 'success', 'failed', 'canceled'].includes(job.status)
   if (environment === undefined || !isReported) return undefined
-  const { project, sha, user, commitMessage } = pipeline
+  const { project, sha, user } = pipeline
   const page = `${instance}/${project.path}`
   return {
     object_kind: 'deployment',
@@ -184,14 +173,10 @@ export function deploymentPayload(
     deployable_url: `${page}/-/jobs/${job.id}`,
     environment: environment.name,
     environment_tier: environment.tier,
-    environment_slug: environment.name.replaceAll('/', '-'),
-    environment_external_url: null,
     project: wireProject(project, instance),
     short_sha: sha.slice(0, 8),
     user: wireUser(user),
-    user_url: `${instance}/${user.username}`,
     commit_url: `${page}/-/commit/${sha}`,
-    commit_title: commitMessage.split('\n', 1)[0],
   }
 }
 
@@ -220,7 +205,7 @@ export function wireTime(at: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
 }
 
-export function maybeTime(at: number | undefined): string | null {
+function maybeTime(at: number | undefined): string | null {
   return at === undefined ? null : wireTime(at)
 }
 
@@ -233,7 +218,7 @@ export function wireUser({ id, name, username, email }: SimUser): object {
   return { id, name, username, avatar_url: `https://www.gravatar.com/avatar/${id}?s=80&d=identicon`, email }
 }
 
-export function wireRunner(runner: SimRunner | undefined): object | null {
+function wireRunner(runner: SimRunner | undefined): object | null {
   if (runner === undefined) return null
   const { id, description, type, isShared, tags } = runner
   return { id, description, runner_type: type, active: true, is_shared: isShared, tags }
@@ -246,24 +231,19 @@ export function wireProject(project: SimProject, instance: string): object {
     name,
     description,
     web_url: `${instance}/${path}`,
-    avatar_url: null,
-    git_ssh_url: `git@${new URL(instance).hostname}:${path}.git`,
-    git_http_url: `${instance}/${path}.git`,
     namespace: namespaceOf(path),
-    visibility_level: 0,
     path_with_namespace: path,
     default_branch: defaultBranch,
-    ci_config_path: null,
   }
 }
 
 /** The name of the group in a path: `acme/shop/web` → `Shop`. */
-export function namespaceOf(path: string): string {
+function namespaceOf(path: string): string {
   const group = path.split('/').at(-2) ?? ''
   return group.charAt(0).toUpperCase() + group.slice(1)
 }
 
-export function wireCommit(pipeline: SimPipeline, instance: string): object {
+function wireCommit(pipeline: SimPipeline, instance: string): object {
   const { sha, commitMessage, project, user } = pipeline
   return {
     id: sha,

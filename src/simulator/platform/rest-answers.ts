@@ -86,7 +86,6 @@ export function restJob(job: SimJob, pipeline: SimPipeline, instance: string): o
   return {
     ...restTask(job, pipeline, instance),
     runner: restRunner(job.runner),
-    runner_manager: null,
     tag_list: job.plan.tags,
     artifacts: [
       ...(archive === undefined
@@ -127,7 +126,6 @@ export function restProject(project: SimProject, instance: string, lastActivityA
     id,
     description,
     name,
-    name_with_namespace: path.split('/').join(' / '),
     path: path.split('/').at(-1),
     path_with_namespace: path,
     default_branch: defaultBranch,
@@ -153,17 +151,14 @@ function restTask(job: SimJob, pipeline: SimPipeline, instance: string): object 
     created_at: iso(createdAt),
     started_at: iso(startedAt),
     finished_at: isOver(status) ? iso(finishedAt) : null,
-    erased_at: null,
     duration: secondsBetween(startedAt, finishedAt),
     queued_duration: secondsBetween(queuedAt, startedAt),
     user: restUser(job.user, instance),
     commit: {
       id: sha,
-      short_id: sha.slice(0, 8),
       title: commitMessage.split('\n', 1)[0],
       message: commitMessage,
       author_name: user.name,
-      author_email: user.email,
       committed_date: iso(committedAt(pipeline)),
     },
     pipeline: restItem(pipeline, instance),

@@ -1,5 +1,5 @@
 // Runs the shipped daemon under a steady load of pipelines, with an instance that enforces tokens as its backend, and the shipped token commands.
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
@@ -85,12 +85,6 @@ export class LoadedDaemon {
 
   get held(): string {
     return readFileSync(this.file, 'utf8')
-  }
-
-  /** Replaces the token file atomically, like an operator. */
-  put(value: string): void {
-    writeFileSync(`${this.file}.by-hand`, value)
-    renameSync(`${this.file}.by-hand`, this.file)
   }
 
   get pipelines(): number {

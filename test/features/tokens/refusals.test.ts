@@ -1,6 +1,6 @@
 // Tests the token commands from the command line to the exit code: what refuses them, and a rotation that cannot finish. No message contains a secret.
 // `client.test.ts` and `commands.test.ts` have the refusals of the instance and of the commands themselves.
-import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -13,6 +13,7 @@ import { Secret } from '../../../src/lib/secret.ts'
 import { sendsNothing } from '../../../src/core/store/ports/outbox.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { startInstance } from '../../support/observability-instance.ts'
 import { until } from './loaded-daemon.ts'
 import { openCommandWorld, type CommandWorld } from './command-world.ts'
 
@@ -35,6 +36,22 @@ it('repeats requests that are refused temporarily (429, 503) within the command,
   world.instance.misbehaveOnce('GET', '/state', { status: 503, retryAfter: '0' })
   expect(await world.pipespan('enforcement', 'status')).toMatchObject({ code: 0 })
   expect(world.instance.tokens.map(({ value }) => value)).toEqual([await readFile(world.file, 'utf8')])
+})
+
+it('tests a new token at the destination whose token file is the target', async () => {
+  const first = closeAfterTest(await startInstance())
+  const config = path.join(world.folder, 'pipespan.yaml')
+  await writeFile(
+    config,
+    `destinations: [{ name: second, endpoint: '${world.instance.url}', token_file: '${world.file}' }]`,
+  )
+  Object.assign(world.env, {
+    PIPESPAN_CONFIG: config,
+    OTEL_EXPORTER_OTLP_ENDPOINT: first.url,
+    SERVICE_OBSERVABILITY_TOKEN_FILE: path.join(world.folder, 'first'),
+  })
+  expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
+  expect(first.refusals).toEqual([])
 })
 
 interface Refusal {

@@ -2,14 +2,12 @@
 import { expect, it } from 'vitest'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { isFull, report } from '../../e2e/load.ts'
-import { LoadedDaemon, until } from './loaded-daemon.ts'
+import { LoadedDaemon } from './loaded-daemon.ts'
 
 const rotations = isFull ? 20 : 1
 // With this seed no rotation of the short form is killed between its journal entry and its request, because the next one would have to wait for a
 // late token.
 const seed = isFull ? Date.now() % 1_000_000 : 19
-/** Maximum number of requests that may be in flight with the revoked token. */
-const inFlight = 4
 const timeoutMs = 900_000
 
 /** When a rotation is killed: after this many lines of output, or after this many of its requests have taken effect. */
@@ -86,55 +84,6 @@ it(
       tokensLeft: instance.tokens.length,
     })
     process.stdout.write(`killed after: ${moments.join(', ')}\n`)
-  },
-  timeoutMs,
-)
-
-it(
-  'pauses exports after a token was revoked, and resumes with a new one in the file or after a rotation',
-  async () => {
-    const world = await LoadedDaemon.start()
-    const { instance, daemon } = world
-    await until(() => instance.spans.length > 0, 'the first export')
-    const dead = world.held
-    const { value } = instance.add('pipespan')
-    for (const token of instance.tokens.filter(one => one.value === dead)) instance.remove(String(token.id))
-    await daemon.process.logged('rejects the credentials')
-    const held = instance.spans.length
-    const waiting = world.pipelines
-    await until(() => world.pipelines > waiting + 5, 'more pipelines while it holds')
-    expect(instance.spans.length).toBe(held)
-    // The daemon waits for another token. It tries the old one after pauses that double (1 s, 2 s, 4 s); each may be shortened at random by up to
-    // half.
-    const probes = instance.refusals.length - inFlight
-    const seconds = (Date.now() - (instance.refusals[0]?.at ?? 0)) / 1000
-    expect(probes).toBeLessThanOrEqual(Math.log2(1 + seconds / 0.5))
-    for (const path of ['readyz', 'healthz']) {
-      await expect.poll(async () => (await fetch(`${daemon.adminUrl}/${path}`)).status).toBe(200)
-    }
-    expect((await world.command('dead-letters', 'list', '--json')).stdout.trim()).toBe('[]')
-
-    world.put(value)
-    const refused = instance.refusals.length
-    await until(() => instance.spans.length > held, 'exports flow again')
-    // One request may have been on its way.
-    expect(instance.refusals.length - refused).toBeLessThanOrEqual(1)
-    const refusals = () => daemon.process.log.filter(({ msg }) => msg.includes('rejects the credentials'))
-    expect(refusals()).toHaveLength(1)
-    if (isFull) report({ probesWhileHeld: probes })
-
-    // All tokens are revoked again. The next rotation replaces the token, however young it is.
-    for (const { id } of instance.tokens) instance.remove(String(id))
-    await until(() => refusals().length === 2, 'exports hold again')
-    const heldAgain = instance.spans.length
-    const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, '--max-age', '30d']
-    const { code, stdout, stderr } = await world.command(...args)
-    expect(code, stderr).toBe(0)
-    expect(stdout).toContain('Token 103')
-    await until(() => instance.spans.length > heldAgain, 'exports flow once more')
-    expect((await world.command('tokens', 'list')).stdout).toMatch(/^103 +pipespan .* yes +in use$/m)
-    await world.settle()
-    expect(instance.tokens.map(({ value: left }) => left)).toEqual([world.held])
   },
   timeoutMs,
 )
