@@ -9,9 +9,11 @@ import { latestTests, type LatestRun } from '../../../src/features/gcpe/latest-r
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { expositionText } from '../../daemon/listeners/metrics-pages.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
-import { wholeMetrics } from '../../../src/daemon/listeners/exposition.ts'
+import { wholeMetrics, type Exposition } from '../../../src/daemon/listeners/exposition.ts'
 import type { CountBehind } from '../../../src/features/gcpe/behind-counts.ts'
 import type { Observation, ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
+import { createGcpeFamilies } from '../../../src/features/gcpe/families.ts'
+import { gcpeRunMetrics } from '../../../src/features/gcpe/table.ts'
 
 let world: World
 beforeEach(() => {
@@ -270,4 +272,15 @@ describe('environments', () => {
     expect(await behind('duration_seconds')).toEqual({ production: 90 })
     expect(asked[0]).toEqual({ instance, path: 'acme/shop', projectId: 3, from: 'rev1', to: 'rev2' })
   })
+})
+
+it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', async () => {
+  const families = createGcpeFamilies(10)
+  families.add(gcpeRunMetrics, { project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
+  const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'
+  const linesOf = async (format: Exposition): Promise<string[]> =>
+    (await expositionText(wholeMetrics(families.scopes()), format)).split('\n').slice(1, 3)
+  const sample = `gitlab_ci_pipeline_run_count{${labels}} 3`
+  expect(await linesOf('text')).toEqual(['# TYPE gitlab_ci_pipeline_run_count counter', sample])
+  expect(await linesOf('openmetrics')).toEqual(['# TYPE gitlab_ci_pipeline_run_count unknown', sample])
 })

@@ -1,9 +1,20 @@
-// What people are told: texts of projects without secrets, and nobody of their own receiver.
+// What people are notified about, and who: texts of projects without secrets, nobody about their own receiver, each condition once; and the checks of
+// the options.
 import { expect, it } from 'vitest'
 import { createNotifier } from '../../../src/features/notifications/notifier.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { ofDeadLetters } from '../../../src/features/notifications/conditions.ts'
-import type { Condition } from '../../../src/model/condition.ts'
+import { type Condition, ownInstance } from '../../../src/model/condition.ts'
+import { describeConfig } from '../../../src/daemon/configuration/reader.ts'
+import { faults, good } from '../../daemon/configuration/given.ts'
+import { redact } from '../../../src/lib/secret.ts'
+import { chunkOf, deliver } from '../../support/of-run.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { createStandingWatch } from '../../../src/features/notifications/standing-watch.ts'
+import { isEvent } from '../../../src/model/event.ts'
+import { knownConditions } from '../../../src/features/notifications/documents.ts'
+import { openSqlite } from '../../support/stores.ts'
+import { silentLog } from '../../../src/lib/log.ts'
 
 it('a secret is redacted in the title, the text and the details of a message', () => {
   const token = ['glpat-', 'aB3dE6gH9jK2mN5pQ8sT'].join('')
@@ -28,4 +39,69 @@ it('a receiver is not told that it refuses messages, while others are', () => {
   const told = (destination: string) => notifier.route(ofDeadLetters(destination, 1, 1)).map(({ to }) => to)
   expect(told('chat')).toEqual([['mail']])
   expect(told('default')).toEqual([['chat', 'mail']])
+})
+
+const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'
+
+it('warns of a subject that cannot be observed, if it is named', () => {
+  const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_EVENTS: 'none', PIPESPAN_REGRESSIONS_ENABLED: 'false' }
+  const of = (subjects: string): readonly string[] =>
+    good(env, `notifications: [{ name: chat, url: '${url}'${subjects} }]`).warnings.map(one => one.slice(0, 86))
+  expect(of('')).toEqual([])
+  expect(of(', of: [default-branch, dead-letters]')).toEqual([])
+  expect(of(', of: [deployments, regressions, flaky-tests]')).toEqual([
+    expect.stringContaining('notifications[0].of: Nothing is known about regressions'),
+    expect.stringContaining('notifications[0].of: Nothing is known about deployments'),
+    expect.stringContaining('notifications[0].of: Nothing is known about flaky-tests'),
+  ])
+})
+
+it('refuses a name that a destination or another notification has', () => {
+  const receivers = ['one', 'chat', 'chat'].map(name => `{ name: ${name}, url: '${url}' }`).join(', ')
+  const yaml = `destinations: [{ name: one, endpoint: 'http://localhost:4318' }]\nnotifications: [${receivers}]`
+  expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, yaml)).toEqual([
+    expect.stringContaining('The name one is already used.'),
+    expect.stringContaining('The name chat is already used.'),
+  ])
+})
+
+it('shows no address of a webhook, and removes its path from every text', () => {
+  const loaded = good({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, `notifications: [{ name: chat, url: '${url}' }]`)
+  expect(describeConfig(loaded)).not.toContain('T0PSECRET')
+  expect(redact(`POST ${url} failed`)).toBe('POST https://hooks.example.com[secret] failed')
+})
+
+it('announces once that a condition is broken, and once that it is fixed', async () => {
+  let now = Date.now()
+  const store = closeAfterTest(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
+  let state: Condition['state'] = 'fixed'
+  const watch = createStandingWatch({
+    notifier: createNotifier([{ name: 'chat', of: ['tokens'], since: 0 }], text => text, 'generic'),
+    ...{ runs: store.runs, outbox: store.outbox, conditions: store.repositories.of(knownConditions), destinations: [] },
+    standing: [
+      async at => [
+        {
+          ...{ kind: 'tokens', instance: ownInstance, subject: 'one', state, at, version: [Math.round(at)] },
+          ...{ title: `it is ${state}`, details: {} },
+        },
+      ],
+    ],
+    lease: { isMine: async () => true, release: async () => undefined },
+    onMessage: () => undefined,
+    clock: { now: () => now, sleep: async () => undefined },
+    log: silentLog(),
+  })
+  const titles = async (): Promise<string[]> => {
+    now += 60_000
+    await watch.look()
+    const items = await deliver(store, { destination: 'chat', signal: 'notifications' })
+    return items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? chunk.event.body : []))
+  }
+  expect(await titles()).toEqual([])
+  state = 'broken'
+  expect(await titles()).toEqual(['it is broken'])
+  expect(await titles()).toEqual([])
+  state = 'fixed'
+  expect(await titles()).toEqual(['it is fixed'])
+  expect(await titles()).toEqual([])
 })

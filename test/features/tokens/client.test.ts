@@ -1,11 +1,14 @@
 // Tests the client of the token API against an instance: every shape of answers, and every kind of refusal.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
+import { closeAfterTest, listen } from '../../support/after-test.ts'
 import { Secret } from '../../../src/lib/secret.ts'
 import { createIngestTokens, type IngestTokens } from '../../../src/features/tokens/client.ts'
 import { InstanceError } from '../../../src/features/tokens/instance-error.ts'
 import { readCreated, readList, readState } from '../../../src/features/tokens/listed-token.ts'
 import { startInstance, type ObservabilityInstance } from '../../support/observability-instance.ts'
+import { createServer, type Socket } from 'node:net'
+import { Agent } from 'undici'
+import { send } from '../../../src/features/tokens/request.ts'
 
 let instance: ObservabilityInstance
 let client: IngestTokens
@@ -240,4 +243,15 @@ describe('answers whose shape the documentation leaves open', () => {
     expect(readState({ enabled: null })).toBe(false)
     expect(readState({ enabled: 'yes' })).toBeUndefined()
   })
+})
+
+it('reports that a request was not sent if no connection was made in time', async () => {
+  const open = new Set<Socket>()
+  // The server accepts connections and never answers the first message of TLS.
+  const server = createServer(socket => void open.add(socket))
+  const url = new URL(`https://127.0.0.1:${await listen(server)}/tokens`)
+  const dispatcher = closeAfterTest(new Agent({ connect: { timeout: 100 } }))
+  const answer = await send({ method: 'POST', url, headers: {}, timeoutMs: 600_000, dispatcher })
+  expect(answer).toMatchObject({ kind: 'failed', sent: false, certificate: false })
+  for (const socket of open) socket.destroy()
 })

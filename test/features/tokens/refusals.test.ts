@@ -1,11 +1,11 @@
 // Tests the token commands from the command line to the exit code: what refuses them, and a rotation that cannot finish. No message contains a secret.
 // `client.test.ts` and `commands.test.ts` have the refusals of the instance and of the commands themselves.
+import path from 'node:path'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import { hostname } from 'node:os'
-import path from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { closeAfterTest, listen } from '../../support/after-test.ts'
+import { closeAfterTest, listen, temporaryFolder } from '../../support/after-test.ts'
 import { createTokenReport } from '../../../src/features/tokens/daemon-token-report.ts'
 import { daemonReports } from '../../../src/features/tokens/documents.ts'
 import { openStore } from '../../../src/core/store/open-store.ts'
@@ -13,9 +13,58 @@ import { Secret } from '../../../src/lib/secret.ts'
 import { sendsNothing } from '../../../src/core/store/ports/outbox.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { startInstance } from '../../support/observability-instance.ts'
+import { startInstance, type ObservabilityInstance } from '../../support/observability-instance.ts'
 import { until } from './loaded-daemon.ts'
-import { openCommandWorld, type CommandWorld } from './command-world.ts'
+import { runCommand } from '../../e2e/run-command.ts'
+
+interface CommandOutput {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+interface CommandWorld {
+  readonly instance: ObservabilityInstance
+  readonly folder: string
+  /** The token file of the configuration and of `rotate`. */
+  file: string
+  /** The environment of the commands. */
+  env: Record<string, string>
+  /** Runs a command line. The output must not contain a secret. */
+  pipespan(...args: readonly string[]): Promise<CommandOutput>
+  /** The arguments for a rotation of `file`. */
+  rotate(...more: readonly string[]): readonly string[]
+}
+
+/** Further secrets that tests use. */
+const planted = { key: 'a-wrong-key', token: 'a-dead-token' }
+
+async function openCommandWorld(): Promise<CommandWorld> {
+  const instance = await startInstance()
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'token')
+  const world: CommandWorld = {
+    instance,
+    folder,
+    file,
+    env: {
+      PIPESPAN_OBSERVABILITY_URL: instance.url,
+      PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
+      OTEL_EXPORTER_OTLP_ENDPOINT: instance.url,
+      SERVICE_OBSERVABILITY_TOKEN_FILE: file,
+      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'store', 'pipespan.db')}`,
+    },
+    pipespan: async (...args) => {
+      const { code, stdout, stderr } = await runCommand(args, world.env)
+      const output = { code, out: stdout.trimEnd(), err: stderr.trimEnd() }
+      const secrets = [instance.apiKey, instance.viewerKey, planted.key, planted.token, ...instance.issued]
+      expect(secrets.filter(secret => `${output.out}${output.err}`.includes(secret))).toEqual([])
+      return output
+    },
+    rotate: (...more) => ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, ...more],
+  }
+  return world
+}
 
 let world: CommandWorld
 
