@@ -94,7 +94,7 @@ it.skipIf(!isFull)(
         const id = next++
         own.push(id)
         postedAt.set(id, performance.now())
-        const { status } = await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })
+        const { status } = await daemon.post(pipelineEvent({ id }))
         expect(status).toBe(202)
         peak = Math.max(peak, daemon.memory().now)
         due += fresh.every

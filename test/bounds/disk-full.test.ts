@@ -38,7 +38,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
     let refused = 0
     for (let id = 1; refused < 20; id += 1) {
       const body = pipelineEvent({ id, commitMessage: 'x'.repeat(20_000) })
-      const answer = await daemon.post(body, { 'x-service-event': 'Pipeline Hook' })
+      const answer = await daemon.post(body)
       if (answer.status === 202) taken.push(id)
       else {
         expect(answer.status).toBe(503)
@@ -59,7 +59,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
     // Whoever could not write for long looks a minute later at the latest.
     await receiver.until(() => pipelines() === taken.length)
     await expect.poll(ready).toEqual([200, 200])
-    const late = await daemon.post(pipelineEvent({ id: 20_000 }), { 'x-service-event': 'Pipeline Hook' })
+    const late = await daemon.post(pipelineEvent({ id: 20_000 }))
     expect(late.status).toBe(202)
     await receiver.until(() => pipelines() === taken.length + 1)
     expect(new Set(receiver.spans.map(({ spanId }) => spanId)).size).toBe(receiver.spans.length)

@@ -10,7 +10,7 @@ const usual = Array.from({ length: 20 }, (_, index) => index + 100)
 const others = usual.map(id => id + 100)
 
 async function post(daemon: Daemon, body: string): Promise<void> {
-  const { status } = await daemon.post(body, { 'x-service-event': 'Pipeline Hook' })
+  const { status } = await daemon.post(body)
   expect(status).toBe(202)
 }
 

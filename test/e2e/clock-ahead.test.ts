@@ -17,7 +17,7 @@ describe('a clock that was a year ahead', () => {
   const setClock = (offBy: number): void => writeFileSync(file, String(offBy))
   const pipelines = (): number => new Set(receiver.spans.map(({ traceId }) => traceId)).size
   const post = async (id: number): Promise<void> => {
-    const answer = await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })
+    const answer = await daemon.post(pipelineEvent({ id }))
     expect(answer.status).toBe(202)
   }
 

@@ -256,11 +256,16 @@ export class Daemon {
     return runCommand(args, this.env)
   }
 
-  /** Posts one delivery. */
+  /** Posts one delivery, by default of a pipeline event. */
   async post(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.webhooks, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-service-token': webhookToken, ...headers },
+      headers: {
+        'content-type': 'application/json',
+        'x-service-event': 'Pipeline Hook',
+        'x-service-token': webhookToken,
+        ...headers,
+      },
       body: typeof body === 'string' ? body : Buffer.from(body),
     })
   }

@@ -27,7 +27,7 @@ describe('a damaged SQLite file', () => {
 
   async function post(): Promise<number | undefined> {
     id += 1
-    const answer = daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })
+    const answer = daemon.post(pipelineEvent({ id }))
     return answer.then(({ status }) => status).catch(() => undefined)
   }
 

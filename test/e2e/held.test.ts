@@ -37,7 +37,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
       const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
       const daemon = await Daemon.start({ ...unset, ...store, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: undefined })
       const post = async (group: string, id: number): Promise<void> =>
-        expect((await daemon.post(of(group, id), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
+        expect((await daemon.post(of(group, id))).status).toBe(202)
       const apply = async (): Promise<void> => {
         if (how !== 'SIGHUP') {
           await daemon.stop()
@@ -87,8 +87,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     write(before)
     const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
     const daemon = await Daemon.start({ ...unset, ...store, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: undefined })
-    const post = async (id: number): Promise<void> =>
-      expect((await daemon.post(of('alpha', id), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
+    const post = async (id: number): Promise<void> => expect((await daemon.post(of('alpha', id))).status).toBe(202)
     before.misbehave(away)
     await post(1)
     await before.until(wasRefused(before))

@@ -7,8 +7,6 @@ import { Daemon, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
 
-const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
-
 describe('pipespan inbox', () => {
   it('lists, shows and retries deliveries that could not be decoded, beside the running daemon', async () => {
     const daemon = await Daemon.start()
@@ -19,7 +17,7 @@ describe('pipespan inbox', () => {
     }
     expect((await daemon.command('inbox', 'list')).stdout).toMatch(/^0 could not be decoded/)
     const variables = [{ key: 'PASSWORD', value: 'hunter-2' }]
-    await daemon.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: { variables } }), pipelineHook)
+    await daemon.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: { variables } }))
     await daemon.process.logged('a delivery is quarantined')
     const { quarantined } = await listed()
     expect(quarantined).toEqual([

@@ -18,7 +18,7 @@ async function start(env: NodeJS.ProcessEnv = {}): Promise<{ daemon: Daemon; rec
 
 /** Posts one pipeline that is over. */
 async function post(daemon: Daemon, body: string): Promise<{ status: number; retryAfter: string | null }> {
-  const answer = await daemon.post(body, { 'x-service-event': 'Pipeline Hook' })
+  const answer = await daemon.post(body)
   await answer.body?.cancel()
   return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
 }

@@ -52,7 +52,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     const posting = (async () => {
       while (!ended.signal.aborted) {
         id += 1
-        const { status } = await daemon.post(pipelineEvent({ id }), pipelineHook)
+        const { status } = await daemon.post(pipelineEvent({ id }))
         expect(status).toBe(202)
         posted.push(id)
       }
@@ -109,7 +109,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   writeFileSync(file, `${good}\notlp: { certificate: ${file} }\nadmin: { listen: '${new URL(daemon.url).host}' }`)
   daemon.signal('SIGHUP')
   await expect.poll(async () => (await live(daemon)).reloads.refused).toBe(2)
-  expect((await daemon.post(pipelineEvent({ id: 7 }), pipelineHook)).status).toBe(202)
+  expect((await daemon.post(pipelineEvent({ id: 7 }))).status).toBe(202)
   await backend.until(() => pipelinesAt(backend).includes(7))
   expect(await (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(
     /^pipespan_config_reloads_total{outcome="refused"} 2$/m,
@@ -176,7 +176,7 @@ it('fills the templates that a reload brings, and uses a platform token from the
   for (const [id, group] of ['alpha', 'beta'].entries()) {
     const body = { ...(JSON.parse(pipelineEvent({ id: id + 1 })) as object) }
     const project = { ...event.project, id: id + 1, path_with_namespace: `${group}/app` }
-    expect((await daemon.post(JSON.stringify({ ...body, project }), pipelineHook)).status).toBe(202)
+    expect((await daemon.post(JSON.stringify({ ...body, project }))).status).toBe(202)
   }
   await backend.until(() => pipelinesAt(backend).length === 2)
   expect(new Set(backend.requests.map(({ headers }) => headers['x-scope-orgid']))).toEqual(

@@ -53,7 +53,7 @@ describe('serve', () => {
     const message = `process ${first.process.child.pid} on ${hostname()}`
     expect(second.stderr).toContain(message)
     expect(second.stderr).toContain('PIPESPAN_STORE_URL')
-    expect((await first.post('{}', pipelineHook)).status).toBe(202)
+    expect((await first.post('{}')).status).toBe(202)
     expect((await first.command('inbox', 'list')).code).toBe(0)
     await first.kill()
     await first.restart()

@@ -17,7 +17,7 @@ it('is not ready and refuses webhooks while its file is not in its place, and lo
   const acknowledged = new Set<number>()
   const post = async (): Promise<number> => {
     id += 1
-    const { status } = await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })
+    const { status } = await daemon.post(pipelineEvent({ id }))
     if (status < 300) acknowledged.add(id)
     return status
   }

@@ -38,7 +38,7 @@ it('sends what an earlier process stored byte for byte, whatever version and con
     SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
   }
   const daemon = await Daemon.start(env)
-  const posted = await daemon.post(pipelineEvent({ id: 1 }), { 'x-service-event': 'Pipeline Hook' })
+  const posted = await daemon.post(pipelineEvent({ id: 1 }))
   expect(posted.status).toBe(202)
   await expect.poll(() => backend.bodies.size, { timeout: 60_000 }).toBe(2)
   const before = new Map([...backend.bodies].map(([path, [first]]) => [path, first]))

@@ -11,8 +11,6 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { shippedModules } from '../shipped.ts'
 import { until } from '../console/house.ts'
 
-const event = { 'x-service-event': 'Pipeline Hook' }
-
 interface Noted {
   readonly daemon: Daemon
   /** Modules of the console in the files that it has loaded, but for those that guard the admin listener. */
@@ -40,7 +38,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
 it('exports, answers health checks and /metrics, and names the setting on every page; a later start with pages has the figures of what was exported', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const { daemon, console } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-  expect((await daemon.post(pipelineEvent({ id: 1 }), event)).status).toBe(202)
+  expect((await daemon.post(pipelineEvent({ id: 1 }))).status).toBe(202)
   await until(async () => receiver.spans.length > 0)
 
   for (const gone of ['', '/pipelines', '/api/overview', '/openapi.json', '/assets/pages.css', '/login'])

@@ -41,8 +41,7 @@ it('answers the official client, under a base path, about what was reported', as
     PIPESPAN_BASE_PATH: '/spans',
   })
   expect(hasLoaded()).toBe(true)
-  const event = { 'x-service-event': 'Pipeline Hook' }
-  expect((await daemon.post(pipelineEvent({ id: 4_711 }), event)).status).toBe(202)
+  expect((await daemon.post(pipelineEvent({ id: 4_711 }))).status).toBe(202)
   const mcp = await connectMcp(daemon.adminUrl, token)
   expect(mcp.client.getServerVersion()).toMatchObject({ name: 'pipespan' })
   const found = async (): Promise<object[]> => (await mcp.call('find_pipelines')).answer.pipelines as object[]

@@ -9,8 +9,6 @@ import { MessageReceiver } from '../../support/message-receiver.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 
 const secretPath = '/services/T0PSECRET/B0PSECRET/hook-token-nobody-sees'
-const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
-
 /** A pipeline of the default branch that has just ended. */
 function ended(id: number, status: 'success' | 'failed', project = { id: 3, path: 'acme/shop' }): string {
   const event = JSON.parse(pipelineEvent({ id, status, jobs: 1 })) as {
@@ -126,7 +124,7 @@ it('begins with a rule that a reload adds, and with what happens from then on', 
   const chat = await receiver()
   const env = configured('  []\n')
   const daemon = await Daemon.start({ ...env, PIPESPAN_SETTLE: '0s' })
-  const post = async (body: string): Promise<void> => expect((await daemon.post(body, pipelineHook)).status).toBe(202)
+  const post = async (body: string): Promise<void> => expect((await daemon.post(body)).status).toBe(202)
   await post(ended(1, 'failed'))
   const file = env.PIPESPAN_CONFIG ?? ''
   writeFileSync(file, readFileSync(file, 'utf8').replace('[]', `- { name: chat, url: '${chat.url}/hook' }`))
