@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll } from 'vitest'
 import { openPostgres, openSqlite, type TestStoreOptions } from '../../support/stores.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
 import { newDatabase } from './new-database.ts'
 import { query } from './postgres-server.ts'
 import { ownOrShared } from './own-or-shared.ts'
@@ -57,6 +58,12 @@ export function benchOf(
       await remove()
     },
   }
+}
+
+/** A bench, and a store over it; closed after the test. For `beforeEach`. */
+export async function opened<B extends Bench>(bench: () => Promise<B>): Promise<{ here: B; store: Store }> {
+  const here = closeAfterTest(await bench())
+  return { here, store: await here.open() }
 }
 
 /** A file in a folder of its own. */

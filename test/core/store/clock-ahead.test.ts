@@ -1,11 +1,10 @@
 // A clock that was a year, or some hours, ahead and is right again: what the daemon promises then, on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { at, day, event, hour, job, minute, rules, snapshotterWith, settlerOf } from '../../flow/world.ts'
 import { createMaintenance } from '../../../src/core/store/maintenance/maintenance.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { bothDatabases, type Bench } from './benches.ts'
+import { bothDatabases, opened, type Bench } from './benches.ts'
 import type { ExportQueue } from '../../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
@@ -20,8 +19,7 @@ for (const [name, bench] of bothDatabases())
     let store: Store
     const snapshotter = snapshotterWith()
     beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
+      ;({ here, store } = await opened(bench))
       here.move(ahead)
     })
 

@@ -1,7 +1,6 @@
 // One row that is damaged among others: nobody who goes through many rows stops at it, on any store; it is named once and counted.
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { createPollContext } from '../../../src/core/find/poll-context.ts'
 import {
@@ -23,7 +22,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
 import { deliver, pipelineIdOf } from '../../support/of-run.ts'
-import type { BareBench } from './benches.ts'
+import { opened, type BareBench } from './benches.ts'
 import type { Log } from '../../../src/lib/log.ts'
 import type { PlatformClient } from '../../../src/platform/port.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -45,8 +44,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     beforeEach(async () => {
       lines = []
       log = pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) })
-      here = closeAfterTest(await bench())
-      store = await here.open()
+      ;({ here, store } = await opened(bench))
     })
 
     /** The rows that the log names, each once: the store has counted as many. */

@@ -1,11 +1,10 @@
 // What every store promises of the queue of what the platform is still to be asked, and of who triggered whom.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { observedRun } from '../../../src/model/run.ts'
 import { event, instance, job } from '../../flow/world.ts'
 import { territoriesOf, type Territory } from '../../../src/model/territory.ts'
 import type { EnrichmentChange, Which } from '../../../src/core/store/ports/enrichment-queue.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import type { ObservedJob } from '../../../src/model/observation.ts'
 import type { RunWork } from '../../../src/core/store/ports/runs.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -17,10 +16,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     let here: Bench
     let store: Store
 
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ here, store } = await opened(bench)))
 
     function queued(
       pipelineId: number,

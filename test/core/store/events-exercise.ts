@@ -1,8 +1,7 @@
 // What every store promises of events that are about no run, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { chunkOf, deliver } from '../../support/of-run.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import { day, hour, minute, second } from '../../flow/world.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { keyMemory } from '../../../src/core/store/sql/take-in.ts'
@@ -38,10 +37,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
   describe(`events on ${name}`, () => {
     let here: Bench
     let store: Store
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ here, store } = await opened(bench)))
 
     async function take(...events: readonly PlatformEvent[]): Promise<void> {
       const received = events.map(one => ({

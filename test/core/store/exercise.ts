@@ -1,12 +1,11 @@
 // What every store promises, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { event, instance, job, at, rules } from '../../flow/world.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
 import { takingInExercise } from './taking-in-exercise.ts'
 import { chunkOf, pipelineIdOf } from '../../support/of-run.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import type { ExportQueue } from '../../../src/core/store/ports/outbox.ts'
 import type { RunWork } from '../../../src/core/store/ports/runs.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -24,10 +23,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     let here: Bench
     let store: Store
 
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ here, store } = await opened(bench)))
 
     async function oweExports(count: number, to?: readonly ExportQueue[]): Promise<void> {
       for (let id = 1; id <= count; id += 1) {

@@ -1,12 +1,11 @@
 // What every store promises of pruning and of what it remembers, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../../flow/world.ts'
 import { createMaintenance } from '../../../src/core/store/maintenance/maintenance.ts'
 import { exportQueue, failed } from './exported-run.ts'
 import { keep, takeKeys, undecodable } from './taking-in-exercise.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { Observation } from '../../../src/model/observation.ts'
@@ -33,10 +32,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
   describe(`pruning on ${name}`, () => {
     let here: Bench
     let store: Store
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ here, store } = await opened(bench)))
 
     const observe = async (observation: Observation): Promise<void> => exported.observe(store, observation)
     const takeSnapshot = async (pipelineId = 7, to = exportQueue): Promise<Chunk[]> =>

@@ -1,12 +1,11 @@
 // One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { type SettleLoop } from '../../../src/core/settle/settle-loop.ts'
 import { event, instance, job, at, minute, rules, second, settlerOf } from '../../flow/world.ts'
 import { chunkOfRun, deliver, pipelineIdOf } from '../../support/of-run.ts'
-import type { BareBench } from './benches.ts'
+import { opened, type BareBench } from './benches.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'traces' } as const
@@ -21,8 +20,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     let lines: Record<string, unknown>[]
 
     beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
+      ;({ here, store } = await opened(bench))
       lines = []
       await observe(due)
     })

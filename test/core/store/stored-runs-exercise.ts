@@ -1,7 +1,6 @@
 // What every store promises of the document of a run and the pages of its jobs, as one function: run against each database.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { at, day, event, everything, instance, job, jobEvent, rules, snapshotterWith } from '../../flow/world.ts'
 import { canonical } from '../../../src/model/versioned.ts'
@@ -11,7 +10,7 @@ import { observation } from '../../model/arbitraries.ts'
 import { readTombstone, tombstoneText } from '../../../src/core/store/sql/tombstone-text.ts'
 import { remember, revive } from '../../../src/model/tombstone.ts'
 import { deliver } from '../../support/of-run.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import type { Cells } from '../../../src/core/store/sql/tables.ts'
 import type { Observation } from '../../../src/model/observation.ts'
 import type { Run } from '../../../src/model/run.ts'
@@ -90,10 +89,7 @@ export function storedRunsExercise(name: string, bench: () => Promise<Bench>): v
   describe(`stored runs on ${name}`, () => {
     let here: Bench
     let store: Store
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ here, store } = await opened(bench)))
 
     const observe = async (one: Observation): Promise<void> =>
       store.runs.transact(mergeObservations([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))

@@ -2,10 +2,9 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules } from '../../flow/world.ts'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { proveRoom } from '../../../src/core/store/maintenance/maintenance.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 import type { Undecodable } from '../../../src/core/store/ports/quarantine.ts'
 
@@ -33,10 +32,7 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
   describe(`taking in on ${name}`, () => {
     let here: Bench
     let store: Store
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ here, store } = await opened(bench)))
 
     it('takes a key in once, also within one group and after a start, and again after a week', async () => {
       expect(await takeKeys(store, 'a', undefined, 'a', undefined, 'b')).toEqual([true, true, false, true, true])

@@ -1,13 +1,12 @@
 // What every store's views promise, as one function: run against each database.
 import { countFigures } from '../../support/counted-figures.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { at, event, instance, job, rules, t0 } from '../../flow/world.ts'
 import { isFull } from '../../full.ts'
 import { manyRuns } from './many-runs.ts'
 import { snapshotWork } from './exported-run.ts'
-import type { Bench } from './benches.ts'
+import { opened, type Bench } from './benches.ts'
 import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.ts'
 import type { RunPage, RunQuery } from '../../../src/core/store/ports/views.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
@@ -17,13 +16,9 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
   const isThorough = isFull || name === 'SQLite'
 
   describe(`the views on ${name}`, () => {
-    let here: Bench
     let store: Store
 
-    beforeEach(async () => {
-      here = closeAfterTest(await bench())
-      store = await here.open()
-    })
+    beforeEach(async () => ({ store } = await opened(bench)))
 
     async function observe(
       id: number,

@@ -26,7 +26,6 @@ export const ownPipelines = z.object({
   /** When the oldest active one was created. */
   oldestActive: z.number().optional(),
 })
-export type OwnPipelines = z.infer<typeof ownPipelines>
 
 export const sweep = z.object({
   instance: z.string(),

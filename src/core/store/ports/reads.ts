@@ -6,11 +6,9 @@ import type { Runs } from './runs.ts'
 import type { Views } from './views.ts'
 
 /** The documents that pages show. */
-export const shownDocuments = [
-  ...(['polledProjects', 'ownPipelines', 'sweeps', 'hooks', 'budgets', 'refusedEndpoints'] as const),
-  ...(['inventoryStates', 'gaugeReadings'] as const),
-] satisfies readonly (keyof Repositories)[]
-type ShownDocument = (typeof shownDocuments)[number]
+type ShownDocument =
+  | ('polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'budgets' | 'refusedEndpoints')
+  | ('inventoryStates' | 'gaugeReadings')
 
 export interface Reads {
   readonly views: Views

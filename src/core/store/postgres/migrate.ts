@@ -1,7 +1,7 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
-import { leaveOldSchema, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
+import { leaveOldSchema, refuseNewer, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
 import type pg from 'pg'
 import type { Dialect, StorePart } from '../ports/store-part.ts'
 import type { Row } from '../sql/columns.ts'
@@ -71,12 +71,7 @@ async function migrateOnce(
     const [row] = await query('SELECT number AS version FROM pipespan_store')
     const version = Number(row?.version ?? 0)
     const newest = steps.length
-    if (version > newest + 1) {
-      throw new StoreError(
-        `The PostgreSQL store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
-        'Run the Pipespan version that wrote it, or a newer one.',
-      )
-    }
+    refuseNewer('The PostgreSQL store', version, newest)
     if (version < newest) {
       await query(steps[version] ?? '')
       await query('DELETE FROM pipespan_store')

@@ -18,6 +18,15 @@ export function otherSchema(store: string, error: unknown, start: string): Store
   )
 }
 
+/** Throws StoreError for a schema that is more than one step newer. `newest`: the last step of this version. */
+export function refuseNewer(store: string, number: number, newest: number, of = ''): void {
+  if (number <= newest + 1) return
+  throw new StoreError(
+    `${store} has schema ${number}${of}; this version supports schemas up to ${newest + 1}.`,
+    'Run the Pipespan version that wrote it, or a newer one.',
+  )
+}
+
 /** The remedy. `start`: the setting to start the new version with. */
 export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
@@ -304,11 +313,7 @@ export function missingSteps(rows: readonly Row[], parts: readonly StorePart[], 
   const done = new Map(rows.map(partNumber).map(one => [one.name, one.number]))
   return parts.flatMap(({ name, schema }) => {
     const known = done.get(name) ?? 0
-    if (known > schema.length + 1)
-      throw new StoreError(
-        `The store has schema ${known} of ${name}; this version supports schemas up to ${schema.length + 1}.`,
-        'Run the Pipespan version that wrote it, or a newer one.',
-      )
+    refuseNewer('The store', known, schema.length, ` of ${name}`)
     const steps = schema.slice(known).map(step => step(dialect))
     return steps.length === 0 ? [] : [{ name, number: schema.length, steps }]
   })

@@ -1,7 +1,14 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
 // Migrates a file to it, and refuses files that this version cannot read.
 import { StoreError } from '../../../lib/fault.ts'
-import { leaveOldSchema, schemaOf, missingSteps, selectPartNumbers, type MissingSteps } from '../sql/schema.ts'
+import {
+  leaveOldSchema,
+  refuseNewer,
+  schemaOf,
+  missingSteps,
+  selectPartNumbers,
+  type MissingSteps,
+} from '../sql/schema.ts'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Dialect, StorePart } from '../ports/store-part.ts'
 
@@ -74,14 +81,10 @@ export function refuseUnknownSchema(connection: DatabaseSync, newest = sqliteMig
       leaveOldSchema('a new file'),
     )
   }
-  if (version <= newest + 1) return
-  throw new StoreError(
-    `The store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
-    'Run the Pipespan version that wrote it, or a newer one.',
-  )
+  refuseNewer('The store', version, newest)
 }
 
-export function versionOf(connection: DatabaseSync): number {
+function versionOf(connection: DatabaseSync): number {
   return pragma(connection, 'user_version')
 }
 

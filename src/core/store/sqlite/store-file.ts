@@ -144,15 +144,9 @@ export function makePrivateFile(file: string): void {
 }
 
 /** Throws StoreError for a device, a FIFO, a socket or a folder: a mode set by root would take it from everybody else. */
-export function refuseSpecialFile(file: string): void {
+function refuseSpecialFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) return
   throw new StoreError(`${file} is not a regular file.`, 'Set PIPESPAN_STORE_URL to a file in a folder of its own.')
-}
-
-/** The same for a folder (0700). Throws if it belongs to another user. */
-export function makePrivateFolder(folder: string): void {
-  makeFolder(folder)
-  chmodSync(folder, 0o700)
 }
 
 /**
@@ -178,7 +172,7 @@ function isFolder(name: string): boolean {
 }
 
 /** Waits until its entries are on disk. */
-export function syncFolder(folder: string): void {
+function syncFolder(folder: string): void {
   // Windows cannot open folders, and need not.
   if (process.platform === 'win32') return
   const descriptor = openSync(folder, 'r')
