@@ -1,12 +1,7 @@
 // Writes docs/METRICS.md from the tables of metrics.
 import { activeJobsMetric, oldestWaitMetric } from '../../src/core/telemetry/metrics/cumulative.ts'
-import {
-  activeRunsMetric,
-  attemptMetrics,
-  costUnit,
-  type GaugeHead,
-  type MetricHead,
-} from '../../src/core/telemetry/mapping/metrics.ts'
+import { activeRunsMetric, attemptMetrics } from '../../src/core/telemetry/mapping/metrics.ts'
+import { costUnit, type GaugeHead, type MetricHead } from '../../src/core/telemetry/mapping/metric-row.ts'
 import { defaultBounds, longBounds } from '../../src/model/totals.ts'
 import { mergeRequestRefs, otherRefs } from '../../src/core/telemetry/settings.ts'
 import { projectLabels } from '../../src/core/telemetry/metrics/families.ts'

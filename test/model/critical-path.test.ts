@@ -9,10 +9,6 @@ it('the critical path is the chain of jobs that the pipeline waited for', () => 
   expect(criticalPath(jobs)).toMatchObject({ ids: [2, 4, 5], busyMs: 140_000 })
 })
 
-it('the critical path includes the failed attempt of a retried job', () => {
-  expect(criticalPath([ran(1, 0, 30), ran(2, 31, 50), ran(3, 55, 80)]).ids).toEqual([1, 2, 3])
-})
-
 it('the critical path has the longest of jobs that ended together', () => {
   expect(criticalPath([ran(1, 50, 60), ran(2, 0, 60)]).ids).toEqual([2])
 })

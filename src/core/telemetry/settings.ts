@@ -16,7 +16,7 @@ import {
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from '../../model/totals.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { FiguresRow, FiguresTable, GaugeHead, MetricRow } from './mapping/metrics.ts'
+import type { FiguresRow, FiguresTable, GaugeHead, MetricRow } from './mapping/metric-row.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { LogRecord, Span } from './otlp/messages.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'

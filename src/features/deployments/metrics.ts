@@ -19,7 +19,7 @@ import { styleOf, type TelemetrySettings } from '../../core/telemetry/settings.t
 import { textRow, type AttributeRow } from '../../core/telemetry/mapping/row.ts'
 import type { DeploymentFigures } from './model/deployment-figures.ts'
 import type { DeploymentOptions } from './options.ts'
-import type { FiguresRow, FiguresSubject, FiguresTable } from '../../core/telemetry/mapping/metrics.ts'
+import type { FiguresRow, FiguresSubject, FiguresTable } from '../../core/telemetry/mapping/metric-row.ts'
 import type { IncidentFigures } from './model/incident.ts'
 import type { MeasuredMetric, Point, PointAttributes } from '../../core/telemetry/metrics/data.ts'
 import type { MeasuresProjects } from '../../daemon/feature.ts'

@@ -60,13 +60,10 @@ describe('a rule', () => {
     expect(setOf({ projects: { include: ['team/**'] } })).toEqual([undefined, undefined])
     expect(setOf({ branches: ['default'] })).toEqual([undefined, undefined])
     expect(setOf({ sources: { exclude: ['schedule'] } })).toEqual([undefined, undefined])
-  })
-
-  it('for merge requests sets its attributes on their events', () => {
-    const event = eventChunk({ ...deployment, kind: 'change', name: 'platform.vcs.change' }, 5, 'generic')
-    const teamBy = (branches: AttributeSetter['branches']): unknown =>
-      decodeLogs(encodeLogs([event], settingsOf([rule({ team: 'payments' }, { branches })])))[0]!.attributes.team
-    expect([teamBy(['merge_request']), teamBy(['default'])]).toEqual(['payments', undefined])
+    // Those of a change are about a merge request.
+    const change = eventChunk({ ...deployment, kind: 'change', name: 'platform.vcs.change' }, 5, 'generic')
+    const ruled = settingsOf([rule({ team: 'payments' }, { branches: ['merge_request'] })])
+    expect(decodeLogs(encodeLogs([change], ruled))[0]!.attributes.team).toBe('payments')
   })
 
   it('for jobs sets them on the spans and records of these jobs only', () => {

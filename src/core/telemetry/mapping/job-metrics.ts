@@ -14,14 +14,23 @@ import {
   ATTR_CICD_SYSTEM_COMPONENT,
 } from './semconv.ts'
 import type { Chunk, JobSnapshot } from '../../../model/chunk.ts'
-import { pipelineName, refClass, type Measured, type MetricAttribute } from './metric-attributes.ts'
+import {
+  costUnit,
+  counter,
+  histogram,
+  pipelineName,
+  refClass,
+  type Measured,
+  type MetricAttribute,
+  type MetricRow,
+} from './metric-row.ts'
 
 /** For jobs without a rate in the price table. */
 const unpriced = 'unpriced'
 
 const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
 
-export const computeAttributes: readonly MetricAttribute[] = [
+const computeAttributes: readonly MetricAttribute[] = [
   workerType,
   textRow(
     'platform.cicd.compute.rate',
@@ -37,24 +46,24 @@ export const computeAttributes: readonly MetricAttribute[] = [
   ),
 ]
 
-export const queueAttributes: readonly MetricAttribute[] = [
+const queueAttributes: readonly MetricAttribute[] = [
   workerType,
   textRow('platform.cicd.worker.tag_set', 'known', ({ job }) => job && tagSetOf(job.runner?.tags ?? job.tags)),
 ]
 
-export const systemErrorAttributes: readonly MetricAttribute[] = [
+const systemErrorAttributes: readonly MetricAttribute[] = [
   textRow(ATTR_CICD_SYSTEM_COMPONENT, 'always', ({ job }) => job && meaningOf(job.failureReason ?? '').component),
   textRow(ATTR_ERROR_TYPE, 'always', ({ job }) => job && errorTypeOf(outcomeOfJob(job))),
 ]
 
-export const artifactAttributes: readonly MetricAttribute[] = [
+const artifactAttributes: readonly MetricAttribute[] = [
   textRow('platform.artifact.type', 'always', ({ artifact }) => artifact),
 ]
 
 /** At most so many names of jobs in a project: with results, pipelines and refs they multiply. */
-export const maxTaskNames = { attribute: ATTR_CICD_PIPELINE_TASK_NAME, max: 200 }
+const maxTaskNames = { attribute: ATTR_CICD_PIPELINE_TASK_NAME, max: 200 }
 
-export const taskRunAttributes: readonly MetricAttribute[] = [
+const taskRunAttributes: readonly MetricAttribute[] = [
   pipelineName,
   textRow(
     maxTaskNames.attribute,
@@ -66,8 +75,29 @@ export const taskRunAttributes: readonly MetricAttribute[] = [
   refClass,
 ]
 
+/** Exported for the refs that `PIPESPAN_JOB_METRICS` names. */
+export const taskRunMetric = 'platform.cicd.pipeline.task.run.duration'
+
+const ofJobs = { of: 'jobs' } as const
+
+// prettier-ignore
+export const jobMetrics: readonly MetricRow[] = [
+  { name: 'platform.cicd.compute.time', ...ofJobs, ...counter, number: 'double', unit: 's', attributes: computeAttributes, when: 'jobs that ran; no bridges', measured: compute,
+    description: 'Runner time of jobs, by purpose: useful, failed, retried or superseded.' },
+  { name: 'platform.cicd.compute.cost', ...ofJobs, ...counter, number: 'double', unit: costUnit, attributes: computeAttributes, when: 'jobs that a rule of the price table matches', measured: costs,
+    description: 'Cost of the runner time of jobs, by the price table.' },
+  { name: 'platform.cicd.pipeline.task.run.queued_duration', ...ofJobs, ...histogram, attributes: queueAttributes, when: 'jobs that ran; no bridges', measured: queues,
+    description: 'Time that jobs waited for a runner, by type and tags of the runner.' },
+  { name: taskRunMetric, ...ofJobs, ...histogram, limited: maxTaskNames, attributes: taskRunAttributes, when: 'jobs that ran, of the default branch unless `PIPESPAN_JOB_METRICS=all`; no bridges', measured: taskRuns,
+    description: 'Duration of jobs, by name; parallel jobs share theirs.' },
+  { name: 'cicd.system.errors', ...ofJobs, ...counter, unit: '{error}', attributes: systemErrorAttributes, when: 'jobs that failed because of the CI system', measured: systemErrors,
+    description: 'Failures of jobs by the CI system itself, by its component.' },
+  { name: 'platform.cicd.artifacts.size', ...ofJobs, ...counter, unit: 'By', attributes: artifactAttributes, when: 'known from the API before the export of the job', measured: artifacts,
+    description: 'Size of job artifacts, by type; `trace` is the log.' },
+]
+
 /** Seconds, of each job that ran. */
-export function taskRuns(chunk: Chunk): Measured[] {
+function taskRuns(chunk: Chunk): Measured[] {
   return grouped(
     chunk,
     job => `${taskNameOf(job)}\n${job.status}\n${job.failureReason ?? ''}`,
@@ -83,16 +113,16 @@ function taskNameOf({ name = '' }: JobSnapshot): string {
 }
 
 /** Seconds, grouped by what the attributes distinguish. */
-export function compute(chunk: Chunk): Measured[] {
+function compute(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, computeSeconds)
 }
 
-export function costs(chunk: Chunk): Measured[] {
+function costs(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, ({ cost }) => cost)
 }
 
 /** Seconds that jobs waited before they ran. */
-export function queues(chunk: Chunk): Measured[] {
+function queues(chunk: Chunk): Measured[] {
   // Tags are not sorted here, which is quicker; equal sets become one series anyway.
   const key = ({ runner, tags }: JobSnapshot): string =>
     `${runner?.type ?? ''}\n${(runner?.tags ?? tags)?.join(',') ?? ''}`
@@ -103,7 +133,7 @@ export function queues(chunk: Chunk): Measured[] {
   )
 }
 
-export function systemErrors(chunk: Chunk): Measured[] {
+function systemErrors(chunk: Chunk): Measured[] {
   return grouped(
     chunk,
     job => job.failureReason ?? '',
@@ -113,7 +143,7 @@ export function systemErrors(chunk: Chunk): Measured[] {
 }
 
 /** Bytes by type. */
-export function artifacts({ jobs }: Chunk): Measured[] {
+function artifacts({ jobs }: Chunk): Measured[] {
   const sizes = new Map<string, number>()
   for (const { artifactSizes } of jobs) {
     for (const type in artifactSizes) sizes.set(type, (sizes.get(type) ?? 0) + (artifactSizes[type] ?? 0))

@@ -1,115 +1,100 @@
 // The metrics of attempts: name, type, unit, attributes, and what an attempt adds.
-import { durationsOf, type Chunk } from '../../../model/chunk.ts'
-import type { EventChunk } from '../../../model/event.ts'
-import { pipelineOutcome, feedbackTime } from './pipeline.ts'
-import { errorTypeOf, results } from './statuses.ts'
-import { pipelineTimes } from '../span-time.ts'
+import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import {
-  activeAttributes,
-  conventionAttributes,
-  conventionStageAttributes,
-  durationAttributes,
-  errorAttributes,
-  feedbackAttributes,
-  latestAttributes,
-  latestStates,
-  legacyAttributes,
-  legacyStageAttributes,
-  strictDurationAttributes,
+  ATTR_CICD_PIPELINE_NAME,
+  ATTR_CICD_PIPELINE_RESULT,
+  ATTR_CICD_PIPELINE_RUN_STATE,
+  ATTR_CICD_PIPELINE_TASK_TYPE,
+  ATTR_VCS_REF_HEAD_TYPE,
+} from './semconv.ts'
+import {
+  counter,
+  gauge,
+  histogram,
+  pipelineName,
+  refClass,
   type Measured,
+  type MetricAttribute as Row,
+  type MetricHead,
+  type MetricRow,
   type MetricSubject,
-} from './metric-attributes.ts'
-import {
-  artifactAttributes,
-  artifacts,
-  compute,
-  computeAttributes,
-  costs,
-  maxTaskNames,
-  queueAttributes,
-  queues,
-  systemErrorAttributes,
-  systemErrors,
-  taskRunAttributes,
-  taskRuns,
-} from './job-metrics.ts'
-import type { AttributeRow, RowVariant } from './row.ts'
+} from './metric-row.ts'
+import { durationsOf, type Chunk } from '../../../model/chunk.ts'
+import { errorTypeOf, results, stateOf } from './statuses.ts'
+import { jobMetrics } from './job-metrics.ts'
+import { notBlank, textRow, type AttributeRow } from './row.ts'
+import { pipelineOutcome, feedbackTime, refTypeOf } from './pipeline.ts'
+import { pipelineTimes } from '../span-time.ts'
+import { taskStage, taskTypeOf } from './job.ts'
+import type { ProjectFacts } from '../../../model/observation.ts'
 
-/** A metric without its points. */
-export interface MetricHead {
-  /** Vendor names begin with `platform.`, which stands for the profile's namespace. */
-  readonly name: string
-  readonly type: 'gauge' | 'counter' | 'histogram' | 'updowncounter'
-  readonly unit: string
-  readonly number: 'int' | 'double'
-  readonly description: string
-  /** For the reference. */
-  readonly when: string
+const status: Row = textRow('pipeline.status', 'always', ({ chunk }) => chunk.pipeline.facts.status)
+const result = textRow<MetricSubject>(
+  ATTR_CICD_PIPELINE_RESULT,
+  'the pipeline ended',
+  ({ chunk }) => pipelineOutcome(chunk).result,
+)
+const trigger: Row = textRow('platform.cicd.pipeline.trigger.type', 'known', ({ chunk }) => chunk.pipeline.facts.source)
+const refType: Row = textRow(ATTR_VCS_REF_HEAD_TYPE, 'known', ({ chunk }) => refTypeOf(chunk.pipeline.facts.tag))
+
+const latestStates = { attribute: ATTR_CICD_PIPELINE_RESULT, values: results } as const
+
+const latestAttributes: readonly Row[] = [
+  refClass,
+  // Every result has a point of its own.
+  textRow(latestStates.attribute, 'always', () => undefined),
+]
+
+const legacyAttributes: readonly Row[] = [status, textRow('pipeline.ref', 'always', ({ ref }) => ref, 'folded')]
+
+const failed = textRow<MetricSubject>(ATTR_ERROR_TYPE, 'result `failure`, `error` or `timeout`', ({ chunk }) =>
+  errorTypeOf(pipelineOutcome(chunk)),
+)
+
+const conventionAttributes: readonly Row[] = [
+  pipelineName,
+  textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'the status is known', ({ chunk }) => stateOf(chunk.pipeline.facts.status)),
+  result,
+  trigger,
+  refType,
+]
+
+const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
+
+/** Result and error are not set before the run executes. */
+function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
+  return { ...row, value: subject => (subject.state === 'executing' ? row.value(subject) : undefined) }
 }
 
-/** A gauge of the inventory. Collectors declare them; the gauge of a configured query has only a name. */
-export interface GaugeHead extends Omit<MetricHead, 'type' | 'when'> {
-  /** Undefined: a gauge. */
-  readonly type?: 'histogram' | 'updowncounter' | undefined
-}
+const strictDurationAttributes: readonly Row[] = [
+  pipelineName,
+  textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'always', ({ state }) => state, '`pending` or `executing`'),
+  whenExecuted(result),
+  trigger,
+  refType,
+  whenExecuted(failed),
+]
 
-export interface MetricRow extends MetricHead {
-  readonly type: 'gauge' | 'counter' | 'histogram'
-  readonly attributes: readonly AttributeRow<MetricSubject>[]
-  readonly measured: (chunk: Chunk) => readonly Measured[]
-  /**
-   * `jobs`: counted from the jobs of all chunks, including supplements. Undefined: from the chunk that carries the pipeline, or of a feature's rows from
-   * chunks of the insides of jobs.
-   */
-  readonly of?: 'jobs'
-  /** Undefined: with all settings. */
-  readonly only?: RowVariant
-  /** A lower limit of series for each metric of a project. */
-  readonly maxSeries?: number
-  /** Of a gauge: the value of the greatest one is the latest. By default that of the attempt that ended last. */
-  readonly order?: (chunk: Chunk) => number
-  /** A gauge of states: the value is the place of the state in this list, or another number for none of them. */
-  readonly states?: { readonly attribute: string; readonly values: readonly string[] }
-  /** An attribute whose values are limited for each project, as users choose them. */
-  readonly limited?: { readonly attribute: string; readonly max: number }
-}
+const feedbackAttributes: readonly Row[] = [pipelineName, refType]
 
-/** What a point of figures is about. */
-export interface FiguresSubject<F> {
-  readonly figures: F
-  readonly chunk: Pick<EventChunk, 'key' | 'project'>
-  /** A ref of a pipeline with this source, as metrics tell refs apart. */
-  readonly foldRef: (ref: string, source: 'push' | 'merge_request_event') => string
-}
+const legacyStageAttributes: readonly Row[] = [textRow('job.stage', 'always', ({ stage }) => stage), status]
 
-/** A metric of what features count. */
-export interface FiguresRow<F> extends MetricHead {
-  readonly type: MetricRow['type']
-  readonly attributes: readonly AttributeRow<FiguresSubject<F>>[]
-  /** Of a histogram with other bounds than those of pipelines, seconds. */
-  readonly bounds?: readonly number[]
-  /** The values of its point; none: it has no point. */
-  readonly values: (figures: F) => readonly number[]
-}
+const conventionStageAttributes: readonly Row[] = [
+  { ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'always', ({ stage }) => stage), only: 'contract' },
+  {
+    ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'the stage has such a name', ({ stage }) =>
+      taskTypeOf(stage),
+    ),
+    only: 'strict',
+  },
+  { ...textRow<MetricSubject>(taskStage, 'always', ({ stage }) => stage), only: 'strict' },
+  result,
+  trigger,
+  refType,
+]
 
-/** The metrics of events of one kind, by their `figures`. */
-export interface FiguresTable {
-  readonly kind: string
-  readonly rows: readonly FiguresRow<never>[]
-}
+const errorAttributes: readonly Row[] = [pipelineName, failed]
 
-/** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */
-export const ownName = '{name}'
-
-/** Placeholder for the unit of the price table. */
-export const costUnit = 'cost'
-
-/** Exported for the refs that `PIPESPAN_JOB_METRICS` names. */
-export const taskRunMetric = 'platform.cicd.pipeline.task.run.duration'
-
-export const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
-export const counter = { type: 'counter', number: 'int' } as const
-export const histogram = { type: 'histogram', number: 'double', unit: 's' } as const
 const hasDuration = 'has a duration'
 const wasQueued = 'was queued; attempt 1 only'
 const hasJobs = 'has jobs that ran; a point for each stage'
@@ -144,18 +129,18 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Pipeline runs that ended in an error, by its type.' },
   { name: 'platform.cicd.pipeline.feedback_time', ...histogram, attributes: feedbackAttributes, when: 'source `push` or `merge_request_event`, attempt 1', measured: feedback,
     description: 'Time from a commit to the end of its pipeline.' },
-  { name: 'platform.cicd.compute.time', ...counter, of: 'jobs', number: 'double', unit: 's', attributes: computeAttributes, when: 'jobs that ran; no bridges', measured: compute,
-    description: 'Runner time of jobs, by purpose: useful, failed, retried or superseded.' },
-  { name: 'platform.cicd.compute.cost', ...counter, of: 'jobs', number: 'double', unit: costUnit, attributes: computeAttributes, when: 'jobs that a rule of the price table matches', measured: costs,
-    description: 'Cost of the runner time of jobs, by the price table.' },
-  { name: 'platform.cicd.pipeline.task.run.queued_duration', ...histogram, of: 'jobs', attributes: queueAttributes, when: 'jobs that ran; no bridges', measured: queues,
-    description: 'Time that jobs waited for a runner, by type and tags of the runner.' },
-  { name: taskRunMetric, ...histogram, of: 'jobs', limited: maxTaskNames, attributes: taskRunAttributes, when: 'jobs that ran, of the default branch unless `PIPESPAN_JOB_METRICS=all`; no bridges', measured: taskRuns,
-    description: 'Duration of jobs, by name; parallel jobs share theirs.' },
-  { name: 'cicd.system.errors', ...counter, of: 'jobs', unit: '{error}', attributes: systemErrorAttributes, when: 'jobs that failed because of the CI system', measured: systemErrors,
-    description: 'Failures of jobs by the CI system itself, by its component.' },
-  { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API before the export of the job', measured: artifacts,
-    description: 'Size of job artifacts, by type; `trace` is the log.' },
+  ...jobMetrics,
+]
+
+interface ActiveSubject {
+  readonly name?: string | undefined
+  readonly project: ProjectFacts
+  readonly status: string
+}
+
+const activeAttributes: readonly AttributeRow<ActiveSubject>[] = [
+  textRow(ATTR_CICD_PIPELINE_NAME, 'known', ({ name: own, project }) => notBlank(own) ?? project.path),
+  textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'the status is known', ({ status: own }) => stateOf(own)),
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {

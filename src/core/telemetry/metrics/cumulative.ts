@@ -21,7 +21,8 @@ import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, headOf, pointAttributes, sorted, labelsOf, type MeasuredRow } from './samples.ts'
-import { activeRunsMetric, attemptMetrics, ownName, type MetricHead } from '../mapping/metrics.ts'
+import { activeRunsMetric, attemptMetrics } from '../mapping/metrics.ts'
+import { ownName, type MetricHead } from '../mapping/metric-row.ts'
 
 // The metrics of active jobs: how many wait for a runner or occupy one, and how long the oldest has waited.
 const workerType: AttributeRow<ActiveJobs> = textRow('platform.cicd.worker.type', 'known', one => one.workerType)

@@ -11,7 +11,7 @@ import type {
   NumberPoint,
   ResourceMetrics,
 } from '../otlp/messages.ts'
-import type { MetricHead } from '../mapping/metrics.ts'
+import type { MetricHead } from '../mapping/metric-row.ts'
 import type { Millis } from '../../../model/instant.ts'
 
 export type Temporality = 'cumulative' | 'delta'

@@ -8,7 +8,7 @@ import { sorted } from './samples.ts'
 import { type Buckets, type MeasuredMetric, type PointAttributes } from './data.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { AttributeStyle } from '../attributes.ts'
-import type { GaugeHead, MetricHead } from '../mapping/metrics.ts'
+import type { GaugeHead, MetricHead } from '../mapping/metric-row.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { ProjectFacts } from '../../../model/observation.ts'
 

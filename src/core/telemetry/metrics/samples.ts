@@ -18,16 +18,16 @@ import {
   type ProjectIncrements,
 } from '../../../model/totals.ts'
 import { sumOf, type PointAttributes } from './data.ts'
+import { attemptMetrics } from '../mapping/metrics.ts'
 import {
-  attemptMetrics,
   costUnit,
   ownName,
-  taskRunMetric,
   type FiguresRow,
   type FiguresSubject,
   type MetricHead,
   type MetricRow,
-} from '../mapping/metrics.ts'
+} from '../mapping/metric-row.ts'
+import { taskRunMetric } from '../mapping/job-metrics.ts'
 
 /** A metric of pipelines, or of what features count. */
 export interface MeasuredRow extends MetricHead {

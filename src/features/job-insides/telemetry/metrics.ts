@@ -1,11 +1,15 @@
 // The metrics of what was read about the insides of jobs: sections of their logs, tests, and other reports.
 import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_VCS_REF_HEAD_NAME } from '../../../core/telemetry/mapping/semconv.ts'
-import { counter, gauge, histogram, ownName, type MetricRow } from '../../../core/telemetry/mapping/metrics.ts'
 import {
+  counter,
+  gauge,
+  histogram,
+  ownName,
   pipelineName,
   type Measured,
   type MetricAttribute as Row,
-} from '../../../core/telemetry/mapping/metric-attributes.ts'
+  type MetricRow,
+} from '../../../core/telemetry/mapping/metric-row.ts'
 import { sectionSeries } from './log-attributes.ts'
 import { textRow } from '../../../core/telemetry/mapping/row.ts'
 import type { Chunk } from '../../../model/chunk.ts'
