@@ -38,7 +38,6 @@ const jobFields = [
 const byPath = { poll: { projects: ['brightwater/data/reports'] } }
 const polls = {
   'a project by its path': byPath,
-  'a group': { poll: { groups: ['brightwater'] } },
   "the token's own pipelines": { poll: { ownPipelines: true } },
 }
 

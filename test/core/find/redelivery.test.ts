@@ -150,17 +150,6 @@ describe('redelivery', () => {
     expect(here.keys()).toEqual(['key-2', 'key-3', 'key-4'])
   })
 
-  it('recognises its own hook if parts of the URL are masked', async () => {
-    await using here = await open()
-    const masked = { ...own, id: 77, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
-    const others = { ...own, id: 78, url: 'https://{host}/{path}', masked: ['host', 'path'] }
-    hooksOf(here.world.api).hooks.splice(0, Infinity, masked, others)
-    record(here.world, masked, '503', delivery(1))
-    record(here.world, others, '503', delivery(2))
-    await here.redelivery.round()
-    expect(here.keys()).toEqual(['key-1'])
-  })
-
   it.each(['https://pipespan.example.com//', 'HTTPS://Pipespan.Example.com', 'https://pipespan.example.com/webhooks/'])(
     'recognises its own hook by the public URL %s',
     async publicUrl => {

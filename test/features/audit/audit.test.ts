@@ -91,14 +91,6 @@ describe.each(bothDatabases())('audit events on %s', (_, bench) => {
     expect(await world.exported()).toEqual([])
   })
 
-  it('of nested groups are exported once', async () => {
-    await using world = await openAuditWorld(await bench())
-    const sources = ['brightwater', 'brightwater/shop']
-    const ids = [1, 2, 3].map(n => world.happen(t0 - n * minute))
-    await world.poller({ sources }).round()
-    expect(await world.exported()).toEqual(ids)
-  })
-
   it('of projects are read by path or id, new and past ones, and exported once beside those of their group', async () => {
     await using world = await openAuditWorld(await bench())
     const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
