@@ -44,7 +44,7 @@ function roomOf(file: string): string {
 
 /** What a feature is made with: its shape, what its parts are given, and the rows of the table of options. */
 function isShape(file: string): boolean {
-  return /^daemon\/(feature|context|configuration\/(config-fault|option|kind|choice-options|[\w-]+-kinds))\.ts$/.test(
+  return /^daemon\/(feature|feature-commands|context|configuration\/(config-fault|option|kind|choice-options|[\w-]+-kinds))\.ts$/.test(
     file.replaceAll(path.sep, '/'),
   )
 }

@@ -1,6 +1,5 @@
 // `pipespan config check [FILE]`: everything that is wrong with the configuration, at once. No secret is printed.
 import { plainLine } from '../lib/plain-text.ts'
-import { costsOf } from './config-costs.ts'
 import { describeConfig, shown } from '../daemon/configuration/reader.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../daemon/configuration/load.ts'
@@ -11,6 +10,8 @@ import type { Config } from '../daemon/configuration/options.ts'
 import { complain, exitCode, print, type Terminal, printJson } from '../lib/terminal.ts'
 import { configuredClient } from './platform.ts'
 import type { Trial } from '../daemon/feature.ts'
+import { surroundingsOf } from '../daemon/export.ts'
+import { wishesOf } from '../daemon/platform.ts'
 
 interface ConfigCheckOptions {
   /** The YAML file; else `PIPESPAN_CONFIG` names it. */
@@ -85,4 +86,45 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
     all[what] = found.length === 0 ? [{ ok: true, what: `No ${what} are configured.` }] : found
   }
   return all
+}
+
+// How many requests to the platform's API the configured features cost, in sentences for people.
+/** Empty if no feature costs any. With several tokens, of each. */
+export function costsOf(config: Config): string[] {
+  const views = platformViews(config)
+  const costs = views.flatMap(view =>
+    costsOfOne(view.config).map(cost => (views.length === 1 ? cost : `${view.name}: ${cost}`)),
+  )
+  const surroundings = surroundingsOf(config, features)
+  return [...costs, ...features.flatMap(one => one.costs?.(config as never, surroundings) ?? [])]
+}
+
+function costsOfOne(config: Config): string[] {
+  return [
+    ...hookCosts(config),
+    ...attributeCosts(config),
+    ...features.flatMap(one => one.perToken?.costs?.(config as never, config) ?? []),
+  ]
+}
+
+/** Whether there is a platform to send requests to. */
+function asksPlatform({ platform }: Config): boolean {
+  return platform.url !== undefined && platform.token.current() !== undefined
+}
+
+function* attributeCosts(config: Config): Generator<string> {
+  const { labels, variables } = wishesOf(config)
+  const without = 'only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+  const words = (cost: string): string => (asksPlatform(config) ? cost : without)
+  if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`
+  if (variables) yield `Variables (attributes.rules): ${words('1 request for each pipeline that no webhook reported.')}`
+}
+
+function hookCosts({ redelivery, watchHooks, poll }: Config): string[] {
+  const owners = (poll.projects ?? []).length + (poll.groups ?? []).length
+  if (owners === 0 || !(redelivery || watchHooks)) return []
+  const on = redelivery ? 'PIPESPAN_REDELIVERY' : 'PIPESPAN_WATCH_HOOKS'
+  return [
+    `Hooks (${on}): ${owners} ${owners === 1 ? 'request' : 'requests'} every 5 minutes, and 1 more for each hook of this daemon and each 100 of its deliveries.`,
+  ]
 }

@@ -2,7 +2,7 @@
 import { demoConfiguration, demoSettings } from './demo-settings.ts'
 import { features } from '../features.ts'
 import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
-import { localAddress } from './local-address.ts'
+import { localAddress } from './doctor/who-answers.ts'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

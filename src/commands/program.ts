@@ -14,7 +14,7 @@ import {
   type CommandLine,
 } from '../lib/command-line.ts'
 import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
-import type { ConfiguredLine } from '../daemon/feature.ts'
+import type { ConfiguredLine } from '../daemon/feature-commands.ts'
 import { environmentHelp } from '../daemon/configuration/variables.ts'
 import { features } from '../features.ts'
 import { Fault } from '../lib/fault.ts'
@@ -170,7 +170,7 @@ See what a webhook becomes:
   addOperatingCommands(line)
   addCiCommands(line)
   const ofFeatures: ConfiguredLine<never> = {
-    ...{ ...line, features },
+    ...{ ...line, backfills: features.flatMap(({ backfill }) => backfill ?? []) },
     configured: async mayBeMissing =>
       (await import('./command-surroundings.ts')).commandSurroundings(line, mayBeMissing),
     withStore: async command => withStore(terminal, file(), command),

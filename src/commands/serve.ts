@@ -6,14 +6,14 @@ import { commandLog } from './configuration.ts'
 import { features } from '../features.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { loadConfig, pathOf, type LoadOptions } from '../daemon/configuration/load.ts'
-import { lookAt, watchConfig } from './config-watch.ts'
+import { readConfigText } from '../daemon/configuration/config-file.ts'
+import { watchConfig } from './config-watch.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'
-import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
-import { memoryLimit } from '../lib/memory-limit.ts'
+import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall, memoryLimit } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import type { Daemon } from '../daemon/daemon.ts'
 import { version } from '../lib/version.ts'
-import { sameSignalWithinMs } from './until-stopped.ts'
+import { onSignals } from './until-stopped.ts'
 import type { Log } from '../lib/log.ts'
 
 /** `file`: the configuration's, where the command line names one. */
@@ -31,7 +31,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     onSecretNews: sentence => begun.log?.info(sentence),
   }
   const path = pathOf(loading)
-  const seen = path === undefined ? undefined : lookAt(path)
+  const seen = path === undefined ? undefined : readConfigText(path)
   const loaded = loadConfig(loading)
   if (!loaded.ok) {
     for (const fault of loaded.faults) complain(terminal, describeFault(fault))
@@ -61,7 +61,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
   outliveErrors(log)
   keepHeapsSmall(memoryLimit())
-  const collecting = collectAfterStart('young', error =>
+  const collecting = collectAfterStart(error =>
     log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
   )
   onHangup = () => void live.reload(daemon)
@@ -80,13 +80,5 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
 
 /** Resolves with the first signal that asks for a stop. One during the start is obeyed after it. The second one exits at once. */
 async function firstSignal(): Promise<string> {
-  return new Promise(resolve => {
-    let since: number | undefined
-    const onSignal = (signal: string): void => {
-      since ??= performance.now()
-      if (performance.now() - since >= sameSignalWithinMs) process.exit(exitCode.failed)
-      resolve(signal)
-    }
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, onSignal)
-  })
+  return new Promise(resolve => void onSignals(['SIGTERM', 'SIGINT'], resolve))
 }

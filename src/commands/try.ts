@@ -18,9 +18,9 @@ import { plainLine } from '../lib/plain-text.ts'
 import { makeFolder } from '../core/store/sqlite/store-file.ts'
 import { misuse } from '../lib/command-line.ts'
 import { noticeShape } from '../console/overview/notices.ts'
-import { openBrowser } from './open-browser.ts'
 import { requireConfig } from './configuration.ts'
 import { stopped, untilStopped } from './until-stopped.ts'
+import { spawn } from 'node:child_process'
 
 interface TryOptions {
   /** The folder of a store that stays. Default: a temporary one. */
@@ -200,4 +200,22 @@ function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   complain(terminal, `${what} Its last lines:`)
   for (const line of daemon.lastLines) complain(terminal, `  ${line}`)
   return exitCode.failed
+}
+
+// Opens a page in the person's browser, where that surprises nobody: in a terminal of a desktop, not over SSH and not in CI.
+/** Answers whether it was tried. A browser that does not start is no error: the address is on the screen. */
+export function openBrowser(url: string, { stdout, env }: Terminal, platform = process.platform): boolean {
+  const command = commandOf(env, platform)
+  const isRemote = [env.CI, env.SSH_CONNECTION, env.SSH_TTY].some(value => value !== undefined && value !== '')
+  if (stdout.isTTY !== true || isRemote || command === undefined) return false
+  spawn(command, [url], { env, stdio: 'ignore', detached: true })
+    .on('error', () => undefined)
+    .unref()
+  return true
+}
+
+function commandOf({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv, platform: NodeJS.Platform): string | undefined {
+  if (platform === 'darwin') return 'open'
+  if (platform === 'win32') return 'explorer'
+  return (DISPLAY ?? WAYLAND_DISPLAY ?? '') === '' ? undefined : 'xdg-open'
 }

@@ -2,13 +2,25 @@
 import { once } from 'node:events'
 import { exitCode } from '../lib/terminal.ts'
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
 /**
  * A signal that comes so soon after the first, ms, is the same one: at Ctrl-C the terminal sends it to `npm run` and to its program, and npm passes it on
  * to the program again.
  */
-export const sameSignalWithinMs = 500
+const sameSignalWithinMs = 500
+
+/** Calls back with each signal that asks for a stop; a second one exits at once. Returns what ends that. */
+export function onSignals(names: readonly NodeJS.Signals[], stop: (signal: string) => void): () => void {
+  let since: number | undefined
+  const onSignal = (signal: string): void => {
+    since ??= performance.now()
+    if (performance.now() - since >= sameSignalWithinMs) process.exit(exitCode.failed)
+    stop(signal)
+  }
+  for (const name of names) process.on(name, onSignal)
+  return () => {
+    for (const name of names) process.off(name, onSignal)
+  }
+}
 
 /** `run` gets an AbortSignal, which the first signal aborts, or `outer`. The second signal ends the process at once; what it has started is then killed on the way out. */
 export async function untilStopped(
@@ -17,17 +29,11 @@ export async function untilStopped(
 ): Promise<number> {
   const controller = new AbortController()
   const stopping = outer === undefined ? controller.signal : AbortSignal.any([controller.signal, outer])
-  let since: number | undefined
-  const onSignal = (): void => {
-    since ??= performance.now()
-    if (stopping.aborted && performance.now() - since >= sameSignalWithinMs) process.exit(exitCode.failed)
-    controller.abort()
-  }
-  for (const name of signals) process.on(name, onSignal)
+  const release = onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], () => controller.abort())
   try {
     return await run(stopping)
   } finally {
-    for (const name of signals) process.off(name, onSignal)
+    release()
   }
 }
 

@@ -15,15 +15,14 @@ import {
   type RouteReader,
 } from './access/guard.ts'
 import { busy, busyPage, notAllowedPage, notFoundPage, refusedPage } from './access/entrance.ts'
-import { createAccess, holderOf, isOurs, mayChange, type Access } from './access/access.ts'
-import { createBusyLimit, pageLimits, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
+import { createAccess, isOurs, mayChange, type Access } from './access/access.ts'
+import { createBusyLimit, maxRequests, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
 import { createHourWatch } from './overview/last-hour.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
-import { createTurns, type Turns } from '../lib/turns.ts'
 import { html } from './layout/html.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { createViews, sourcesInTurns, type View } from './access/views.ts'
+import { createViews, type View } from './access/views.ts'
 import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
 import type { ConsolePart } from './console-part.ts'
@@ -41,8 +40,6 @@ export interface PagesOptions {
   readonly features: readonly ConsolePart[]
   /** Routes of other rooms behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
-  /** Shared by all that may take long on this thread. */
-  readonly turns?: Turns | undefined
 }
 
 const forPeople: RouteReader = { forPeople: true }
@@ -53,13 +50,12 @@ export function createPages({
   settings: own,
   features,
   guarded = [],
-  turns = createTurns(),
 }: PagesOptions): FastifyPluginAsync {
   const secretKinds = () => features.flatMap(one => one.secret?.()?.timeline ?? [])
   const settings = { ...own, secretKinds }
   const all = sourcesOf(undefined)
   const hour = createHourWatch(all)
-  const views = createViews(choice => sourcesInTurns(sourcesOf(choice), turns), settings, hour, features)
+  const views = createViews(sourcesOf, settings, hour, features)
   const access = createAccess({
     token: settings.adminToken,
     identify: settings.people && identifier(settings.people),
@@ -99,14 +95,12 @@ export function createPages({
       inner.decorateRequest('admission')
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       await inner.register(async people => {
-        limitRoutes(people, createBusyLimit(turns, pageLimits), reply =>
-          show(reply, bareDocument(busyPage(), base), 429),
-        )
+        limitRoutes(people, createBusyLimit(maxRequests), reply => show(reply, bareDocument(busyPage(), base), 429))
         registerSite(people, { views, access, base, features })
         registerExit(people, access, base)
       })
       await inner.register(async programs => {
-        limitRoutes(programs, createBusyLimit(turns, pageLimits), reply => reply.send({ message: busy }))
+        limitRoutes(programs, createBusyLimit(maxRequests), reply => reply.send({ message: busy }))
         registerApi(programs, views.whole.routes, views.of)
         const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
         const tools = features.flatMap(one => one.tools ?? [])
@@ -124,7 +118,7 @@ export function createPages({
 }
 
 /**
- * Routes that take long give way: each request runs in turns, a few at a time, and when too many wait it is answered with 429. For the routes that are
+ * Routes that take long: each request begins in a turn of its own, and when too many are under way it is answered with 429. For the routes that are
  * registered after it, behind the guard. `refuse`: sends the answer to whoever must come again.
  */
 function limitRoutes(app: FastifyInstance, limit: BusyLimit, refuse: (reply: FastifyReply) => FastifyReply): void {
@@ -134,7 +128,7 @@ function limitRoutes(app: FastifyInstance, limit: BusyLimit, refuse: (reply: Fas
     // Fastify makes a route for HEAD of each for GET, with its handler.
     if (limited.has(handler)) return
     route.handler = async function (request, reply) {
-      const answer = await limit.run(holderOf(admissionOf(request)), reply.raw, async () => {
+      const answer = await limit.run(async () => {
         await handler.call(this, request, reply)
         return 'answered' as const
       })

@@ -1,10 +1,8 @@
 // Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
 import { metricSourcesOf } from './export.ts'
-import { connectionLimits, openFilesLimit } from './listeners/connection-limits.ts'
-import { memoryLimit } from '../lib/memory-limit.ts'
-import { createGate } from '../console/access/gate.ts'
+import { createGate, refuse, type Gate } from '../console/access/gate.ts'
 import { createHealth } from './listeners/health.ts'
-import { createListener } from './listeners/listener.ts'
+import { createListener, type Routes } from './listeners/listener.ts'
 import { createMetricsPage } from './listeners/metrics-page.ts'
 import { createScrapedMetrics } from '../core/send/scraped-metrics.ts'
 import { drainDeadline } from './receiving.ts'
@@ -12,14 +10,12 @@ import { elapsed } from '../lib/clock.ts'
 import { scopesOf } from './scopes.ts'
 import { proveRoom } from '../core/store/maintenance/maintenance.ts'
 import { wholeMetrics } from './listeners/exposition.ts'
-import { createTurns, type Turns } from '../lib/turns.ts'
-import { withoutPages } from './listeners/without-pages.ts'
 import type { Feature, PartContext } from './feature.ts'
 import type { OwnTelemetry } from './own-telemetry/own-telemetry.ts'
 import type { Scope } from '../core/store/ports/scope.ts'
-import type { Routes } from './listeners/listener.ts'
 import type { Shown } from './pages.ts'
 import type { Started } from './steps.ts'
+import type { FastifyPluginAsync } from 'fastify'
 
 /** The part is its URL. */
 export async function startAdmin(
@@ -38,20 +34,16 @@ export async function startAdmin(
     now: () => elapsed(clock),
     log,
   })
-  const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).admin }
   const listen = config.admin.listen.port === 0 ? { ...config.admin.listen, port: port ?? 0 } : config.admin.listen
-  const turns = createTurns()
-  const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log, limits, turns })
+  const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log })
   const scopeOf = scopesOf(config)
-  const metrics = metricsPage(context, features, shown, own, scopeOf(undefined), turns)
+  const metrics = metricsPage(context, features, shown, own, scopeOf(undefined))
   if (config.metrics.open) admin.register(metrics)
   const guarded = config.metrics.open ? [] : [metrics]
   if (config.pages.enabled) {
     const { pagesOf } = await import('./pages.ts')
     const parts = await Promise.all(features.map(async one => one.console?.(config as never, context)))
-    admin.register(
-      pagesOf(context, shown, { guarded, scopeOf, turns, features: parts.filter(part => part !== undefined) }),
-    )
+    admin.register(pagesOf(context, shown, { guarded, scopeOf, features: parts.filter(part => part !== undefined) }))
   } else {
     const gate = createGate({ token: () => config.admin.token.current(), now: () => clock.now() })
     admin.register(withoutPages(gate, guarded))
@@ -67,7 +59,6 @@ function metricsPage(
   { settings, scrapes }: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
   scope: Scope,
-  turns: Turns,
 ): Routes {
   const { config, log } = context
   const ofPipelines = config.observability.export.includes('metrics')
@@ -83,6 +74,27 @@ function metricsPage(
       ...wholeMetrics((await Promise.all(ofFeatures.map(async scrape => scrape()))).flat()),
     ],
     own: async () => own.collect(),
-    ...{ maxSeries: config.metrics.scrapeMaxSeries, counts: scrapes, turns, log },
+    ...{ maxSeries: config.metrics.scrapeMaxSeries, counts: scrapes, log },
   })
+}
+
+// What the admin listener has beside health where the pages are off: `/metrics` behind its gate, and for all else an answer that says so.
+const message =
+  'The pages and their JSON API are off: PIPESPAN_PAGES=false (pages.enabled). To see them, set it to true and restart the daemon. /healthz, /readyz and /metrics stay.'
+
+/** `guarded`: the routes behind the gate. */
+function withoutPages(gate: Gate, guarded: readonly FastifyPluginAsync[]): FastifyPluginAsync {
+  return async app => {
+    app.addHook('preClose', async () => gate.close())
+    for (const path of ['/', '/*'])
+      app.get(path, { config: { isForTheRest: true } }, async (_request, reply) => reply.code(404).send({ message }))
+    await app.register(async inner => {
+      inner.addHook('onRequest', async (request, reply) => {
+        void reply.header('cache-control', 'no-store')
+        const found = await gate.check(request)
+        return found === 'loopback' || found === 'bearer' ? undefined : refuse(reply, found)
+      })
+      for (const routes of guarded) await inner.register(routes)
+    })
+  }
 }

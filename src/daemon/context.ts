@@ -1,8 +1,11 @@
-// What every start step of the daemon is given.
+// What every start step of the daemon and every command is given.
+import type { ByInstance } from '../model/instance.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
 import type { DaemonEvents } from './events.ts'
+import type { Destination, Proxies } from '../core/send/destination.ts'
 import type { Log } from '../lib/log.ts'
+import type { PlatformOf } from '../lib/chooser.ts'
 import type { ProfileName } from './profile.ts'
 import type { Store } from '../core/store/ports/store.ts'
 
@@ -12,4 +15,14 @@ export interface Context {
   readonly events: DaemonEvents
   readonly clock: Clock
   readonly log: Log
+}
+
+/** The core's configuration, and what follows from it. */
+export interface Surroundings {
+  readonly config: Config
+  readonly destinations: readonly Destination[]
+  readonly proxies: Proxies
+  /** The names of platforms, by instance. */
+  readonly platformOf: PlatformOf
+  readonly profile: ByInstance<string>
 }

@@ -5,7 +5,6 @@ import { projectChooser, type PlatformOf } from '../lib/chooser.ts'
 import { createExporter, type Exporter } from '../core/send/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../core/send/metric-flush.ts'
 import { createSeriesCap } from '../core/telemetry/metrics/delta.ts'
-import { headerValuesOf } from './header-values.ts'
 import { hookMetrics } from '../core/find/hook-gauges.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../core/telemetry/encode.ts'
 import { measure } from '../core/telemetry/metrics/samples.ts'
@@ -24,7 +23,10 @@ import type { ExportMeters } from '../core/send/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Feature, Outlets, Surroundings } from './feature.ts'
 import type { Started } from './steps.ts'
-import type { Route } from '../model/route.ts'
+import type { Route, Subject } from '../model/route.ts'
+import { literalOf } from '../core/telemetry/custom-attributes.ts'
+import { namesIn } from '../lib/template.ts'
+import type { Headers } from './configuration/pair-kinds.ts'
 
 type Gauging = readonly Pick<Feature, 'gauges' | 'figures' | 'insides'>[]
 
@@ -33,6 +35,8 @@ const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[
 export interface ExportParts extends Outlets {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
   readonly destinations: readonly Destination[]
+  /** All of them, with all their signals. */
+  readonly whole: readonly Destination[]
   /** Those that take metrics. */
   readonly metricDestinations: MetricFlushOptions['destinations']
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
@@ -53,7 +57,7 @@ export function exportDestinations(config: Config, features: Gauging): ExportPar
     Object.keys(signals).map(signal => ({ destination: name, signal: signal as Signal, takes })),
   )
   return {
-    destinations,
+    ...{ destinations, whole: all },
     metricDestinations: all.filter(({ signals }) => signals.metrics !== undefined),
     queues,
     takesTotals: subject =>
@@ -97,23 +101,12 @@ export function messageDestinations(
 export function surroundingsOf(
   config: Config,
   features: Gauging,
-  outlets: Pick<ExportParts, 'destinations' | 'metricDestinations'> = exportDestinations(config, features),
+  { whole }: Pick<ExportParts, 'whole'> = exportDestinations(config, features),
 ): Surroundings {
   return {
-    ...{ config, destinations: wholeDestinations(outlets), proxies: proxiesOf(config) },
+    ...{ config, destinations: whole, proxies: proxiesOf(config) },
     ...{ platformOf: platformNames(config), profile: profileBy(config) },
   }
-}
-
-/** All destinations with all their signals, metrics included. */
-function wholeDestinations({
-  destinations,
-  metricDestinations,
-}: Pick<ExportParts, 'destinations' | 'metricDestinations'>): Destination[] {
-  return destinations.map(destination => {
-    const metrics = metricDestinations.find(({ name }) => name === destination.name)?.signals.metrics
-    return metrics === undefined ? destination : { ...destination, signals: { ...destination.signals, metrics } }
-  })
 }
 
 export function startExporter(
@@ -262,4 +255,36 @@ function bearerOf(token: LiveSecret<Secret>): Bearer {
       return token.current()?.reveal() !== before
     },
   }
+}
+
+// What the templates in the headers of a destination stand for: `{platform}`, its name in `platforms`;
+// `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
+// `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
+/** Values are percent-encoded. Undefined if the headers have no templates. */
+function headerValuesOf(headers: Headers, config: Config): Destination['headerValues'] {
+  const names = new Set([...headers.values()].flatMap(value => namesIn(value.reveal())))
+  if (names.size === 0) return undefined
+  const platformOf = platformNames(config)
+  const known = [...names].map(name => [name, valueOf(name, config.attributes.rules, platformOf)] as const)
+  return subject => {
+    const values: Record<string, string> = {}
+    for (const [name, of] of known) {
+      const value = of(subject) ?? ''
+      if (value === '') return undefined
+      values[name] = encodeURIComponent(value)
+    }
+    return values
+  }
+}
+
+function valueOf(
+  name: string,
+  rules: Config['attributes']['rules'],
+  platformOf: PlatformOf,
+): (subject: Subject) => string | undefined {
+  if (name === 'platform') return ({ instance = '' }) => platformOf(instance)
+  if (name === 'group') return ({ path }) => (path === undefined ? undefined : /^[^/]+/.exec(path)?.[0])
+  if (name === 'project.id') return ({ projectId }) => projectId?.toString()
+  const literal = literalOf(rules, name.replace(/^own\./, ''), platformOf)
+  return ({ path, instance }) => (path === undefined ? undefined : literal(path, '', instance))
 }

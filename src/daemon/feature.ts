@@ -1,19 +1,17 @@
 // The shape of a feature: what one adds to the line, the daemon, the console and the command line, and what it is given for that. A feature is one
 // folder of `features/`, whose `feature.ts` has one of these, and one line of `features.ts`, which is handed down from there: nothing else knows a
 // feature by its name. So the folder and its line can be deleted, and what remains is a whole product.
-import type { Budget } from '../platform/port/budget.ts'
-import type { CommandLine } from '../lib/command-line.ts'
 import type { Condition, ConditionKind } from '../model/condition.ts'
 import type { Config } from './configuration/options.ts'
 import type { ConfigFault, FaultOf } from './configuration/config-fault.ts'
 import type { ConfigOf, Intersection, Sections } from './configuration/option.ts'
 import type { ConsolePart } from '../console/console-part.ts'
-import type { Context } from './context.ts'
+import type { Context, Surroundings } from './context.ts'
+import type { Backfill, ConfiguredLine, TokenMaker } from './feature-commands.ts'
 import type { AnyChunk } from '../model/event.ts'
 import type { AttributeRow } from '../core/telemetry/mapping/row.ts'
-import type { Destination, Proxies } from '../core/send/destination.ts'
+import type { Destination } from '../core/send/destination.ts'
 import type { EventTaking } from '../core/take-in/events.ts'
-import type { ByInstance } from '../model/instance.ts'
 import type { Finding } from '../lib/finding.ts'
 import type { FiguresTable, GaugeHead, MetricHead } from '../core/telemetry/mapping/metric-row.ts'
 import type { InsideClient } from '../platform/port/inside.ts'
@@ -21,7 +19,6 @@ import type { LineStep, Notifier, PastDurations } from '../core/store/ports/repo
 import type { Loop } from '../lib/loop.ts'
 import type { ErrorThrottle, PlatformClient } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PlatformOf } from '../lib/chooser.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { ProjectMetrics } from '../core/telemetry/metrics/cumulative.ts'
 import type { Route } from '../model/route.ts'
@@ -149,16 +146,6 @@ export interface PerToken<Slice> {
   readonly costs?: (options: Slice, config: Config) => readonly string[]
 }
 
-/** The core's configuration, and what follows from it. */
-export interface Surroundings {
-  readonly config: Config
-  readonly destinations: readonly Destination[]
-  readonly proxies: Proxies
-  /** The names of platforms, by instance. */
-  readonly platformOf: PlatformOf
-  readonly profile: ByInstance<string>
-}
-
 /** How chunks are exported. */
 export interface Outlets {
   /** Where they are put for sending. */
@@ -246,6 +233,7 @@ export function platformsOf(config: Config): readonly string[] {
 
 export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
+export type { Surroundings } from './context.ts'
 
 /** What to do to have them reported. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
@@ -291,89 +279,4 @@ export interface Trials<Slice> {
 export interface Trial {
   readonly ok: boolean
   readonly what: string
-}
-
-export interface Backfill<Slice> {
-  /** `audit` of `--audit`. */
-  readonly flag: string
-  /** What it reads: a noun. */
-  readonly what: string
-  /** Throws a ConfigError without the options that it needs. */
-  readonly sources: (options: Slice) => readonly string[]
-  /** Rejects when `signal` aborts it. */
-  readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
-}
-
-export interface AskedBackfill {
-  /** The key of its progress: the same command has the same one, and resumes. */
-  readonly name: string
-  readonly range: { readonly since: Millis; readonly until: Millis }
-  readonly dryRun: boolean
-  /** Whether this process also exports what is found. */
-  readonly deliver: boolean
-  readonly signal: AbortSignal
-  /**
-   * Called before the first request too: a command that is stopped prints the latest call. `share`: undefined while it is not known. `seen`: how many,
-   * in words. `facts`: with `requests`.
-   */
-  readonly onProgress: (share: number | undefined, seen: string, facts: Readonly<Record<string, number>>) => void
-}
-
-export interface BackfillContext {
-  readonly client: PlatformClient
-  readonly store: SharedStore
-  readonly taking: EventTaking
-}
-
-/** `lines` and `facts`: what it has to report, in sentences and as JSON. */
-export interface EndedBackfill {
-  readonly range: AskedBackfill['range']
-  readonly resumed: boolean
-  readonly isWhole: boolean
-  readonly lines: readonly string[]
-  readonly facts: object
-}
-
-/** The command line, for commands that need the configuration. */
-export interface ConfiguredLine<Slice> extends CommandLine {
-  /** All of this product. */
-  readonly features: readonly Feature[]
-  /**
-   * Loads the configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: whether the file of the secret at this path, such
-   * as `observability.token`, may be missing.
-   */
-  readonly configured: (mayBeMissing?: (setting: string) => boolean) => Promise<CommandSurroundings<Slice>>
-  /** Hands the configured store, opened beside a running daemon, to a command. Throws StoreError if there is none yet. */
-  readonly withStore: (command: (store: SharedStore) => Promise<number>) => Promise<number>
-}
-
-export interface CommandSurroundings<Slice> extends Surroundings {
-  readonly options: Slice
-  /** Opens the configured store beside a running daemon; creates a SQLite file that is missing. Whoever opens it closes it. */
-  readonly openStore: () => Promise<SharedStore>
-  /** That of `--platform`, which may be missing if only one is configured. Throws Misconfigured. */
-  readonly platform: (name: string | undefined) => CommandPlatform
-  /** Starts a daemon that processes and exports what is in the store: it reads no platform, and nobody knows where it listens. */
-  readonly startExporting: () => Promise<{ readonly store: SharedStore; readonly stop: () => Promise<unknown> }>
-}
-
-/** One token of a platform; its configuration as if it were the only one. */
-export interface CommandPlatform {
-  readonly name: string
-  /** Those that the token is for; empty: all that no other token is for. */
-  readonly groups: readonly string[]
-  readonly config: Config
-  /** Shares the API budget with all that use the store. Throws a ConfigError if no platform is configured. Whoever connects closes the client. */
-  readonly connect: (store: SharedStore) => {
-    readonly client: PlatformClient
-    readonly budget: Pick<Budget, 'snapshot'>
-    readonly taking: EventTaking
-  }
-}
-
-/** The calls that `pipespan setup` makes. They reject with a Fault. */
-export interface TokenMaker {
-  list(): Promise<readonly { readonly id: string; readonly name?: string | undefined }[]>
-  create(name: string): Promise<{ readonly value: Secret; readonly id?: string | undefined }>
-  revoke(id: string): Promise<unknown>
 }

@@ -1,6 +1,6 @@
 // Connects the pages with the parts of the daemon whose state they show.
 import { createPages, type PagesOptions } from '../console/routes.ts'
-import { fingerprintOf } from '../lib/fingerprint.ts'
+import { fingerprintOf } from '../lib/secret.ts'
 import { meaningOf } from '../core/telemetry/mapping/failure-reasons.ts'
 import { hasSpan, isDerivedTraceId, jobSpanId } from '../core/telemetry/otlp/ids.ts'
 import { refusals } from '../core/receive/webhook-counts.ts'
@@ -15,7 +15,7 @@ import { operatorEvent } from '../console/access/operator-event.ts'
 import { operatorWord } from '../platform/webhook/event-table.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { takeEvents } from '../core/take-in/events.ts'
-import { flowOf } from '../console/overview/flow.ts'
+import { flowOf, type Flow } from '../console/overview/flow.ts'
 import { configWithin, flowWithin, queuesWithin, setupWithin } from '../console/access/within-scope.ts'
 import { platformViews } from './configuration/platforms.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
@@ -28,7 +28,6 @@ import type { Config } from './configuration/options.ts'
 import { contentsOf } from '../core/send/shown-message.ts'
 import type { Destination } from '../core/send/destination.ts'
 import type { Exporter } from '../core/send/exporter.ts'
-import type { Flow } from '../console/overview/flow.ts'
 import type { OperatorAction, PagesSettings, PagesSources } from '../console/ports.ts'
 import type { Scope } from '../core/store/ports/scope.ts'
 import type { ScopeOf } from './scopes.ts'
@@ -70,12 +69,7 @@ export interface Shown {
 export function pagesOf(
   context: PartContext,
   shown: Shown,
-  {
-    features,
-    guarded,
-    scopeOf,
-    turns,
-  }: Pick<PagesOptions, 'features' | 'guarded' | 'turns'> & { readonly scopeOf: ScopeOf },
+  { features, guarded, scopeOf }: Pick<PagesOptions, 'features' | 'guarded'> & { readonly scopeOf: ScopeOf },
 ): Routes {
   const { config, store, clock, log } = context
   const { ingress, intake, snapshotter, exporter, flush, platform, settings, configStatus } = shown
@@ -83,7 +77,7 @@ export function pagesOf(
   const startedAt = clock.now()
   const onAction = recorderOf(context, shown.queues)
   return createPages({
-    ...{ features, guarded, turns },
+    ...{ features, guarded },
     settings: {
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,

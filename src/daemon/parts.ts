@@ -1,27 +1,39 @@
 // Starts the parts of the daemon beside the store and the listener for webhooks, one by one, and stops them in the reverse order.
-import { connectPlatforms, platformNames } from './connections.ts'
+import { connectPlatforms, platformNames, leaseOf, type Connection } from './connections.ts'
 import { startPlatformParts } from './platform-parts.ts'
 import { summedIfAny } from '../lib/summed.ts'
-import { exportDestinations, messageDestinations, startExporter, startMetricFlush, surroundingsOf } from './export.ts'
+import {
+  exportDestinations,
+  messageDestinations,
+  startExporter,
+  startMetricFlush,
+  surroundingsOf,
+  type ExportParts,
+} from './export.ts'
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
-import { countedBy } from './own-telemetry/counts.ts'
+import { countedBy } from './own-telemetry/table.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
-import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf } from './processing.ts'
+import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf, type Wiring } from './processing.ts'
 import { startAdmin } from './admin.ts'
-import { startMaintenance, startTotals } from './maintenance.ts'
-import { startThings } from './things.ts'
-import { startSelfTelemetry } from './self-telemetry.ts'
+import { startSelfTelemetry } from './own-telemetry/own-telemetry.ts'
 import type { Context } from './context.ts'
 import type { Exporter } from '../core/send/exporter.ts'
 import type { Store } from '../core/store/ports/store.ts'
-import { tokenContextOf } from './token-context.ts'
 import { createSelection } from '../core/take-in/selection.ts'
-import { createSteps, startLoop } from './steps.ts'
+import { createSteps, startLoop, type Started } from './steps.ts'
 import { noDurations, joinedNotifiers } from '../core/store/ports/reporter.ts'
 import type { Feature, Line, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
-import type { Wiring } from './wiring.ts'
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import { createTextRedaction } from '../lib/text-redaction.ts'
+import { createSingleton } from '../core/find/rounds.ts'
+import { createThingReader, type ThingReader } from '../core/find/thing-reader.ts'
+import { defaultPlatform } from './configuration/platforms.ts'
+import { takeEvents } from '../core/take-in/events.ts'
+import type { Thing } from '../platform/port/asking.ts'
+import { createTotalsLoop, createMaintenance } from '../core/store/maintenance/maintenance.ts'
+import type { Loop } from '../lib/loop.ts'
 
 export interface PartsOptions extends Context {
   readonly features: readonly Feature[]
@@ -157,4 +169,60 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
 function counts(part: Running): part is Running & Required<Pick<Running, 'counters'>> {
   return part.counters !== undefined
+}
+
+/** What features are given for their work with one token of a platform. */
+function tokenContextOf(
+  wiring: Omit<Wiring, keyof Line>,
+  shared: PartContext,
+  { name, config, client, territory, scope }: Connection,
+): TokenContext {
+  return {
+    ...{ ...shared, config, client, territory, scope },
+    errors: createErrorThrottle(wiring.log, name),
+    leaseOf: work => leaseOf(work, name),
+  }
+}
+
+/** Starts what asks from time to time about the things that features name. With one token; without one only what is no platform's is asked. The part is undefined where there is nothing to ask. */
+function startThings(
+  wiring: Wiring,
+  connection: Connection | undefined,
+  things: readonly Thing[],
+): Started<ThingReader | undefined> {
+  const { store, clock, log } = wiring
+  const { repositories, leases } = store
+  const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: wiring.config }
+  const why = 'the inventory is polled again after the next start'
+  const instance = client?.instance ?? config.platform.url ?? things[0]?.of
+  if (instance === undefined || things.length === 0) return startLoop(undefined, why)
+  const taking = takingOf(wiring)
+  const part = createThingReader({
+    ...{ things, instance, scope, client, repositories, clock, log },
+    profile: config.platform.profile,
+    lease: createSingleton(leaseOf('inventory', name), leases, clock),
+    errors: createErrorThrottle(log, name),
+    redactText: createTextRedaction(config.redact ?? []),
+    onEvent: async ({ name: kind, severity = 'info', body, attributes }, owner, key) => {
+      const about = { instance, kind, name: kind, severity, body, attributes }
+      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      await takeEvents([{ ...about, ...whose, object: key, key, content: key }], taking)
+    },
+  })
+  return startLoop(part, why)
+}
+
+/** Prunes. `queues`: the configured ones; entries for other queues are dropped in the end. */
+function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
+  const { retention, remember } = config
+  const loop = createMaintenance({
+    ...{ store, served: queues, retention, remember, clock, log },
+    keepFigures: config.trends.keep,
+  })
+  return startLoop(loop, 'pruning continues after the next start')
+}
+
+function startTotals({ store, clock, log }: Context): Started<Loop> {
+  const loop = createTotalsLoop(store, clock, log)
+  return startLoop(loop, 'what is not in the totals yet is stored')
 }

@@ -8,14 +8,13 @@ import { selectEvents } from '../platform/webhook/event-table.ts'
 import { createRedelivery, type Redelivery, type RedeliveryOptions } from '../core/find/redelivery.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { profiles } from './profile.ts'
-import { wishesOf } from './wanted-facts.ts'
+import { wishesOf, type Platform } from './platform.ts'
 import type { MergeRules } from '../core/take-in/merge-observations.ts'
 import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
 import { leaseOf, ofConnection, type Connection } from './connections.ts'
-import type { Platform } from './platform.ts'
 import type { TakeIn } from '../core/take-in/take-in.ts'
-import type { Wiring } from './wiring.ts'
+import type { Wiring } from './processing.ts'
 
 /** What uses the platforms' APIs. */
 export interface PlatformParts {

@@ -2,15 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../lib/fault.ts'
 import { createClockOffset } from '../platform/rest/answer.ts'
-import { createInMemoryBudget } from '../platform/rest/budget.ts'
-import { createStoredBudget } from './stored-budget.ts'
+import { createInMemoryBudget, createKeptBudget, type BudgetRules } from '../platform/rest/budget.ts'
 import { createPlatformClient, type RestClient } from '../platform/rest/client.ts'
 import type { Budget } from '../platform/port/budget.ts'
 import { createTextRedaction } from '../lib/text-redaction.ts'
-import { fingerprintOf } from '../lib/fingerprint.ts'
+import { fingerprintOf } from '../lib/secret.ts'
 import { profiles, type ProfileName } from './profile.ts'
 import { proxiedDispatcher } from '../platform/rest/http.ts'
-import { wantedFactsOf } from './wanted-facts.ts'
 import { version } from '../lib/version.ts'
 import { proxiesOf } from './configuration/destinations.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,6 +16,9 @@ import type { Log } from '../lib/log.ts'
 import type { PlatformView } from './configuration/platforms.ts'
 import type { Store } from '../core/store/ports/store.ts'
 import type { Watch } from './own-telemetry/watch.ts'
+import type { Repositories } from '../core/store/ports/repository.ts'
+import { createWantedFacts, type WantedFacts, type WantedNames } from '../platform/wanted-facts.ts'
+import type { Config } from './configuration/options.ts'
 
 export interface Platform {
   readonly client: RestClient
@@ -91,4 +92,57 @@ function readCa(file: string): string {
       { cause },
     )
   }
+}
+
+// The API budget in the store, by the database's clock, which is the same for all processes.
+interface StoredBudgetOptions {
+  readonly budgets: Repositories['budgets']
+  readonly rules: BudgetRules
+  /** A fingerprint of the current token: processes with the same token share the budget. */
+  readonly account: () => string
+  readonly clock: Clock
+}
+
+/** ms. */
+const lookEvery = 15_000
+
+export function createStoredBudget({ budgets, rules, account, clock }: StoredBudgetOptions): Budget {
+  const keeper: Parameters<typeof createKeptBudget>[1] = {
+    lookEvery,
+    read: async () => {
+      const [state, now] = await Promise.all([budgets.get({ account: account() }), budgets.now()])
+      return { state, now }
+    },
+    change: async change => {
+      const of = { account: account() }
+      return budgets.change(of, (known, now) => {
+        const { state, result } = change(known, now)
+        return { document: { ...state, ...of }, result }
+      })
+    },
+  }
+  return createKeptBudget(rules, keeper, clock)
+}
+
+// What the configured rules for attributes want of pipelines and merge requests.
+/** Undefined if the rules only set literal values. */
+export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
+  return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))
+}
+
+function wantedNames({ attributes }: Pick<Config, 'attributes'>): WantedNames {
+  const sources = attributes.rules.flatMap(({ set }) => Object.values(set))
+  return {
+    labels: sources.flatMap(source => (typeof source === 'object' && 'label' in source ? [source.label] : [])),
+    variables: sources.flatMap(source => (typeof source === 'object' && 'variable' in source ? [source.variable] : [])),
+  }
+}
+
+/** Whether any labels or variables are wanted. */
+export function wishesOf(config: Pick<Config, 'attributes'>): {
+  readonly labels: boolean
+  readonly variables: boolean
+} {
+  const { labels, variables } = wantedNames(config)
+  return { labels: labels.length > 0, variables: variables.length > 0 }
 }

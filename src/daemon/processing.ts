@@ -8,23 +8,24 @@ import { normalizeInstance, ofInstance } from '../model/instance.ts'
 import { platformViews, type PlatformView } from './configuration/platforms.ts'
 import { PayloadError } from '../lib/fault.ts'
 import { parseDelivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
-import { platformNames, profileBy } from './connections.ts'
+import { platformNames, profileBy, type Connection } from './connections.ts'
 import { profiles, type ProfileName } from './profile.ts'
 import type { Parsed } from '../platform/port/webhook.ts'
 import { createLoop, requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-table.ts'
 import { version } from '../lib/version.ts'
-import { wantedFactsOf } from './wanted-facts.ts'
+import { wantedFactsOf } from './platform.ts'
 import { withoutVariables } from '../platform/webhook/parse-delivery.ts'
 import type { Config } from './configuration/options.ts'
 import type { Context } from './context.ts'
-import type { LineStep } from '../core/store/ports/reporter.ts'
+import type { LineStep, Notifier, PastDurations } from '../core/store/ports/reporter.ts'
 import type { Log } from '../lib/log.ts'
 import { eventWait, type EventRules, type EventTaking } from '../core/take-in/events.ts'
 import type { MergeRules } from '../core/take-in/merge-observations.ts'
 import { startDraining, type Started } from './steps.ts'
 import type { Receiving } from './receiving.ts'
-import type { Wiring } from './wiring.ts'
+import type { ExportParts } from './export.ts'
+import type { Selection } from '../core/take-in/selection.ts'
 
 /** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
 const chunkSize = 500
@@ -196,4 +197,14 @@ function parserOf(
     )
     return { outcome: 'unparseable', reason: message }
   }
+}
+
+// What the start steps are given that process, ask a platform, or report conditions.
+export interface Wiring extends Context, ExportParts {
+  readonly connections: readonly Connection[]
+  readonly selection: Selection
+  readonly notifier: Notifier
+  /** What features take from the line. */
+  readonly lineSteps: readonly LineStep[]
+  readonly pastDurations: PastDurations
 }

@@ -1,18 +1,17 @@
 // Receives webhooks: the public listener and its route. It is open from the start of the daemon to its end; at a reload, deliveries wait until the
 // parts that take them in have started anew.
 import { readFileSync } from 'node:fs'
-import { connectionLimits, openFilesLimit } from './listeners/connection-limits.ts'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { createHealth } from './listeners/health.ts'
 import { createListener, type TlsFiles } from './listeners/listener.ts'
 import { createWebhookIngress } from '../core/receive/webhook.ts'
-import { memoryLimit } from '../lib/memory-limit.ts'
+import { memoryLimit } from '../lib/small-heap.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { platformViews } from './configuration/platforms.ts'
 import { proveRoom } from '../core/store/maintenance/maintenance.ts'
 import { reasonOf, StoreError } from '../lib/fault.ts'
 import { selectEvents, type EventSelection } from '../platform/webhook/event-table.ts'
-import { after, type Timer } from '../lib/timer.ts'
+import { within } from '../lib/timer.ts'
 import { vendors } from '../platform/vendor.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from './configuration/options.ts'
@@ -66,7 +65,7 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
   let takeIn: TakeIn | undefined
   const ingress = createWebhookIngress({
     take: async delivery => {
-      const outcome = await (takeIn ?? (await soon(taking.promise))).take(delivery)
+      const outcome = await (takeIn ?? (await within(reloadTimeout, taking.promise, tooLate))).take(delivery)
       if (outcome === 'accepted') lastAccepted = clock.now()
       return outcome
     },
@@ -79,7 +78,6 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
   const listener = createListener({
     name: 'public',
     ...{ ...config.listen, basePath: config.basePath, trustProxy: config.trustProxy, tls: tlsOf(config), log },
-    limits: { connections: connectionLimits(openFilesLimit(), memory).public },
     health: createHealth({
       proveWritable: async () => proveRoom(store),
       isInPlace: () => store.isInPlace?.() ?? true,
@@ -123,18 +121,8 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
   }
 }
 
-async function soon<T>(one: Promise<T>): Promise<T> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    const giveUp = (): void =>
-      reject(new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.'))
-    timer = after(reloadTimeout, giveUp, giveUp)
-  })
-  try {
-    return await Promise.race([one, late])
-  } finally {
-    timer?.stop()
-  }
+function tooLate(): never {
+  throw new StoreError('The daemon has been reloading for 5 s.', 'Send it again; see the log if it goes on.')
 }
 
 /** One for each platform, with the secrets of the moment. If there are several, those without a secret send nothing. */

@@ -1,133 +1,47 @@
-// Bounds work that takes long: a few requests run at the same time, a few more wait, and others are refused at once. So a flood of requests costs
-// little, and whoever asked can ask again. The places to wait are divided fairly.
-import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Turns } from './turns.ts'
+// Bounds requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. So many are answered at the same time, and others are refused at once.
+// A store answers within the turn of the event loop (SQLite), so requests that came together would hold everything until the last one is answered.
+// Therefore each begins in a turn of its own: health checks, webhooks and whatever else is ready go between two of them.
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
-export interface BusyLimits {
-  readonly maxRunning: number
-  readonly maxWaiting: number
-}
-
-/** Of pages, and of the JSON API together with `/mcp`: programs do not keep people from their pages. */
-export const pageLimits: BusyLimits = { maxRunning: 4, maxWaiting: 32 }
+/** Of pages, and as many of the JSON API together with `/mcp`: programs do not keep people from their pages. */
+export const maxRequests = 36
 
 /** Seconds after which a refused request may come again. */
 export const retryAfter = 2
 
-/** The connection on which somebody waits. */
-interface Connection {
-  once(event: 'close', listener: () => void): unknown
+/** An iteration of the event loop accepts a single connection. In a pause, ms, there are many: whoever comes meanwhile does not wait for one more request. */
+const betweenTurns = 2
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Resolves in a turn of the event loop, one caller after the other. */
+export async function ownTurn(): Promise<void> {
+  const turn = last.then(async () => {
+    // The work of the turn before runs now: the pause begins after it.
+    await nextTurn()
+    await pause(betweenTurns)
+  })
+  last = turn
+  await turn
 }
 
 export interface BusyLimit {
-  /** Does the work in a turn of its own, once there is room. `refused`: too many wait, or the connection was closed before. */
-  run<T>(holder: string, connection: Connection, work: () => Promise<T>): Promise<T | 'refused'>
+  /** Does the work in a turn of its own. `refused`: too many are under way. */
+  run<T>(work: () => Promise<T>): Promise<T | 'refused'>
 }
 
-/** The place of the work that runs. */
-interface Place {
-  leave(): void
-  enter(): void
-}
-const current = new AsyncLocalStorage<Place>()
-
-/** Awaits another machine, such as the platform: meanwhile the place of the work is free for others. */
-export async function elsewhere<T>(work: () => Promise<T>): Promise<T> {
-  const place = current.getStore()
-  place?.leave()
-  try {
-    return await work()
-  } finally {
-    place?.enter()
-  }
-}
-
-interface Waiting {
-  readonly decide: (isAdmitted: boolean) => void
-}
-
-export function createBusyLimit(turns: Turns, { maxRunning, maxWaiting }: BusyLimits): BusyLimit {
-  const places = createFairPlaces<Waiting>({ max: maxWaiting })
-  let running = 0
-
-  function admit(): void {
-    const [first] = running < maxRunning ? places.items() : []
-    if (first === undefined) return
-    places.release(first)
-    running += 1
-    first.decide(true)
-  }
-
-  async function admission(holder: string, connection: Connection): Promise<boolean> {
-    return new Promise(decide => {
-      const waiting = { decide }
-      const place = places.take(holder, waiting)
-      if (place === 'refused') {
-        decide(false)
-        return
-      }
-      place.instead?.decide(false)
-      connection.once('close', () => {
-        places.release(waiting)
-        decide(false)
-      })
-      admit()
-    })
-  }
-
-  const place: Place = {
-    leave: () => {
-      running -= 1
-      admit()
-    },
-    // It is not refused any more: for a moment more may run than otherwise.
-    enter: () => void (running += 1),
-  }
+export function createBusyLimit(max: number): BusyLimit {
+  let underWay = 0
   return {
-    run: async (holder, connection, work) => {
-      if (!(await admission(holder, connection))) return 'refused'
+    run: async work => {
+      if (underWay >= max) return 'refused'
+      underWay += 1
       try {
-        await turns.next()
-        return await current.run(place, work)
+        await ownTurn()
+        return await work()
       } finally {
-        place.leave()
+        underWay -= 1
       }
     },
-  }
-}
-
-// A limited number of places, divided fairly among whoever asks: when all are taken, whoever holds the most gives one up to another who holds fewer.
-// So nobody can take all of them, however many ask.
-interface FairPlaces<T> {
-  /** Takes a place. `instead`: what had to give up its own for it, the newest of whoever holds the most. */
-  take(holder: string, item: T): 'refused' | { readonly instead: T | undefined }
-  /** Gives a place back; nothing happens if it has none. */
-  release(item: T): void
-  /** Those that have places, the oldest first. */
-  items(): readonly T[]
-}
-
-interface PlaceLimits {
-  readonly max: number
-  /** Maximum for one holder. Default: all. */
-  readonly maxEach?: number | undefined
-}
-
-export function createFairPlaces<T>({ max, maxEach = max }: PlaceLimits): FairPlaces<T> {
-  const holders = new Map<T, string>()
-  return {
-    take: (holder, item) => {
-      const held = Map.groupBy(holders.keys(), one => holders.get(one))
-      const own = held.get(holder)?.length ?? 0
-      if (own >= maxEach) return 'refused'
-      const [most] = holders.size < max ? [] : [...held.values()].sort((a, b) => b.length - a.length)
-      if (most !== undefined && most.length <= own + 1) return 'refused'
-      const instead = most?.at(-1)
-      if (instead !== undefined) holders.delete(instead)
-      holders.set(item, holder)
-      return { instead }
-    },
-    release: item => void holders.delete(item),
-    items: () => [...holders.keys()],
   }
 }

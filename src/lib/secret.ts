@@ -1,7 +1,7 @@
 // A value that must not be seen: it prints as [secret], and is read on purpose only. And its redaction: every text that
 // a server or a payload provides passes here before it is logged, shown or stored, and each secret that this process has ever held is removed from
 // it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual, createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { decodingsOf, withoutSpace } from './decoded-views.ts'
 import { unfolded } from './unfolded-text.ts'
@@ -160,4 +160,10 @@ function decoded(text: string): string {
 /** The bytes without white space and in lower case, a character for each: a server may repeat a secret in another case. */
 function folded(bytes: Buffer): string {
   return withoutSpace(bytes.toString('latin1')).toLowerCase()
+}
+
+// Computes a token's fingerprint, which identifies the token in journals, reports and tables without revealing its value.
+/** The first 12 hex digits of the value's SHA-256. */
+export function fingerprintOf(token: Secret): string {
+  return createHash('sha256').update(token.reveal()).digest('hex').slice(0, 12)
 }

@@ -3,6 +3,7 @@
 import { runInNewContext } from 'node:vm'
 import { setFlagsFromString } from 'node:v8'
 import { after, type Timer } from './timer.ts'
+import { totalmem } from 'node:os'
 
 /** Below this limit of a container, bytes, memory is worth more than processor time. */
 const small = 384 * 2 ** 20
@@ -35,18 +36,23 @@ const startIsOver = 1_500
 /**
  * To be called once on each thread at its start. An idle thread allocates too little for its young generation ever to be collected, so it would
  * keep the size that the start gave it, half of it garbage. One collection takes 2 ms; V8 then makes the young generation of a thread that
- * does nothing smaller by itself, and returns the rest to the system within some seconds. A collection of `all` (a small heap: 10 ms) also ends the larger
- * limit that the old generation has before its first one, four times its live data, if `keepHeapsSmall` was called by then; a start that takes longer
- * leaves it until the next collection.
+ * does nothing smaller by itself, and returns the rest to the system within some seconds.
  */
-export function collectAfterStart(what: 'young' | 'all', onError: (error: unknown) => void): Timer {
-  return after(startIsOver, () => collect(what === 'all' ? 'major' : 'minor'), onError)
+export function collectAfterStart(onError: (error: unknown) => void): Timer {
+  return after(startIsOver, collectYoung, onError)
 }
 
-function collect(type: 'major' | 'minor'): void {
+function collectYoung(): void {
   // The function is only in contexts that are made while the flag is set.
   setFlagsFromString('--expose-gc')
-  const gc = runInNewContext('globalThis.gc') as ((options: { type: 'major' | 'minor' }) => void) | undefined
+  const gc = runInNewContext('globalThis.gc') as ((options: { type: 'minor' }) => void) | undefined
   setFlagsFromString('--no-expose-gc')
-  gc?.({ type })
+  gc?.({ type: 'minor' })
+}
+
+// How much memory the process may have.
+/** The memory limit of the container, bytes; undefined if there is none below the machine's memory. */
+export function memoryLimit(): number | undefined {
+  const found = process.constrainedMemory()
+  return found > 0 && found < totalmem() ? found : undefined
 }

@@ -36,3 +36,14 @@ export function after(ms: number, work: () => unknown, onError: (error: unknown)
   const timer = setTimeout(() => void run(), ms)
   return { stop: () => clearTimeout(timer) }
 }
+
+/** The result of `work`; after `ms` that of `onLate`, which may throw. */
+export async function within<T>(ms: number, work: Promise<T>, onLate: () => T): Promise<T> {
+  const late = Promise.withResolvers<T>()
+  const timer = after(ms, () => late.resolve(onLate()), late.reject)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    timer.stop()
+  }
+}

@@ -61,8 +61,6 @@ it.each([
   // The platform's own error names no kind of page: its address is wrong either way.
   ['hooks', 'page', noPage],
   ['hooks', 'words', noPage],
-  ['tokens', 'page', /a web page answered instead of the token API/],
-  ['tokens', 'words', /the answer is incomplete, or not a list of tokens/],
   ['tokens', 'mail', /did not answer \(its answer is not HTTP/],
   ['tokens', 'closing', /did not answer \(it closes the connection/],
   ['tokens', 'nobody', /did not answer \(connect ECONNREFUSED/],

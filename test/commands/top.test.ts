@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listen } from '../support/after-test.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { liveView } from '../../src/commands/terminal/live-view.ts'
-import type { LiveState } from '../../src/commands/terminal/live-state.ts'
+import type { LiveState } from '../../src/commands/terminal/pipeline-rows.ts'
 import { openHouse, type House } from '../console/house.ts'
 import { runProgram } from '../../src/commands/program.ts'
 import { runCommand } from '../e2e/run-command.ts'
@@ -64,15 +64,17 @@ it("fits lines and lists to the terminal's size", () => {
     jobs: [],
     failures: [],
   }
-  const state: LiveState = {
+  const state = {
     notices: [{ level: 'problem', what: 'A destination does not answer.', remedy: 'Look at it.' }],
     flow: { received: 1, attempts: 0 },
     quarantined: 0,
-    queues: [{ destination: 'default', signal: 'traces', state: 'open', pending: 3, dead: 1, counters: {} }],
+    queues: [
+      { destination: 'default', signal: 'traces', state: 'open', pending: 3, dead: 1, counters: { delivered: 0 } },
+    ],
     active: 60,
     running: Array.from({ length: 50 }, () => pipeline),
     finished: Array.from({ length: 50 }, () => ({ ...pipeline, status: 'failed' })),
-  }
+  } as unknown as LiveState
   const lines = liveView(state, { from: 'here', now: 0, width: 60, height: 24, color: false }).split('\n')
   expect(lines.length).toBeLessThanOrEqual(24)
   expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(60)

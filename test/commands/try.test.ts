@@ -9,7 +9,7 @@ import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.t
 import { good } from '../daemon/configuration/given.ts'
 import { freePort, freePorts } from '../../src/simulator/daemon-process.ts'
 import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
-import { openBrowser } from '../../src/commands/open-browser.ts'
+import { openBrowser, tryPlatform } from '../../src/commands/try.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { ProgramProcess } from '../e2e/daemon.ts'
@@ -20,7 +20,6 @@ import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { shipped } from '../shipped.ts'
 import { targetOf } from '../../src/commands/try-target.ts'
 import { Timeline } from '../../src/simulator/platform/timeline.ts'
-import { tryPlatform } from '../../src/commands/try.ts'
 
 const hour = 3_600_000
 const token = 'a-token-that-only-this-test-knows'

@@ -1,7 +1,7 @@
 // Medians and percentiles of lists and of bins are one definition.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { binOf, percentileOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
+import { BinCounts, binOf, percentileOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
 import { median, quantile } from '../../src/lib/quantile.ts'
 
 const values = fc.array(fc.double({ min: 1, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 60 })
@@ -39,6 +39,28 @@ it('those of bins are those of the values, within 5 %', () => {
     fc.property(values, fc.constantFrom(0.05, 0.5, 0.9, 0.95, 0.99, 1), (some, share) => {
       const [exact, binned] = [quantile(some, share), percentileOf(binsOf(some), share)]
       expect(Math.abs((binned ?? 0) - (exact ?? 0))).toBeLessThanOrEqual((exact ?? 0) * 0.05)
+    }),
+  )
+})
+
+function counted(some: readonly number[]): BinCounts {
+  const counts = new BinCounts()
+  for (const value of some) counts.count(value)
+  return counts
+}
+
+it('counts, adds and writes like plain objects of bins', () => {
+  fc.assert(
+    fc.property(values, values, (a, b) => {
+      const sum = counted(a)
+      const before = sum.copy()
+      sum.add(counted(b))
+      const all = binsOf([...a, ...b])
+      expect(sum.bins()).toEqual(all)
+      expect(sum.json()).toBe(JSON.stringify(all))
+      expect(before.bins()).toEqual(binsOf(a))
+      before.addBins(binsOf(b))
+      expect(before.json()).toBe(sum.json())
     }),
   )
 })

@@ -4,11 +4,10 @@ import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
 import { checkDeliveries } from './deliveries.ts'
 import { harmlessDelivery } from '../platform.ts'
-import { localAddress } from '../local-address.ts'
+import { localAddress, whoAnswers } from './who-answers.ts'
 import { profiles, type ProfileName } from '../../daemon/profile.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
-import { whoAnswers } from './who-answers.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
 /** ms. */

@@ -1,6 +1,6 @@
 // Whether the daemon refuses the platform's webhooks: the secret there may differ from the one here, which no check of this configuration can see.
-import { createDispatcher, overviewAt, Unanswered } from '../overview-client.ts'
-import { localAddress } from '../local-address.ts'
+import { createDispatcher, overviewAt, Unanswered } from '../top.ts'
+import { localAddress } from './who-answers.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 

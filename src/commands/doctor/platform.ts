@@ -1,11 +1,11 @@
 // Checks of the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
-import { createStoredBudget } from '../../daemon/stored-budget.ts'
+import { createStoredBudget } from '../../daemon/platform.ts'
 import { askClockOffset, resourceIdOf } from '../platform.ts'
 import { PlatformError, type CallOptions, type HookOwner, type PlatformClient } from '../../platform/port.ts'
 import { ownPipelinesOf } from '../../core/find/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../core/find/poll-scope.ts'
-import { fingerprintOf } from '../../lib/fingerprint.ts'
+import { fingerprintOf } from '../../lib/secret.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Config } from '../../daemon/configuration/options.ts'

@@ -1,7 +1,8 @@
 // Who answers where the daemon should: the daemon, somebody else, or nobody. Nothing secret is sent to find out.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
-import { strangerBy } from '../../lib/stranger.ts'
+import { strangerBy } from '../../lib/wrong-service.ts'
+import type { Config } from '../../daemon/configuration/options.ts'
 
 type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
@@ -59,4 +60,15 @@ function kindOf(text: string, type: string | string[] | undefined): string {
   if (/^\s*</.test(text) || String(type).startsWith('text/html')) return 'a web page'
   if (text.trim() === '') return 'an empty body'
   return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'plain text'
+}
+
+// The address at which a configured listener is reached from this machine.
+/** Its base URL, without a slash at the end. For `0.0.0.0` and `[::]` that is the loopback address. */
+export function localAddress(
+  { host, port }: Config['listen'],
+  { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },
+): string {
+  const name = { '::': '[::1]', '0.0.0.0': '127.0.0.1' }[host] ?? host
+  const authority = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name
+  return `${scheme}://${authority}:${port}${basePath}`.replace(/\/$/, '')
 }

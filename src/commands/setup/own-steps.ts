@@ -2,8 +2,7 @@
 import { randomBytes, createHash } from 'node:crypto'
 import { configurationOf, fileNames, manifestOf, pathIn, secretIn } from './files.ts'
 import { replaceFile, readIfThere } from '../../lib/durable-file.ts'
-import type { SetupAnswers } from './answers.ts'
-import type { SetupStep, StepOutcome } from './step.ts'
+import type { SetupAnswers, SetupStep, StepOutcome } from './answers.ts'
 import type { SetupJournal } from './journal.ts'
 
 export function webhookSecret(answers: SetupAnswers): SetupStep {

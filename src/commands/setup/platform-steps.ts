@@ -5,8 +5,7 @@ import { briefly } from '../../lib/text-redaction.ts'
 import { hooksEnsure } from '../hooks.ts'
 import { Secret } from '../../lib/secret.ts'
 import { ensureServiceAccount, hookEventsOf, resourceIdOf } from '../platform.ts'
-import type { SetupAnswers } from './answers.ts'
-import type { SetupStep, StepContext } from './step.ts'
+import type { SetupAnswers, SetupStep, StepContext } from './answers.ts'
 
 /** Fixed, so that a repeated run finds the account of an interrupted one. */
 const username = 'service_account_pipespan'

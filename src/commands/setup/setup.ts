@@ -1,18 +1,16 @@
 // `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, the
 // configuration. It may be interrupted at any point and run again; at the end it lists what only a person can do.
 import { plainLine } from '../../lib/plain-text.ts'
-import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
+import { answersOf, asked, type SetupAnswers, type SetupFlags, type SetupStep, type StepContext } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { features } from '../../features.ts'
 import { commandClient, type CommandClient } from '../platform.ts'
 import { exitCode, print, type Terminal } from '../../lib/terminal.ts'
 import { Fault } from '../../lib/fault.ts'
-import { diskCodeOf, onDisk, takeFolder } from './folder.ts'
+import { diskCodeOf, onDisk, takeFolder, openJournal } from './journal.ts'
 import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
-import { openJournal } from './journal.ts'
 import { pathIn } from './files.ts'
 import type { Secret } from '../../lib/secret.ts'
-import type { SetupStep, StepContext } from './step.ts'
 
 /** For one request, ms: a person waits for the answer. */
 const timeoutMs = 15_000

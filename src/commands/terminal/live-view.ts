@@ -1,9 +1,10 @@
 // Draws the state of a daemon as lines of text: what runs, waits and fails. Pure. `pipespan top` calls it every second.
 import { durationText } from '../../model/instant.ts'
-import { drawnLine, type Piece } from './painted-line.ts'
-import { keyOf, matches, type LivePipeline, type LiveState } from './live-state.ts'
-import { pipelineRows } from './pipeline-rows.ts'
-import type { Screen } from './live-screen.ts'
+import { drawnLine, type Piece, withoutLast } from './fitted-text.ts'
+import { keyOf, matches, type LivePipeline, type LiveState, type LiveJob, pipelineRows } from './pipeline-rows.ts'
+import { isActive, isTerminal } from '../../model/status.ts'
+import { waterfall, type WaterfallOptions } from './waterfall.ts'
+import type { WaterfallSpan } from '../../simulator/waterfall-span.ts'
 
 interface LiveViewOptions {
   /** The daemon's address, for the first line. */
@@ -89,7 +90,7 @@ function headLines(state: LiveState, { from, now }: LiveViewOptions): Piece[][] 
     ...queues.map((queue): Piece[] => [
       `  ${queue.destination} ${queue.signal}: `,
       [queue.state === 'closed' ? 'green' : 'red', queue.state],
-      `, ${queue.pending} pending${oldest(queue.oldest)}, ${queue.counters.delivered ?? 0} delivered`,
+      `, ${queue.pending} pending${oldest(queue.oldest)}, ${queue.counters.delivered} delivered`,
       ...(queue.dead > 0 ? [['red', `, ${queue.dead} dead letters`] as const] : []),
     ]),
     [],
@@ -122,4 +123,131 @@ export function waterfallView(
   const room = Math.max(1, height - 1)
   const first = Math.min(screen.scrolled, Math.max(0, lines.length - room))
   return [...lines.slice(first, first + room), drawnLine(footLine(screen), width, color)].join('\n')
+}
+
+// The waterfall of a pipeline of `pipespan top`, also while it runs: then its last jobs end now.
+/** Its lines. */
+export function liveWaterfall(pipeline: LivePipeline, options: WaterfallOptions): string[] {
+  const { name, ref = '', status, createdAt, finishedAt, platformNow, jobs } = pipeline
+  const end = finishedAt ?? platformNow
+  const root: WaterfallSpan = {
+    ...{ name: `pipeline: ${name ?? ref}`, kind: 'pipeline', traceId: '', spanId: 'pipeline' },
+    ...{ start: createdAt ?? end, end, status: spanStatusOf(status) },
+    attributes: { 'pipeline.status': status, 'pipeline.stages': [...new Set(jobs.map(({ stage }) => stage))] },
+  }
+  return waterfall([root, ...jobs.map((job, index) => jobSpan(job, index, end))], options).split('\n')
+}
+
+function jobSpan(job: LiveJob, index: number, now: number): WaterfallSpan {
+  const { name, kind, stage, status, allowFailure, retried, startedAt, finishedAt, queuedMs, failureReason } = job
+  const ended = finishedAt ?? (isTerminal(status) ? (startedAt ?? now) : now)
+  const waited = startedAt === undefined && isActive(status) ? now - (job.createdAt ?? now) : queuedMs
+  return {
+    ...{ name: `job: ${name}`, kind: 'job', traceId: '', spanId: `job ${index}`, parentSpanId: 'pipeline' },
+    ...{ start: startedAt ?? ended, end: ended, status: spanStatusOf(status) },
+    attributes: {
+      ...{ 'job.status': status, 'job.stage': stage, 'job.type': kind, 'job.retried': retried },
+      ...{ 'job.allow_failure': allowFailure, 'job.failure_reason': failureReason },
+      'job.queued_duration': waited,
+      ...(startedAt === undefined && { 'job.duration': 0 }),
+    },
+  }
+}
+
+function spanStatusOf(status: string): WaterfallSpan['status'] {
+  return status === 'success' ? 'ok' : status === 'failed' ? 'error' : 'unset'
+}
+
+// What a person looks at in `pipespan top`, and how keys change it. Pure.
+interface Screen {
+  /** The key of the selected pipeline. It stays selected where its line moves. */
+  readonly selected?: string | undefined
+  /** Only pipelines with this text are listed; empty: all. */
+  readonly filter: string
+  /** Keys are added to the filter. */
+  readonly isTyping: boolean
+  /** The key of the pipeline whose waterfall is shown. */
+  readonly opened?: string | undefined
+  /** Lines of the waterfall above the screen. */
+  readonly scrolled: number
+}
+
+export const firstScreen: Screen = { filter: '', isTyping: false, scrolled: 0 }
+
+/** As `readline` reports it. */
+export interface Key {
+  readonly name?: string | undefined
+  readonly sequence?: string | undefined
+  readonly ctrl?: boolean | undefined
+  readonly meta?: boolean | undefined
+}
+
+/** `keys`: of the listed pipelines, in their order; `page`: lines of a page. */
+export function pressed(
+  screen: Screen,
+  key: Key,
+  { keys, page }: { readonly keys: readonly string[]; readonly page: number },
+): Screen | 'quit' {
+  if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return 'quit'
+  if (screen.isTyping) return typed(screen, key, keys)
+  if (key.name === 'q') return 'quit'
+  if (screen.opened !== undefined) return inWaterfall(screen, key, page)
+  switch (key.name) {
+    case 'return':
+    case 'enter':
+    case 'right': {
+      const chosen = selectedAmong(screen, keys) ?? keys[0]
+      return chosen === undefined ? screen : { ...screen, selected: chosen, opened: chosen, scrolled: 0 }
+    }
+    case 'escape':
+      return { ...screen, filter: '', selected: screen.filter === '' ? undefined : screen.selected }
+    default:
+      if (key.sequence === '/') return { ...screen, isTyping: true }
+      return moved(screen, key, keys, page)
+  }
+}
+
+function moved(screen: Screen, { name }: Key, keys: readonly string[], page: number): Screen {
+  const chosen = selectedAmong(screen, keys)
+  const at = chosen === undefined ? -1 : keys.indexOf(chosen)
+  const to = targetOf(name, at, page, keys.length - 1)
+  if (to === undefined || keys.length === 0) return screen
+  return { ...screen, selected: keys[Math.min(keys.length - 1, Math.max(0, to))] }
+}
+
+function inWaterfall(screen: Screen, { name }: Key, page: number): Screen {
+  if (name === 'escape' || name === 'left' || name === 'backspace') return { ...screen, opened: undefined, scrolled: 0 }
+  const to = targetOf(name, screen.scrolled, page, Number.MAX_SAFE_INTEGER)
+  return to === undefined ? screen : { ...screen, scrolled: Math.max(0, to) }
+}
+
+function targetOf(name: string | undefined, at: number, page: number, last: number): number | undefined {
+  const steps: Readonly<Record<string, number>> = { up: at - 1, k: at - 1, down: at + 1, j: at + 1, home: 0, end: last }
+  if (name === 'pageup') return at - page
+  if (name === 'pagedown') return at + page
+  return name === undefined ? undefined : steps[name]
+}
+
+function typed(screen: Screen, key: Key, keys: readonly string[]): Screen {
+  const { name, sequence = '', ctrl, meta } = key
+  switch (name) {
+    case 'return':
+    case 'enter':
+      return { ...screen, isTyping: false, selected: selectedAmong(screen, keys) ?? keys[0] }
+    case 'escape':
+      return { ...screen, isTyping: false, filter: '' }
+    case 'backspace':
+      return { ...screen, filter: withoutLast(screen.filter) }
+    case 'up':
+    case 'down':
+      return moved(screen, key, keys, 1)
+    default:
+      if (ctrl === true || meta === true || /\p{C}/u.test(sequence)) return screen
+      return { ...screen, filter: screen.filter + sequence }
+  }
+}
+
+/** Undefined if it is no longer listed. */
+function selectedAmong({ selected }: Screen, keys: readonly string[]): string | undefined {
+  return selected !== undefined && keys.includes(selected) ? selected : undefined
 }

@@ -1,9 +1,8 @@
 // The lists of `pipespan top`: a line for each pipeline, in columns that are aligned over all of them.
 import { durationText } from '../../model/instant.ts'
 import { groupNameOf } from '../../model/job.ts'
-import { padded, plain, widthOf } from './fitted-text.ts'
-import { keyOf, type LivePipeline } from './live-state.ts'
-import type { Paint, Piece } from './painted-line.ts'
+import { padded, plain, widthOf, type Paint, type Piece } from './fitted-text.ts'
+import type { Overview } from '../../console/overview/overview-shape.ts'
 
 interface Cells {
   readonly project: string
@@ -85,4 +84,24 @@ function jobsText({ jobs, failures, finishedAt }: LivePipeline): string {
 function isSlow({ spentMs, usual }: LivePipeline): boolean {
   const { runs = 0, p95 } = usual ?? {}
   return spentMs !== undefined && p95 !== undefined && runs >= minRuns && spentMs > p95 * slack
+}
+
+// What `pipespan top` draws: the part of `GET /api/overview` that it needs.
+export type LiveState = Pick<
+  Overview,
+  'notices' | 'flow' | 'quarantined' | 'queues' | 'active' | 'running' | 'finished'
+>
+export type LivePipeline = LiveState['running'][number]
+export type LiveJob = LivePipeline['jobs'][number]
+
+/** Identifies a pipeline while lists change. */
+export function keyOf({ instance, pipelineId }: LivePipeline): string {
+  return `${instance} ${pipelineId}`
+}
+
+/** Whether a part of a pipeline's names or status is this text; an empty one always is. */
+export function matches({ project, pipelineId, name, ref, status, jobs }: LivePipeline, text: string): boolean {
+  const wanted = text.toLowerCase()
+  const texts = [project, `#${pipelineId}`, name ?? '', ref ?? '', status, ...jobs.map(job => job.name)]
+  return texts.some(one => one.toLowerCase().includes(wanted))
 }

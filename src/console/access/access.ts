@@ -75,12 +75,6 @@ export function isOurs(request: FastifyRequest, admission: Admitted): boolean {
   return admission.by === 'bearer' || isSameSite(request)
 }
 
-/** Names whoever asks, for what each may have of something. Everybody with the token itself is one, and everybody of this machine. */
-export function holderOf(admission: Admitted): string {
-  if (admission.by === 'proxy') return `person ${admission.person.name.toLowerCase()}`
-  return admission.by === 'session' ? `session ${admission.session.id}` : admission.by
-}
-
 /** What an admitted request may change: everything, only what is about its projects, or nothing. */
 export function mayChange(admission: Admitted): 'all' | 'own' | 'nothing' {
   if (admission.by !== 'proxy') return 'all'

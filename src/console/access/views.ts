@@ -4,7 +4,6 @@ import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
-import { inTurns, type Turns } from '../../lib/turns.ts'
 import { siteOf } from '../site.ts'
 import type { Address, ConsolePart } from '../console-part.ts'
 import type { Admitted } from './access.ts'
@@ -59,25 +58,5 @@ export function createViews(
       site: siteOf(parts, settings, features),
       routes: apiRoutes(parts, settings, features),
     }
-  }
-}
-
-/** Other work goes on between two reads of the store, and requests to the platform keep nobody from their pages. */
-export function sourcesInTurns(all: PagesSources, turns: Turns): PagesSources {
-  const { views, runs, outbox, quarantine, repositories, counters } = all
-  return {
-    ...all,
-    ...inTurns(turns, {
-      views,
-      runs,
-      outbox,
-      quarantine,
-      counters,
-    }),
-    on: (make, projects) => inTurns(turns, all.on(make, projects)),
-    repositories: {
-      ...inTurns(turns, repositories),
-      of: kind => inTurns(turns, repositories.of(kind)),
-    },
   }
 }

@@ -6,7 +6,6 @@ import {
   firstSet,
   foreignVariables,
   knownVariables,
-  mistypedStandardVariables,
   overriddenVariables,
   unknownVariables,
   type Environment,
@@ -60,8 +59,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   const { settings } = reader
   const known = knownVariables(table, profiles)
   const warnings = [
-    ...unknownVariables(env, known),
-    ...mistypedStandardVariables(env, known, config.self.telemetry),
+    ...unknownVariables(env, known, config.self.telemetry),
     ...foreignVariables(env, profiles, profile),
     ...overriddenVariables(env, table, profiles[profile]),
   ]

@@ -2,7 +2,7 @@
 // `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName } from './plain-kinds.ts'
-import { eventOptions, selectionOptions } from './selection-options.ts'
+import { eventOptions, selectionOptions, redact } from './selection-options.ts'
 import {
   destinations,
   observabilityOptions,
@@ -18,7 +18,6 @@ import {
   ofEachPlatform,
   severalPlatforms,
 } from './platform-options.ts'
-import { redact } from './redact-option.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions, pageOptions, traceLink } from './listening-options.ts'
 import { projectPatterns } from './project-kinds.ts'
@@ -77,7 +76,7 @@ const webhookOptions = {
 }
 
 /** The table of the core, by the headings of the reference. Vendor words come from the profiles. */
-export function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
+function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), { restart: true, default: 'generic' }).describe(
     'Vendor profile: header prefix, attribute namespace and variable names.',
   )

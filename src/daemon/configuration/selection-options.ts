@@ -1,6 +1,6 @@
 // The options of what is exported: projects, refs, sources, attributes, and webhook events that are about no pipeline.
 import { integer, boolean } from './plain-kinds.ts'
-import { patterns, wordsOf } from './list-kinds.ts'
+import { patterns, wordsOf, regularExpressions } from './list-kinds.ts'
 import { projectPatterns } from './project-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 import { attributeRules } from './attribute-rule-options.ts'
@@ -51,3 +51,8 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
     ),
   }
 }
+
+// The option of what is redacted in all texts of others.
+export const redact = setting(regularExpressions, { protects: 'each', example: 'ACME-[0-9a-f]{32}' }).describe(
+  'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
+)

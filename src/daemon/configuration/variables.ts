@@ -25,71 +25,58 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
-/** Variables with this prefix are settings, except those of the specification that `otherOtlp` matches. */
-const otlpPrefix = 'OTEL_EXPORTER_OTLP_'
-const otherOtlp =
-  /^((TRACES|METRICS|LOGS|PROFILES|SPAN|METRIC)_)?INSECURE$|^PROFILES_|^METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/
-
-/** Warnings about `OTEL_…` variables that were probably meant to be settings. Others may be for the SDKs of other programs;
- * they are named where the daemon uses an SDK itself. */
-export function mistypedStandardVariables(
-  env: Environment,
-  known: ReadonlySet<string>,
-  selfTelemetry: boolean,
-): string[] {
-  const own = [...known].filter(name => name.startsWith('OTEL_'))
-  const otlp = own.filter(name => name.startsWith(otlpPrefix)).map(name => name.slice(otlpPrefix.length))
-  return Object.keys(env)
-    .filter(name => name.startsWith('OTEL_') && !known.has(name) && firstSet(env, [name]) !== undefined)
-    .sort()
-    .flatMap(name => {
-      if (!name.startsWith(otlpPrefix)) {
-        const meant = nearest(name, own, slip)
-        if (meant !== undefined) return [`${name}: Unknown variable. Did you mean ${meant}?`]
-        const matters = selfTelemetry && env[name] !== 'otlp'
-        return matters
-          ? [`${name}: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all.`]
-          : []
-      }
-      const rest = name.slice(otlpPrefix.length)
-      if (otherOtlp.test(rest)) return []
-      const meant = nearest(rest, otlp)
-      const remedy = meant === undefined ? 'config/REFERENCE.md lists all.' : `Did you mean ${otlpPrefix}${meant}?`
-      return [`${name}: Unknown variable. ${remedy}`]
-    })
-}
+/** Prefixes whose variables are all settings, but for those of the specification that `others` matches. */
+const families: readonly { readonly prefix: string; readonly otherwise: string; readonly others?: RegExp }[] = [
+  { prefix: 'PIPESPAN_', otherwise: 'Remove it; config/REFERENCE.md lists all.' },
+  {
+    prefix: 'OTEL_EXPORTER_OTLP_',
+    otherwise: 'config/REFERENCE.md lists all.',
+    others:
+      /^((TRACES|METRICS|LOGS|PROFILES|SPAN|METRIC)_)?INSECURE$|^PROFILES_|^METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/,
+  },
+]
 
 /** Edits that are probably a typo. A variable that differs more may be another program's. */
 const slip = 2
 
-const prefix = 'PIPESPAN_'
-
 /** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
-const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
+const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
-/** Warnings about `PIPESPAN_…` variables that nothing reads. */
-export function unknownVariables(env: Environment, known: ReadonlySet<string>): string[] {
+/** Warnings about variables that nothing reads and that were probably meant to be settings. `selfTelemetry`: whether the daemon uses an SDK itself. */
+export function unknownVariables(env: Environment, known: ReadonlySet<string>, selfTelemetry: boolean): string[] {
   const unknown = Object.keys(env)
-    .filter(name => name.startsWith(prefix) && !known.has(name) && firstSet(env, [name]) !== undefined)
+    .filter(name => /^(PIPESPAN|OTEL)_/.test(name) && !known.has(name) && firstSet(env, [name]) !== undefined)
     .sort()
   const links = unknown.filter(name => serviceLink.test(name) || isServicePort(name, env[name] ?? ''))
-  // Without the prefix, which would make all names similar.
-  const own = [...known].filter(name => name.startsWith(prefix)).map(name => name.slice(prefix.length))
   const warnings = unknown
     .filter(name => !links.includes(name))
-    .map(name => {
-      const meant = nearest(name.slice(prefix.length), own)
-      const remedy =
-        meant === undefined ? 'Remove it; config/REFERENCE.md lists all.' : `Did you mean ${prefix}${meant}?`
-      return `${name}: Unknown variable. ${remedy}`
+    .flatMap(name => {
+      const why = whyUnknown(name, known) ?? (selfTelemetry && env[name] !== 'otlp' ? unused : undefined)
+      return why === undefined ? [] : [`${name}: ${why}`]
     })
   if (links.length === 0) return warnings
   const sentence = 'Kubernetes service links, which are not settings. Set enableServiceLinks: false to remove them.'
   return [...warnings, `${links.join(', ')}: ${sentence}`]
 }
 
+const unused = "Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all."
+
+/** Undefined if it may be for another program. */
+function whyUnknown(name: string, known: ReadonlySet<string>): string | undefined {
+  const family = families.find(({ prefix }) => name.startsWith(prefix))
+  // Without the prefix, which would make all names similar.
+  const { prefix, otherwise, others } = family ?? { prefix: 'OTEL_', otherwise: undefined }
+  const [rest, ...own] = [name, ...[...known].filter(one => one.startsWith(prefix))].map(one =>
+    one.slice(prefix.length),
+  )
+  if (rest === undefined || others?.test(rest) === true) return undefined
+  const meant = nearest(rest, own, family === undefined ? slip : undefined)
+  const remedy = meant === undefined ? otherwise : `Did you mean ${prefix}${meant}?`
+  return remedy && `Unknown variable. ${remedy}`
+}
+
 function isServicePort(name: string, value: string): boolean {
-  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
+  return /^PIPESPAN_(.*_)?PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)
 }
 
 /** Warnings about variables that are ignored because another name of the same option is set to something else. */

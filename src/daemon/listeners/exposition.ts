@@ -1,6 +1,7 @@
 // Writes metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0, which also has exemplars
 // (https://prometheus.io/docs/instrumenting/exposition_formats/, https://prometheus.io/docs/specs/om/open_metrics_spec/). The OpenTelemetry packages
 // write only the former. A family is written piece by piece, as its points are read, so that no text is ever held as a whole.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   DataPointType,
   type DataPoint,
@@ -46,13 +47,12 @@ const pieceLength = 64 * 1024
 
 /**
  * The text of all metrics, in pieces. Those of one name and type are together; gauges come first and histograms last, so that what there is no room
- * for is a histogram. `giveWay` is awaited between two pieces of work. Ends without the end mark of OpenMetrics.
+ * for is a histogram. Other work goes on between two pieces. Ends without the end mark of OpenMetrics.
  */
 export async function* expositionOf(
   metrics: readonly ScrapedMetric[],
   format: Exposition,
   room: SeriesRoom,
-  giveWay: () => Promise<void>,
 ): AsyncGenerator<string> {
   let text = ''
   for (const family of familiesOf(metrics)) {
@@ -66,9 +66,9 @@ export async function* expositionOf(
           if (text.length < pieceLength) continue
           yield text
           text = ''
-          await giveWay()
+          await nextTurn()
         }
-        await giveWay()
+        await nextTurn()
       }
     }
   }

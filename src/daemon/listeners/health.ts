@@ -1,6 +1,6 @@
 // Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes, and the daemon is not stopping).
 import type { FastifyPluginAsync } from 'fastify'
-import { after, type Timer } from '../../lib/timer.ts'
+import { within } from '../../lib/timer.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -32,7 +32,9 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
 
   async function ask(): Promise<Readiness> {
     try {
-      await inTime(options.proveWritable())
+      await within(timeoutMs, options.proveWritable(), () => {
+        throw new Error(`no answer within ${timeoutMs / 1000} s`)
+      })
       believedFor = believed.ready
       return { ready: true }
     } catch (error) {
@@ -63,17 +65,5 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
         .header('cache-control', 'no-store')
         .send({ message: state.ready ? 'Ready.' : state.reason })
     })
-  }
-}
-
-async function inTime(work: Promise<void>): Promise<void> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), reject)
-  })
-  try {
-    await Promise.race([work, late])
-  } finally {
-    timer?.stop()
   }
 }

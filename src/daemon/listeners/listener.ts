@@ -2,17 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from 'fastify'
 import { ConfigError, reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 import { sparseWarnings } from '../../lib/sparse-warnings.ts'
-import { answerErrors, answerExpectation, answerMalformed, withHost } from './error-answers.ts'
+import { answerErrors, answerMalformed } from './error-answers.ts'
 import { after } from '../../lib/timer.ts'
-import { limitConnections } from './open-connections.ts'
-import { onceAtATime } from './once-at-a-time.ts'
+import { networkOf } from '../../lib/network-of.ts'
 import { answerWholeRequests } from './whole-requests.ts'
-import type { Turns } from '../../lib/turns.ts'
 
 export interface Limits {
   /** Timeout for the headers, ms. A sender needs one round trip; a slower one only occupies a connection. */
@@ -21,7 +19,10 @@ export interface Limits {
   readonly request: number
   /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends on one that is being closed. */
   readonly keepAlive: number
-  /** Maximum number of connections; further ones are closed at once. Without a body, each costs some 20 kB. */
+  /**
+   * Maximum number of connections; further ones are closed at once. Each costs some 20 kB, and 80 kB with the first piece of a body; how many bodies
+   * wait is limited besides.
+   */
   readonly connections: number
   /** Of these from one address, if no proxy is trusted: through a proxy all come from its address. Default: a quarter. */
   readonly connectionsOfAddress?: number | undefined
@@ -57,8 +58,6 @@ export interface ListenerOptions {
   readonly health: FastifyPluginAsync
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
-  /** The turns of work that takes long: they begin while no connections and requests arrive. */
-  readonly turns?: Pick<Turns, 'arrived'> | undefined
 }
 
 /** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are only parsed if the plugin adds a parser. */
@@ -93,11 +92,6 @@ export function createListener(options: ListenerOptions): Listener {
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
   const app = createApp(options, server)
-  server.on('connection', () => options.turns?.arrived())
-  app.addHook('onRequest', (_request, _reply, done) => {
-    options.turns?.arrived()
-    done()
-  })
   let stopping = false
   app.addHook('onSend', (_request, reply, payload, done) => {
     // A connection that stays open after its answer would delay the stop.
@@ -150,11 +144,9 @@ export function createListener(options: ListenerOptions): Listener {
 function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
-      const once = onceAtATime()
-      server.on('request', once(withHost(handler)))
+      server.on('request', handler)
       // A sender that asks before it sends a body (Expect: 100-continue) may continue only once a route wants the body.
-      server.on('checkContinue', once(withHost(handler)))
-      server.on('checkExpectation', once(answerExpectation))
+      server.on('checkContinue', handler)
       return server
     },
     trustProxy,
@@ -196,8 +188,6 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,
-    // Node's own answer to a missing Host header would bypass our limits: see `withHost`.
-    requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
   return tls === undefined
@@ -217,6 +207,32 @@ function usable<T>(work: () => T): T {
       'Provide a PEM certificate chain and its unencrypted PEM key.',
       { cause: error },
     )
+  }
+}
+
+interface ConnectionLimits {
+  readonly connections: number
+  readonly ofAddress: number
+  /** Called when one was closed. */
+  readonly onRefused: () => void
+}
+
+/** Returns what closes connections that have not sent a byte. Node counts them as busy, and would wait for their timeout. */
+function limitConnections(server: Server | TlsServer, limits: ConnectionLimits): () => void {
+  const { connections, ofAddress, onRefused } = limits
+  const open = new Map<Socket, string>()
+  server.maxConnections = connections
+  server.on('drop', onRefused)
+  server.on('connection', (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress ?? '')
+    open.set(socket, network)
+    socket.once('close', () => open.delete(socket))
+    if ([...open.values()].filter(one => one === network).length <= ofAddress) return
+    onRefused()
+    socket.destroy()
+  })
+  return () => {
+    for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 }
 

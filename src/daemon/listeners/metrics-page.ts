@@ -1,5 +1,5 @@
-// The route `/metrics`, in the format that the client asks for, written in pieces: it waits for the client, gives way to other work, and ends when the
-// client goes away. Other rooms decide what is measured and who may read it.
+// The route `/metrics`, in the format that the client asks for, written in pieces: it waits for the client, other work goes on between two pieces, and
+// it ends when the client goes away. Other rooms decide what is measured and who may read it.
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { FastifyPluginAsync } from 'fastify'
@@ -10,7 +10,6 @@ import { reasonOf } from '../../lib/fault.ts'
 import { contentTypes, endOf, expositionOf, isGauge, wholeMetrics } from './exposition.ts'
 import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Turns } from '../../lib/turns.ts'
 
 export interface MetricsPageOptions {
   /** Those of pipelines, without the points that are read while they are written. */
@@ -21,7 +20,6 @@ export interface MetricsPageOptions {
   readonly maxSeries: number
   /** Counts the series that are left out of all scrapes. */
   readonly counts: ScrapeCounts
-  readonly turns: Turns
   readonly log: Log
 }
 
@@ -30,21 +28,21 @@ export interface ScrapeCounts {
 }
 
 /** A scrape keeps little in memory, but reads much. */
-const limits = { maxRunning: 2, maxWaiting: 8 }
+const maxScrapes = 10
 /** A client that has not read all by then is cut off, ms: longer than scrapes may take. */
 const maxScrapeMs = 60_000
 
-export function createMetricsPage({ log, turns, ...options }: MetricsPageOptions): FastifyPluginAsync {
-  const limit = createBusyLimit(turns, limits)
+export function createMetricsPage({ log, ...options }: MetricsPageOptions): FastifyPluginAsync {
+  const limit = createBusyLimit(maxScrapes)
   const failed = (error: unknown): void => log.warn({ reason: reasonOf(error) }, 'a scrape ended early')
   return async app => {
-    app.get('/metrics', async ({ headers, ip, method }, reply) => {
+    app.get('/metrics', async ({ headers, method }, reply) => {
       void reply.header('cache-control', 'no-store').header('vary', 'accept')
       const format = formatFor(headers.accept)
       if (method === 'HEAD') return reply.type(contentTypes[format]).send('')
-      const answer = await limit.run(ip, reply.raw, async () => {
+      const answer = await limit.run(async () => {
         // What fails before the first piece is answered as an error.
-        const text = Readable.from(scrape(options, format, turns)).once('error', failed)
+        const text = Readable.from(scrape(options, format)).once('error', failed)
         void reply.type(contentTypes[format]).send(text)
         const cut = after(maxScrapeMs, () => void reply.raw.destroy(), failed)
         await finished(reply.raw).catch(() => undefined)
@@ -52,7 +50,7 @@ export function createMetricsPage({ log, turns, ...options }: MetricsPageOptions
         return 'answered' as const
       })
       if (answer === 'answered') return reply
-      const message = 'Too many scrapes wait for their answers. Ask again in a few seconds.'
+      const message = 'Too many scrapes are under way. Ask again in a few seconds.'
       return reply.code(429).header('retry-after', String(retryAfter)).send({ message })
     })
   }
@@ -64,21 +62,18 @@ type ScrapeOptions = Pick<MetricsPageOptions, 'ofPipelines' | 'own' | 'maxSeries
 async function* scrape(
   { ofPipelines, own, maxSeries, counts }: ScrapeOptions,
   format: Exposition,
-  turns: Turns,
 ): AsyncGenerator<string> {
   const [before, pipelines] = [await own(), await ofPipelines()]
   const room: SeriesRoom = { left: maxSeries, leftOut: 0 }
-  const giveWay = async (): Promise<void> => turns.giveWay()
   const unlimited: SeriesRoom = { left: Infinity, leftOut: 0 }
-  yield* expositionOf(wholeMetrics(before).filter(isGauge), format, unlimited, giveWay)
-  yield* expositionOf(pipelines, format, room, giveWay)
+  yield* expositionOf(wholeMetrics(before).filter(isGauge), format, unlimited)
+  yield* expositionOf(pipelines, format, room)
   counts.leftOut += room.leftOut
   const since = room.leftOut === 0 ? before : await own()
   yield* expositionOf(
     wholeMetrics(since).filter(one => !isGauge(one)),
     format,
     unlimited,
-    giveWay,
   )
   yield endOf[format]
 }

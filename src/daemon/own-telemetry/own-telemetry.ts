@@ -1,53 +1,105 @@
-// The daemon's own metrics and traces: collected for `/metrics`, and exported by the OpenTelemetry SDK if that is configured.
+// The daemon's own metrics and traces: collected for `/metrics`, and exported by the OpenTelemetry SDK as the configuration has it.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
-import { createMeters } from './meters.ts'
-import { createScrape, localProvider } from './scrape.ts'
-import { createWatch, type Watch } from './watch.ts'
-import { startSelfSdk, type SelfSettings, type SelfTarget } from './sdk.ts'
-import { version } from '../../lib/version.ts'
+import {
+  destinationsOf,
+  withPath,
+  type ConfiguredDestination,
+  type ConfiguredTarget,
+} from '../configuration/destinations.ts'
+import { countedMetrics } from './table.ts'
 import type { Observed } from './observe-parts.ts'
-import type { ObservedMetric } from './table.ts'
+import { createMeters, createWatch, type Watch } from './watch.ts'
+import { createScrape, localProvider, startSelfSdk, type SelfTarget } from './sdk.ts'
+import { sdkOptions, type Signal } from '../configuration/telemetry-options.ts'
+import { version } from '../../lib/version.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Config } from '../configuration/options.ts'
+import type { Feature } from '../feature.ts'
+import type { Started } from '../steps.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
   /** Sets where observed metrics are read from now on. */
   observe(read: () => Promise<Observed>): void
   collect(): Promise<readonly ScopeMetrics[]>
-  stop(deadlineMs: number): Promise<void>
 }
 
-export interface OwnTelemetryOptions {
-  /** Where to export to; undefined: nowhere, and the OpenTelemetry SDK is not loaded. */
-  readonly targets: { readonly traces: SelfTarget; readonly metrics: SelfTarget } | undefined
-  /** For that SDK. */
-  readonly settings: SelfSettings
-  /** Those of features. */
-  readonly metrics: readonly ObservedMetric[]
-  /** Unix time in milliseconds. */
-  readonly now: () => number
-}
+/** How long sending the rest may take when the daemon stops, ms. */
+const deadline = 5_000
 
-export async function startOwnTelemetry({
-  targets,
-  settings,
-  metrics,
-  now,
-}: OwnTelemetryOptions): Promise<OwnTelemetry> {
+/** The SDK is loaded only if something is exported. */
+export async function startSelfTelemetry(
+  config: Config,
+  features: readonly Feature[],
+  clock: Clock,
+): Promise<Started<OwnTelemetry>> {
+  const { telemetry, sdk: options } = config.self
+  const settings = {
+    ...{ interval: options.metricExportInterval, timeout: options.metricExportTimeout },
+    variables: variablesOf(config),
+  }
   const scrape = createScrape()
-  const sdk = targets === undefined ? undefined : await startSelfSdk({ ...targets, settings, scrape })
+  const isExported = telemetry && !options.disabled
+  const sdk = isExported ? await startSelfSdk({ ...selfTargets(config), settings, scrape }) : undefined
   const provider = sdk?.meters ?? localProvider(scrape)
   let read: (() => Promise<Observed>) | undefined
   const observe = async (): Promise<Observed> => {
     if (read === undefined) throw new Error('the daemon has not started yet')
     return read()
   }
-  const meters = createMeters(provider.getMeter('pipespan', version), observe, metrics)
-  return {
-    watch: createWatch({ meters, tracer: sdk?.tracer, now }),
-    observe: reading => {
-      read = reading
-    },
+  const meters = createMeters(provider.getMeter('pipespan', version), observe, countedMetrics(features))
+  const part: OwnTelemetry = {
+    watch: createWatch({ meters, tracer: sdk?.tracer, now: () => clock.now() }),
+    observe: reading => (read = reading),
     collect: async () => scrape.collect(),
-    stop: async deadlineMs => sdk?.stop(deadlineMs),
+  }
+  return { part, why: 'nothing more is measured', stop: async () => sdk?.stop(deadline) }
+}
+
+/** The variables that the SDK may read: each has been checked, and may have come from the file. */
+function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
+  const given = Object.entries(sdkOptions).flatMap(([key, { spec }]) => {
+    const value = self.sdk[key as keyof typeof sdkOptions]
+    return typeof spec.variable !== 'string' || value === undefined ? [] : [[spec.variable, String(value)]]
+  })
+  const temporality = otlp.metrics.temporalityPreference
+  given.push(['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE', temporality])
+  return Object.fromEntries(given) as Record<string, string>
+}
+
+/** The endpoint configured for it, without headers and tokens; else the first destination of the pipelines' telemetry, in the same way. */
+function selfTargets(config: Config): { readonly traces: SelfTarget; readonly metrics: SelfTarget } {
+  const { self, otlp } = config
+  const shared = { timeoutMs: otlp.timeout, compression: otlp.compression }
+  if (self.otlpEndpoint !== undefined) {
+    const base = self.otlpEndpoint
+    const target = (signal: Signal): SelfTarget => ({ ...shared, url: withPath(base, signal), headers: () => ({}) })
+    return { traces: target('traces'), metrics: target('metrics') }
+  }
+  const [first] = destinationsOf({
+    ...config,
+    observability: { ...config.observability, export: ['traces', 'metrics'] },
+  })
+  const target = (signal: 'traces' | 'metrics'): SelfTarget => {
+    const found = first?.targets[signal]
+    return found === undefined || first === undefined
+      ? { ...shared, url: `http://localhost:4318/v1/${signal}`, headers: () => ({}) }
+      : targetOf(first, found)
+  }
+  return { traces: target('traces'), metrics: target('metrics') }
+}
+
+function targetOf({ token }: ConfiguredDestination, target: ConfiguredTarget): SelfTarget {
+  const { certificate: caFile, clientCertificate: certFile, clientKey: keyFile } = target.tls
+  return {
+    url: target.url,
+    headers: () => {
+      const given = Object.fromEntries([...target.headers()].map(([name, value]) => [name, value.reveal()]))
+      const bearer = token.current()
+      return bearer === undefined ? given : { ...given, authorization: `Bearer ${bearer.reveal()}` }
+    },
+    timeoutMs: target.timeout,
+    compression: target.compression,
+    tls: { caFile, certFile, keyFile },
   }
 }

@@ -1,11 +1,12 @@
 // Exports the daemon's own metrics and traces with the OpenTelemetry SDK, which is loaded only for this.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { metrics, trace, type MeterProvider, type Tracer } from '@opentelemetry/api'
-import { resourceFromAttributes } from '@opentelemetry/resources'
-import { ATTR_SERVICE_INSTANCE_ID } from '@opentelemetry/semantic-conventions'
-import { after, type Timer } from '../../lib/timer.ts'
-import { ownResource, type Scrape } from './scrape.ts'
+import { metrics, trace, type MeterProvider as ApiMeterProvider, type Tracer } from '@opentelemetry/api'
+import { resourceFromAttributes, type Resource } from '@opentelemetry/resources'
+import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions'
+import { within } from '../../lib/timer.ts'
+import { MeterProvider, MetricReader, type IMetricReader, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import { version } from '../../lib/version.ts'
 
 export interface SelfTarget {
   /** The full URL. */
@@ -22,7 +23,7 @@ export interface SelfTarget {
   }
 }
 
-export interface SelfSettings {
+interface SelfSettings {
   /** How often metrics are sent, ms. */
   readonly interval: number
   /** Of one export of metrics, ms: the interval at most. */
@@ -31,7 +32,7 @@ export interface SelfSettings {
   readonly variables: Readonly<Record<string, string>>
 }
 
-export interface SelfSdkOptions {
+interface SelfSdkOptions {
   readonly traces: SelfTarget
   readonly metrics: SelfTarget
   readonly settings: SelfSettings
@@ -39,8 +40,8 @@ export interface SelfSdkOptions {
   readonly scrape: Scrape
 }
 
-export interface SelfSdk {
-  readonly meters: MeterProvider
+interface SelfSdk {
+  readonly meters: ApiMeterProvider
   readonly tracer: Tracer
   /** Exports what is left, for `deadlineMs` at most. */
   stop(deadlineMs: number): Promise<void>
@@ -85,18 +86,11 @@ export async function startSelfSdk({
     meters: metrics.getMeterProvider(),
     tracer: trace.getTracer('pipespan'),
     stop: async deadlineMs => {
-      let timer: Timer | undefined
-      const late = new Promise<void>(resolve => {
-        timer = after(deadlineMs, resolve, () => resolve())
-      })
-      try {
-        // An unreachable backend must neither delay the stop nor make it fail.
-        await Promise.race([sdk.shutdown().catch(() => undefined), late])
-      } finally {
-        timer?.stop()
-        metrics.disable()
-        trace.disable()
-      }
+      // An unreachable backend must neither delay the stop nor make it fail.
+      const shutdown = sdk.shutdown().catch(() => undefined)
+      await within(deadlineMs, shutdown, () => undefined)
+      metrics.disable()
+      trace.disable()
     },
   }
 }
@@ -132,4 +126,36 @@ function withVariables<T>(variables: SelfSettings['variables'], build: () => T):
     for (const name of Object.keys(variables)) Reflect.deleteProperty(process.env, name)
     Object.assign(process.env, Object.fromEntries(hidden))
   }
+}
+
+// Collects the daemon's own metrics on demand, without exporting them.
+class ScrapeReader extends MetricReader {
+  protected override async onShutdown(): Promise<void> {
+    // Nothing to shut down.
+  }
+
+  protected override async onForceFlush(): Promise<void> {
+    // Nothing to flush.
+  }
+}
+
+interface Scrape {
+  readonly reader: IMetricReader
+  /** The current values of all instruments. */
+  collect(): Promise<readonly ScopeMetrics[]>
+}
+
+export function createScrape(): Scrape {
+  const reader = new ScrapeReader()
+  return { reader, collect: async () => (await reader.collect()).resourceMetrics.scopeMetrics }
+}
+
+/** For a daemon that does not export its own telemetry: metrics can only be scraped. */
+export function localProvider(scrape: Scrape): MeterProvider {
+  return new MeterProvider({ resource: ownResource(), readers: [scrape.reader] })
+}
+
+/** Always `pipespan`, because `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` apply to the telemetry of pipelines. */
+function ownResource(): Resource {
+  return resourceFromAttributes({ [ATTR_SERVICE_NAME]: 'pipespan', [ATTR_SERVICE_VERSION]: version })
 }

@@ -1,5 +1,6 @@
 // The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
 import type { ExportQueueStatus } from '../../core/send/exporter.ts'
+import type { CountOf } from '../feature.ts'
 import type { Observed, Point } from './observe-parts.ts'
 
 interface OwnHead {
@@ -182,4 +183,52 @@ function entries(
 /** In seconds; 0 without an oldest. */
 function age(oldest: number | undefined, now: number): number {
   return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
+}
+
+// Counters of features as rows of the table of the daemon's own metrics.
+/** A counter, or several by their keys. */
+type Counted = number | ReadonlyMap<string, Counted> | { readonly [key: string]: Counted }
+
+interface CountingFeature {
+  readonly counts?: readonly CountOf[]
+}
+
+/** No point of a feature that does not run. */
+export function countedMetrics(features: readonly CountingFeature[]): ObservedMetric[] {
+  return features
+    .flatMap(one => one.counts ?? [])
+    .map(({ name, unit, description, counter, attributes = [] }) => ({
+      ...{ name, unit, description, type: 'counter' },
+      attributes: typeof counter === 'string' ? attributes : [counter.attribute],
+      points: ({ counted }) => counted.get(name) ?? [],
+    }))
+}
+
+/** The points of a feature's counters by the names of their metrics. `sums`: those of its parts; undefined: none runs. */
+export function countedBy(
+  { counts = [] }: CountingFeature,
+  sums: { readonly counters: object } | undefined,
+): [name: string, points: readonly Point[]][] {
+  if (sums === undefined) return []
+  const all = new Map(Object.entries<Counted>(sums.counters as Readonly<Record<string, Counted>>))
+  return counts.map(({ name, counter, attributes = [] }) => {
+    if (typeof counter === 'string') return [name, pointsOf(all.get(counter), attributes)]
+    const several = Object.entries(counter.values).map(([value, one]) => [value, all.get(one) ?? {}] as const)
+    return [name, pointsOf(new Map(several), [counter.attribute])]
+  })
+}
+
+/** None of a counter that is missing. */
+function pointsOf(counted: Counted = {}, [attribute, ...others]: readonly string[]): Point[] {
+  if (typeof counted === 'number') return [{ value: counted }]
+  const entries: [string, Counted][] =
+    counted instanceof Map
+      ? [...(counted as ReadonlyMap<string, Counted>)]
+      : Object.entries<Counted>(counted as Readonly<Record<string, Counted>>)
+  return entries.flatMap(([key, one]) =>
+    pointsOf(one, others).map(({ value, attributes }) => ({
+      value,
+      attributes: { ...(attribute !== undefined && { [attribute]: key }), ...attributes },
+    })),
+  )
 }

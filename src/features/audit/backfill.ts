@@ -23,7 +23,7 @@ import {
 } from '../../core/find/limits.ts'
 import type { CallOptions } from '../../platform/port.ts'
 import { auditBackfills, auditCursors, type AuditBackfill, type AuditCursor, type AuditWindow } from './documents.ts'
-import type { AskedBackfill, BackfillContext, EndedBackfill } from '../../daemon/feature.ts'
+import type { AskedBackfill, BackfillContext, EndedBackfill } from '../../daemon/feature-commands.ts'
 import type { AuditOptions } from './options.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 

@@ -2,17 +2,16 @@
 import { InvalidArgumentError } from 'commander'
 import { durationMs, example, misuse } from '../../lib/command-line.ts'
 import type { BackfillCommand } from './command.ts'
-import type { ConfiguredLine } from '../../daemon/feature.ts'
+import type { ConfiguredLine } from '../../daemon/feature-commands.ts'
 
 export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
-  const { program, answer, features } = line
+  const { program, answer, backfills } = line
   const words: string[] = []
   const instant = (text: string): number => {
     words.push(text)
     return instantOf(text, Date.now())
   }
   const several = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')]
-  const ofFeatures = features.flatMap(one => one.backfill ?? [])
   const command = program
     .command('backfill')
     .description('export past pipelines; run it again to resume')
@@ -32,19 +31,19 @@ export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
     .action(
       answer(async (given: Omit<BackfillCommand, 'words' | 'instead'> & Readonly<Record<string, unknown>>) => {
         if (given.until !== undefined && given.until <= given.since) throw misuse('--until must be later than --since.')
-        const instead = ofFeatures.find(({ flag }) => given[flag] === true)
+        const instead = backfills.find(({ flag }) => given[flag] === true)
         if (instead !== undefined && (given.mine || given.project.length + given.group.length > 0))
           throw misuse(`--${instead.flag} reads ${instead.what}: omit --project, --group and --mine.`)
         const { runBackfill } = await import('./command.ts')
         return runBackfill(line, { ...given, instead, words: words.join(' ') })
       }),
     )
-  for (const { flag, what } of ofFeatures) command.option(`--${flag}`, `${what} instead of pipelines`, false)
+  for (const { flag, what } of backfills) command.option(`--${flag}`, `${what} instead of pipelines`, false)
   example(
     command,
     'pipespan backfill --since 7d --group team --dry-run',
     'pipespan backfill --since 2026-05-01 --until 2026-05-08 --project team/shop',
-    ...ofFeatures.map(({ flag }) => `pipespan backfill --since 40d --${flag}`),
+    ...backfills.map(({ flag }) => `pipespan backfill --since 40d --${flag}`),
   )
 }
 

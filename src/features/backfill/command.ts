@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { minutes, pipelineReading, type NamedPipelines, type Reading } from './pipelines.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
-import type { AskedBackfill, Backfill, CommandPlatform, ConfiguredLine } from '../../daemon/feature.ts'
+import type { AskedBackfill, Backfill, CommandPlatform, ConfiguredLine } from '../../daemon/feature-commands.ts'
 import type { Budget } from '../../platform/port/budget.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 

@@ -15,7 +15,7 @@ import {
   unlessRefused,
 } from '../../core/find/limits.ts'
 import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'
-import type { AskedBackfill, EndedBackfill } from '../../daemon/feature.ts'
+import type { AskedBackfill, EndedBackfill } from '../../daemon/feature-commands.ts'
 import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'

@@ -5,7 +5,7 @@ import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../core/find/poll-scope.ts'
 import { readPastPipelines, type PastPipelines } from './past-pipelines.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { AskedBackfill, BackfillContext, CommandPlatform, EndedBackfill } from '../../daemon/feature.ts'
+import type { AskedBackfill, BackfillContext, CommandPlatform, EndedBackfill } from '../../daemon/feature-commands.ts'
 
 export interface NamedPipelines {
   readonly project: readonly string[]

@@ -3,7 +3,7 @@ import { bodyOf } from './regression-event.ts'
 import { example } from '../../lib/command-line.ts'
 import { exitCode, print, printJson, table, type Terminal } from '../../lib/terminal.ts'
 import { regressionsOf, type ShownRegression } from './documents.ts'
-import type { ConfiguredLine } from '../../daemon/feature.ts'
+import type { ConfiguredLine } from '../../daemon/feature-commands.ts'
 import type { RegressionOptions } from './options.ts'
 
 /** `all`: also those that are resolved. */

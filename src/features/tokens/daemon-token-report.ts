@@ -2,12 +2,11 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
-import { fingerprintOf } from '../../lib/fingerprint.ts'
+import { fingerprintOf, type Secret } from '../../lib/secret.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { DaemonReport } from './documents.ts'
 import type { Repository } from '../../core/store/ports/repository.ts'
-import type { Secret } from '../../lib/secret.ts'
 
 /** A report that is older than this belongs to a daemon that no longer runs, ms. */
 export const reportLife = 30_000

@@ -1,9 +1,8 @@
 // Does the first steps of a rotation: it creates a token, finds the token's ID, and checks that the endpoint accepts the token.
 import { elapsed } from '../../lib/clock.ts'
 import { randomUUID } from 'node:crypto'
-import type { Secret } from '../../lib/secret.ts'
+import { fingerprintOf, type Secret } from '../../lib/secret.ts'
 import type { CreatedToken } from './client.ts'
-import { fingerprintOf } from '../../lib/fingerprint.ts'
 import { InstanceError } from './instance-error.ts'
 import { adopted, begun, created, deferred, over, type HeldToken, type Journal, RotationError } from './journal.ts'
 import type { ListedToken } from './listed-token.ts'

@@ -7,8 +7,7 @@
 // | created, writing | the new token | the write has succeeded; this is recorded, and the rotation continues |
 // | written … revoking | the new token | the rotation continues |
 // | written … revoking | another value | another writer has written it, so the new token becomes an older one; a new rotation may begin |
-import type { Secret } from '../../lib/secret.ts'
-import { fingerprintOf } from '../../lib/fingerprint.ts'
+import { type Secret, fingerprintOf } from '../../lib/secret.ts'
 import { hasReached, type RotationUnderWay, disowned, over, written } from './journal.ts'
 import type { ListedToken } from './listed-token.ts'
 import { appearedSince, discard } from './new-token.ts'

@@ -1,7 +1,7 @@
 // Sends one HTTP request with a timeout and a maximum size of the answer. The outcome is a union; nothing is thrown.
 import { request, type Dispatcher } from 'undici'
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
-import { strangerBy } from '../../lib/stranger.ts'
+import { strangerBy } from '../../lib/wrong-service.ts'
 import { briefly } from '../../lib/text-redaction.ts'
 import { redact } from '../../lib/secret.ts'
 

@@ -17,9 +17,8 @@
 //
 // The journal never contains the value. Therefore a run that was killed before the target was replaced can only be rolled back. The
 // target has a valid token at every step, because the old one is revoked only after the new one is in use.
-import type { Secret } from '../../lib/secret.ts'
+import { type Secret, fingerprintOf } from '../../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
-import { fingerprintOf } from '../../lib/fingerprint.ts'
 import {
   ageOf,
   blankJournal,

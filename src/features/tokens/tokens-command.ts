@@ -1,7 +1,7 @@
 // `pipespan tokens list | create | revoke`: manages the observability instance's ingest tokens by hand.
 import { plainLine } from '../../lib/plain-text.ts'
 import { createFileTarget } from './file-target.ts'
-import { fingerprintOf } from '../../lib/fingerprint.ts'
+import { fingerprintOf } from '../../lib/secret.ts'
 import type { ListedToken } from './listed-token.ts'
 import { complain, print, table, type Terminal, printJson } from '../../lib/terminal.ts'
 import { rotateCommand, type RotateAction } from './rotate-command.ts'

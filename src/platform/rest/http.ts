@@ -1,7 +1,7 @@
 // Sends one HTTP request over a kept connection, perhaps through a proxy, and streams the body of its answer.
 import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
-import { codeOf, strangerBy } from '../../lib/stranger.ts'
+import { codeOf, strangerBy } from '../../lib/wrong-service.ts'
 import { httpDate } from '../../lib/retry-after.ts'
 import { errorOfAnswer, errorOfStatus, maxErrorBytes } from './errors.ts'
 import { PlatformError } from '../port.ts'

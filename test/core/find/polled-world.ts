@@ -4,7 +4,7 @@ import { createEnricher, type Enricher } from '../../../src/core/complete/enrich
 import { createPlatformClient, type RestClient } from '../../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../../src/core/find/poller.ts'
 import { everything, snapshotterWith, settlerOf, takeInOf } from '../../flow/world.ts'
-import { createStoredBudget } from '../../../src/daemon/stored-budget.ts'
+import { createStoredBudget } from '../../../src/daemon/platform.ts'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../../src/simulator/platform/delivery.ts'
 import { Lifecycle } from '../../../src/simulator/platform/lifecycle.ts'

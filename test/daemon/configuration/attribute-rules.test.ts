@@ -1,7 +1,7 @@
-// The rules that set attributes: names that are not allowed, and rules that can never match.
+// The rules that set attributes: names that are not allowed, and where values come from.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
-import { costsOf } from '../../../src/commands/config-costs.ts'
+import { costsOf } from '../../../src/commands/config-check.ts'
 import { faults, good } from './given.ts'
 import { wrongAttributeName } from '../../../src/daemon/configuration/attribute-rule-options.ts'
 import { projectLabels } from '../../../src/core/telemetry/metrics/families.ts'
@@ -107,50 +107,6 @@ it('costs requests if a value comes from a label', () => {
   expect(costsOf(good(env, rules).config)).toContain(
     'Labels (attributes.rules): at most 2 requests for each pipeline of a merge request.',
   )
-})
-
-describe('a rule that can never match', () => {
-  const never = 'attributes.rules[0]: The rule can never match: '
-
-  it('is named if its projects are excluded', () => {
-    const rule = '    - { projects: { include: [shop/*, shop/web] }, set: { team: shop } }'
-    expect(warnings(rule)).toEqual([])
-    expect(warnings(rule, { PIPESPAN_PROJECTS_EXCLUDE: 'shop/web' })).toEqual([])
-    for (const exclude of ['shop/**', '**', 'other/**,{shop,x}/*']) {
-      expect(warnings(rule, { PIPESPAN_PROJECTS_EXCLUDE: exclude })).toEqual([
-        `${never}projects.exclude excludes every project that it includes. Correct its patterns, or remove the rule.`,
-      ])
-    }
-  })
-
-  it('is named if its projects are not included', () => {
-    const rule = '    - { projects: { include: [shop/**] }, set: { team: shop } }'
-    for (const include of ['shop/web', 'sho*/x', '**', '*/web', 'shop/**']) {
-      expect([include, warnings(rule, { PIPESPAN_PROJECTS_INCLUDE: include })]).toEqual([include, []])
-    }
-    expect(warnings(rule, { PIPESPAN_PROJECTS_INCLUDE: 'team/*,mobile/**' })).toEqual([
-      `${never}projects.include contains no project that it includes. Correct its patterns, or remove the rule.`,
-    ])
-  })
-
-  it('is named if its sources are excluded, or if it excludes what it includes', () => {
-    const schedules = '    - { sources: { include: [schedule] }, set: { team: shop } }'
-    expect(warnings(schedules)).toEqual([])
-    expect(warnings(schedules, { PIPESPAN_SOURCES_EXCLUDE: 'schedule' })).toHaveLength(1)
-    expect(warnings('    - { jobs: { include: [deploy*], exclude: ["**"] }, set: { team: shop } }')).toEqual([
-      `${never}its own jobs.exclude excludes every job that it includes. Correct its patterns, or remove the rule.`,
-    ])
-    expect(warnings('    - { jobs: { include: [deploy*], exclude: ["deploy-*"] }, set: { team: shop } }')).toEqual([])
-  })
-
-  it('is named if a rule after it sets the same of every pipeline', () => {
-    const first = '    - { projects: { include: [shop/*] }, set: { team: shop } }\n'
-    expect(warnings(`${first}    - { branches: [tag], set: { team: all } }`)).toEqual([])
-    expect(warnings(`${first}    - { set: { tier: "1" } }`)).toEqual([])
-    expect(warnings(`${first}    - { set: { team: all, tier: "1" } }`)).toEqual([
-      'attributes.rules[0]: The rule has no effect: attributes.rules[1] after it sets the same attributes of every pipeline. Move it after that rule, or remove it.',
-    ])
-  })
 })
 
 describe('an attribute by which the pages group', () => {

@@ -80,10 +80,3 @@ test('is alive but not ready as soon as the daemon stops', async () => {
   expect(await ask('/readyz')).toEqual([503, { message: 'The daemon is stopping.' }])
   expect((await ask('/healthz'))[0]).toBe(200)
 })
-
-test('is not ready if the store is closed', async () => {
-  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
-  await store.close()
-  const ask = await run({ proveWritable: () => store.proveWritable() })
-  expect((await ask('/readyz'))[0]).toBe(503)
-})

@@ -1,7 +1,6 @@
 // Metrics as a text, and a page of metrics with other parts than the daemon's.
 import { expositionOf, type Exposition, type ScrapedMetric } from '../../../src/daemon/listeners/exposition.ts'
 import { createMetricsPage, type MetricsPageOptions } from '../../../src/daemon/listeners/metrics-page.ts'
-import { createTurns } from '../../../src/lib/turns.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { FastifyPluginAsync } from 'fastify'
 
@@ -9,7 +8,7 @@ export function metricsPageOf(options: Partial<MetricsPageOptions>): FastifyPlug
   return createMetricsPage({
     ofPipelines: async () => Promise.resolve([]),
     own: async () => Promise.resolve([]),
-    ...{ maxSeries: Infinity, counts: { leftOut: 0 }, turns: createTurns(), log: silentLog() },
+    ...{ maxSeries: Infinity, counts: { leftOut: 0 }, log: silentLog() },
     ...options,
   })
 }
@@ -18,6 +17,6 @@ export function metricsPageOf(options: Partial<MetricsPageOptions>): FastifyPlug
 export async function expositionText(metrics: readonly ScrapedMetric[], format: Exposition): Promise<string> {
   let text = ''
   const room = { left: Infinity, leftOut: 0 }
-  for await (const piece of expositionOf(metrics, format, room, async () => Promise.resolve())) text += piece
+  for await (const piece of expositionOf(metrics, format, room)) text += piece
   return text
 }

@@ -155,7 +155,7 @@ describe('a client', () => {
     await expect.poll(() => state.ended).toBe(1)
   })
 
-  it('that comes while two others read waits, with few others, and gets 429 beyond', async () => {
+  it('that comes while ten others are served gets 429', async () => {
     const { metric, state } = endless()
     const { promise: go, resolve } = Promise.withResolvers<undefined>()
     const url = await listening({ ofPipelines: async () => go.then(() => [metric]) })
@@ -173,7 +173,7 @@ describe('a client', () => {
     ended.abort()
     await Promise.all(waiting)
     for (const reader of readers) reader.destroy()
-    await expect.poll(() => state.ended).toBe(2)
+    await expect.poll(() => state.ended).toBeGreaterThan(1)
   })
 
   it('that asks for the head alone reads nothing', async () => {

@@ -3,12 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { report } from './reported.ts'
 import { chromiumPath, expectReadableAt, launch, openContext } from '../../console/browser.ts'
-import { behindOf } from '../../../src/features/deployments/pages/behind.ts'
-import { createBusyLimit } from '../../../src/lib/busy-limit.ts'
-import { createCountBehind, type CountedBehind } from '../../../src/features/deployments/count-behind.ts'
-import { createTurns } from '../../../src/lib/turns.ts'
-import { deploymentReads } from '../../../src/features/deployments/sql/deployment-reads.ts'
-import { everything } from '../../../src/core/store/ports/scope.ts'
+import { createCountBehind } from '../../../src/features/deployments/count-behind.ts'
 import { Lifecycle } from '../../../src/simulator/platform/lifecycle.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { openHouse, type House } from '../../console/house.ts'
@@ -97,18 +92,6 @@ describe('how far an environment is behind', () => {
     }
     expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { commits: 1, isAll: false } })
     api.misbehave = () => undefined
-  })
-
-  it('leaves the place of its page to others while the platform is asked', async () => {
-    const limit = createBusyLimit(createTurns(), { maxRunning: 1, maxWaiting: 4 })
-    const here = { once: () => undefined }
-    const { promise: answered, resolve } = Promise.withResolvers<CountedBehind>()
-    const deployments = house.daemon.store.reads(everything).on(deploymentReads)
-    const asked = { projectId: projects.storefront.id, environment: 'production' }
-    const page = limit.run('a', here, async () => behindOf({ deployments, countBehind: async () => answered }, asked))
-    expect(await limit.run('a', here, async () => Promise.resolve('done meanwhile'))).toBe('done meanwhile')
-    resolve({ as: 'counted', commits: 2, isAll: true })
-    expect(await page).toMatchObject({ answer: { commits: 2 } })
   })
 
   it('explains if the platform does not answer', async () => {

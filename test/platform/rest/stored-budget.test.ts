@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createStoredBudget } from '../../../src/daemon/stored-budget.ts'
+import { createStoredBudget } from '../../../src/daemon/platform.ts'
 import { openSqlite } from '../../support/stores.ts'
 import type { ApiBudget } from '../../../src/core/store/ports/discovery-documents.ts'
 import type { Clock } from '../../../src/lib/clock.ts'

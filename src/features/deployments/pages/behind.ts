@@ -1,6 +1,5 @@
 // How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
 import { addressWith } from '../../../console/layout/address.ts'
-import { elsewhere } from '../../../lib/busy-limit.ts'
 import { z } from 'zod'
 import { millis, type Shaped } from '../../../console/layout/shape.ts'
 import { card, crumbs, empty, type Page, type RequestContext } from '../../../console/layout/frame.ts'
@@ -70,9 +69,7 @@ export async function behindOf(
   return {
     ...known,
     url,
-    answer: await elsewhere(async () =>
-      countBehind({ instance: deployment.instance, path: project, projectId, revision, branch }),
-    ),
+    answer: await countBehind({ instance: deployment.instance, path: project, projectId, revision, branch }),
   }
 }
 

@@ -7,7 +7,6 @@ import { needed, NotShown } from '../../../console/layout/not-shown.ts'
 import { runCard, type JobCard, type RunCard } from '../../../console/pipelines/run-card.ts'
 import type { AskedJob } from '../../../console/jobs/job-detail.ts'
 import { createTextRedaction } from '../../../lib/text-redaction.ts'
-import { elsewhere } from '../../../lib/busy-limit.ts'
 import { isWithin } from '../../../model/territory.ts'
 import { perMinuteForPeople, type PartContext } from '../../../daemon/feature.ts'
 import type { InsideOptions } from '../options.ts'
@@ -156,7 +155,7 @@ export function logsForPeople({ pages, job }: InsideOptions, context: PartContex
     known = async ({ instance, path, ...owner }) => {
       const found = shows.find(one => isWithin(one.territory, instance, path))
       if (found === undefined) return { as: 'refused', what: noToken, remedy: 'Read it there.' }
-      return elsewhere(async () => found.show(owner))
+      return found.show(owner)
     }
     return known
   }

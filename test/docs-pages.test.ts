@@ -1,0 +1,123 @@
+// Pages whose rows and commands must be true: the README, the table of commands, coverage, SECURITY.
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { allCommands } from './support/all-commands.ts'
+import { docBlocks, repository } from './doc-blocks.ts'
+import { docFolder } from './doc-shell.ts'
+import { exitCode } from '../src/lib/terminal.ts'
+
+const read = (file: string): string => readFileSync(path.join(repository, file), 'utf8')
+
+describe('the README, which a newcomer reads,', () => {
+  const readme = read('README.md')
+  const blocks = docBlocks().filter(({ page }) => page === 'README.md')
+
+  it('is read in three minutes', () => {
+    expect(Buffer.byteLength(readme)).toBeLessThan(5_000)
+  })
+
+  it('begins with what it is, one picture, the commands to see it, and what one gets', () => {
+    const [screen = ''] = readme.split('\n## Three ways to connect\n')
+    expect(screen.match(/!\[[^\]]+\]\(docs\/images\/[^)]+\)/g)).toHaveLength(1)
+    expect(screen.indexOf('npm ci && npm run demo')).toBeGreaterThan(screen.indexOf('!['))
+    expect(screen.indexOf('## What you get')).toBeGreaterThan(screen.indexOf('npm run demo'))
+  })
+
+  it('says how its tests are run', () => {
+    expect(readme).toContain('`npm ci && npm test`')
+  })
+
+  const daemons = blocks.filter(({ script }) => script.includes('pipespan serve'))
+
+  it('connects in three ways: by looking, by polling, by webhooks', () => {
+    expect(blocks.some(({ script }) => script.startsWith('npx pipespan try '))).toBe(true)
+    expect(daemons.map(({ script }) => /PIPESPAN_(\w+?)=/.exec(script)?.[1])).toEqual(['PLATFORM_URL', 'WEBHOOK_TOKEN'])
+  })
+
+  it.each(daemons)('has settings on line $line that the daemon takes', ({ script }) => {
+    using folder = docFolder()
+    writeFileSync(path.join(folder.path, 'platform-token'), 'a-token-of-a-platform')
+    const checked = script.replace('pipespan serve', 'pipespan config check')
+    const { status, stdout, stderr } = spawnSync('sh', ['-eu', '-c', checked], {
+      cwd: folder.path,
+      env: folder.env,
+      encoding: 'utf8',
+    })
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('The configuration is valid.')
+  })
+})
+
+/** `tokens list\|create` → `tokens list` and `tokens create`; what is not a word of a command ends it: FILE, [FILE], --since. */
+function commandsOf(written: string): string[] {
+  const words = written.split(' ').slice(1)
+  const end = words.findIndex(word => !/^[a-z]/.test(word))
+  const own = words.slice(0, end === -1 ? words.length : end).map(word => word.split(String.raw`\|`))
+  return own.reduce<string[]>(
+    (before, choices) => before.flatMap(one => choices.map(word => `${one} ${word}`.trim())),
+    [''],
+  )
+}
+
+describe('the table of commands', () => {
+  const commands = read('docs/commands.md')
+
+  it('has every command of the program, and no other', () => {
+    const cells = [...commands.matchAll(/^\| `(pipespan [^`]+)` \|/gm)].map(([, written = '']) => written)
+    const program = allCommands({ choices: true })
+    expect(program.length).toBeGreaterThan(25)
+    expect(cells.flatMap(commandsOf).sort()).toEqual(program.sort())
+  })
+
+  it('has each exit code', () => {
+    const codes = [...commands.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
+    expect(codes).toEqual(Object.values(exitCode))
+  })
+})
+
+it('the documents write `npx` before the command once at most: each call of it takes seconds', () => {
+  const pages = ['*.md', 'docs/**/*.md', 'deploy/**/*.md'].flatMap(pattern => globSync(pattern, { cwd: repository }))
+  expect(pages.length).toBeGreaterThan(30)
+  expect(pages.flatMap(file => read(file).match(/npx pipespan\b/g) ?? []).length).toBeLessThan(2)
+})
+
+describe('docs/coverage.md', () => {
+  const rows = read('docs/coverage.md')
+    .split('\n')
+    .filter(line => line.startsWith('| '))
+    .slice(1)
+    .map(line => line.split(' | '))
+
+  it('covers some two dozen systems', () => {
+    expect(rows.length).toBeGreaterThan(20)
+  })
+
+  it.each(rows.map(cells => [cells[0]?.slice(2) ?? '', ...cells.slice(1)]))(
+    'names existing tests for %s, or a reason why there are none',
+    (_system, _does, why, proof = '') => {
+      const files = [...proof.matchAll(/`(test\/[^`]+)`/g)].map(([, file = '']) => file)
+      if (files.length === 0) expect(proof).toMatch(/^none: /)
+      expect(why).not.toBe('')
+      expect(files.filter(file => !existsSync(path.join(repository, file)))).toEqual([])
+    },
+  )
+})
+
+describe('SECURITY.md', () => {
+  const page = read('SECURITY.md')
+  const promises = page.slice(page.indexOf('## What is promised'), page.indexOf('## What it does not defend'))
+
+  it('names a test or a file for every promise', () => {
+    const rows = promises.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| promise'))
+    expect(rows.length).toBeGreaterThan(15)
+    const bare = rows.filter(row => !/`(test|scripts|src)\/[^`]+`/.test(row.split('|').at(-2) ?? ''))
+    expect(bare).toEqual([])
+  })
+
+  it('names only existing files', () => {
+    const named = [...page.matchAll(/`((?:test|scripts|src)\/[^`\s]+)`/g)].map(([, file = '']) => file)
+    expect(named.filter(file => !existsSync(path.join(repository, file)))).toEqual([])
+  })
+})
