@@ -34,7 +34,7 @@ export class KeptLines {
   #headBytes = 0
   #isHeadFull = false
   /** The last lines begin at `#first`; those before were dropped. */
-  readonly #tail: (KeptLine | undefined)[] = []
+  readonly #tail: (Sized | undefined)[] = []
   #first = 0
   #tailBytes = 0
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
@@ -55,14 +55,15 @@ export class KeptLines {
     if (stamp !== undefined) this.#stamped = Math.max(stamp.at, this.#stamped ?? stamp.at)
     const at = stamp?.at ?? this.#stamped
     const line: KeptLine = { number, at, stream: stamp?.stream, place, stretch, index, text: copyOf(text) }
-    const cost = costOf(line)
+    const bytes = Buffer.byteLength(text)
+    const cost = Math.max(minCost, bytes)
     if (!this.#isHeadFull && this.#headBytes + cost <= this.#limits.head) {
       this.#head.push(line)
       this.#headBytes += cost
       return
     }
     this.#isHeadFull = true
-    this.#tail.push(line)
+    this.#tail.push({ line, bytes })
     this.#tailBytes += cost
     while (this.#tailBytes > this.#limits.tail) this.#dropOldest()
   }
@@ -71,7 +72,7 @@ export class KeptLines {
     return this.#head
   }
   get tail(): readonly KeptLine[] {
-    return this.#tail.slice(this.#first).flatMap(line => line ?? [])
+    return this.#tail.slice(this.#first).flatMap(one => one?.line ?? [])
   }
   /** Undefined if no line was dropped. */
   get missing(): Missing | undefined {
@@ -84,26 +85,27 @@ export class KeptLines {
   }
 
   #dropOldest(): void {
-    const line = this.#tail[this.#first]
-    if (line === undefined) return
+    const oldest = this.#tail[this.#first]
+    if (oldest === undefined) return
     this.#tail[this.#first] = undefined
     this.#first += 1
     if (this.#first >= maxDropped) {
       this.#tail.splice(0, this.#first)
       this.#first = 0
     }
-    this.#tailBytes -= costOf(line)
-    if (this.#missing.lines === 0) this.#missing.number = line.number
+    this.#tailBytes -= Math.max(minCost, oldest.bytes)
+    if (this.#missing.lines === 0) this.#missing.number = oldest.line.number
     this.#missing.lines += 1
-    this.#missing.bytes += Buffer.byteLength(line.text)
+    this.#missing.bytes += oldest.bytes
   }
 }
 
 /** Dropped lines are removed from the list after so many, because each removal moves all that follow. */
 const maxDropped = 10_000
 
-function costOf({ text }: KeptLine): number {
-  return Math.max(minCost, Buffer.byteLength(text))
+interface Sized {
+  readonly line: KeptLine
+  readonly bytes: number
 }
 
 /** Copies a text by concatenating and slicing, because a plain slice keeps the whole string in memory. */
