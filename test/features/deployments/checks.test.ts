@@ -7,7 +7,7 @@ import { event, hour, instance, openWorld, second, t0 } from '../../flow/world.t
 import { incidentCursors } from '../../../src/features/deployments/incident-poller.ts'
 import { observedChange } from '../../../src/features/deployments/model/change.ts'
 import { observedEvent } from '../../../src/features/deployments/model/deployment.ts'
-import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
+import { report, spanOf } from './reported.ts'
 
 const of = { instance, project: { id: 301, path: 'acme/shop' } }
 
@@ -32,11 +32,9 @@ it('finds selected deployments, changes and incidents that no webhook reports', 
     `skipped: Changes (merge requests): none was reported in the last 30 days. ${changeRemedy}`,
     `skipped: Incidents: none was opened in the last 30 days, and the platform's list of them was not read yet. ${issueRemedy}`,
   ])
-  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 1 } as const
-  const span = { trace, pipelineId: 1, jobId: 5, kind: 'job' } as const
-  const job = { status: 'success', environment: 'production', finishedAt: t0, span }
+  const job = { status: 'success', environment: 'production', finishedAt: t0, span: spanOf(5) }
   const deployment = { ...of, jobId: 5, job }
-  await store.runs.transact([], { reports: reportsBy(deploymentReporter, [{ report: deployment, countIn: 0 }]) })
+  await report(store, deploymentReporter, [deployment])
   await world.observe(event('success', { finishedAt: t0 }, [], { mergeRequest: { iid: 3 } }))
   await world.pass(10 * second)
   await store.repositories.of(incidentCursors).put({ instance, at: t0 })
@@ -47,12 +45,8 @@ it('finds selected deployments, changes and incidents that no webhook reports', 
   ])
   const byEvent = observedEvent({ status: 'success', at: t0, environment: 'production' })
   const change = { ...of, iid: 3, event: observedChange({ state: 'open' }, t0), createdAt: t0 }
-  await store.runs.transact([], {
-    reports: [
-      ...reportsBy(deploymentReporter, [{ report: { ...deployment, event: byEvent }, countIn: 0 }]),
-      ...reportsBy(changeReporter, [{ report: change, countIn: 0 }]),
-    ],
-  })
+  await report(store, deploymentReporter, [{ ...deployment, event: byEvent }])
+  await report(store, changeReporter, [change])
   await world.pass(3 * hour)
   expect((await all()).slice(0, 2)).toEqual([
     'fine: Deployments are reported by webhooks, the last one 3 h ago.',

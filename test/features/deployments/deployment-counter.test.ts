@@ -3,7 +3,7 @@ import {
   deployments as storedDeployments,
   deploymentReporter,
 } from '../../../src/features/deployments/sql/deployments.ts'
-import { countIn, countingOn, delta, report as reportAll } from './reported.ts'
+import { countIn, countingOn, delta, report as reportAll, spanOf } from './reported.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { wholeInstance } from '../../../src/model/territory.ts'
 import { pino } from 'pino'
@@ -176,12 +176,7 @@ function reports(one: Made, random: Random): Deployment[] {
         finishedAt: one.at,
       },
       ...{ revision: sha(one.revision), committedAt: committedAt(one.revision) },
-      span: {
-        trace: { scheme: 'instance', profile: 'generic', rootPipelineId: one.id },
-        pipelineId: one.id,
-        jobId: one.id * 10,
-        kind: 'job',
-      },
+      span: spanOf(one.id * 10, one.id),
     },
   }
   const events = [event('created', one.startedAt), event('running', one.startedAt), event(one.status, one.at)]
@@ -384,12 +379,8 @@ describe.each(bothDatabases())('counting deployments on %s', (name, bench) => {
   })
 
   it('sends a deployment that reuses the row number of a removed one', async () => {
-    const { trace, pipelineId } = {
-      trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 1 },
-      pipelineId: 1,
-    } as const
-    const span = { trace, pipelineId, jobId: 10, kind: 'job' } as const
-    await report({ instance, project, jobId: 10, job: { status: 'failed', span } }, event(1, 'success', t0))
+    const job = { status: 'failed', span: spanOf(10, 1) }
+    await report({ instance, project, jobId: 10, job }, event(1, 'success', t0))
     here.move(countIn)
     await counterOn().drain()
     // It was the job's, so both rows become the first.

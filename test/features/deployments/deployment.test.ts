@@ -5,16 +5,11 @@ import { observedEvent, mergeDeployment, viewDeployment } from '../../../src/fea
 import type { Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { deploymentOfEvent } from '../../../src/features/deployments/line-step.ts'
 import { runs } from '../../full.ts'
+import { spanOf } from './reported.ts'
 import { t0 } from '../../flow/world.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 
 const base = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' }, jobId: 10 }
-const span = {
-  trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 },
-  pipelineId: 7,
-  jobId: 10,
-  kind: 'job',
-} as const
 const observed = (status: string, at: number, more = {}): Deployment => ({
   ...base,
   deploymentId: 1,
@@ -22,7 +17,7 @@ const observed = (status: string, at: number, more = {}): Deployment => ({
 })
 const job = (status: string, finishedAt: number, more = {}): Deployment => ({
   ...base,
-  job: { status, finishedAt, span, ...more },
+  job: { status, finishedAt, span: spanOf(10), ...more },
 })
 const all = (...reports: readonly Deployment[]): Deployment => reports.reduce(mergeDeployment)
 

@@ -4,7 +4,7 @@ import {
   deployments as storedDeployments,
   deploymentReporter,
 } from '../../../src/features/deployments/sql/deployments.ts'
-import { report } from './reported.ts'
+import { report, spanOf } from './reported.ts'
 import { environmentsOf, type Environments } from '../../../src/features/deployments/pages/environment-figures.ts'
 import { environmentsPage } from '../../../src/features/deployments/pages/environments.ts'
 import { productionBy, observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
@@ -46,12 +46,7 @@ beforeAll(async () => {
     }),
     job: {
       ...{ status, finishedAt: started + hours * hour, startedAt: started + hours * hour - 60_000, ref: 'main' },
-      span: {
-        trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 },
-        pipelineId: 7,
-        jobId: id * 10,
-        kind: 'job',
-      },
+      span: spanOf(id * 10),
     },
   })
   const made = [

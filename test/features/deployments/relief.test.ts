@@ -4,7 +4,7 @@ import {
   deployments as storedDeployments,
   deploymentReporter,
 } from '../../../src/features/deployments/sql/deployments.ts'
-import { report } from './reported.ts'
+import { report, spanOf } from './reported.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createMaintenance, relieve, keptInStore } from '../../../src/core/store/maintenance/maintenance.ts'
 import { createSteps } from '../../../src/core/store/maintenance/steps.ts'
@@ -35,9 +35,7 @@ describe.each(bothDatabases())('a nearly full store on %s', (_name, bench) => {
   }
   /** The snapshot of a pipeline reports it. */
   async function deployByJob(jobId: number): Promise<void> {
-    const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: jobId }
-    const span = { trace, pipelineId: jobId, jobId, kind: 'job' as const }
-    const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span }
+    const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span: spanOf(jobId, jobId) }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
     await report(store, deploymentReporter, [deployment], minute)
   }

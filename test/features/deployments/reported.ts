@@ -9,6 +9,7 @@ import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import type { Counting } from '../../../src/features/deployments/counter.ts'
+import type { JobSpan } from '../../../src/model/trace-context.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 import type { Reported } from '../../../src/features/deployments/sql/counted.ts'
 import type { Reporter } from '../../../src/core/store/ports/runs.ts'
@@ -37,6 +38,12 @@ export function deploymentEvent(
     object: `deployment ${id}`,
     key: `deployment ${id} ${status}`,
   })
+}
+
+/** The span of a job, as its snapshot reports it. */
+export function spanOf(jobId: number, pipelineId = 7): JobSpan {
+  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: pipelineId } as const
+  return { trace, pipelineId, jobId, kind: 'job' }
 }
 
 /** The delay before what is reported is counted, ms. */

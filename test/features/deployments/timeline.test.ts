@@ -4,7 +4,7 @@ import { closeAfterTest } from '../../support/after-test.ts'
 import { deploymentReporter } from '../../../src/features/deployments/sql/deployments.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { openHouse } from '../../console/house.ts'
-import { report } from './reported.ts'
+import { report, spanOf } from './reported.ts'
 import type { Timeline } from '../../../src/console/timeline/timeline-figures.ts'
 
 const minute = 60_000
@@ -12,12 +12,11 @@ const began = Date.now() - 3 * 3_600_000
 
 function of(id: number, status: string, environment = 'production', tier?: string): Deployment {
   const at = began + id * minute
-  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
   return {
     ...{ instance: 'https://git.example.com', project: { id: 71, path: 'team/shop' } },
     ...{ deploymentId: id, jobId: id * 10 },
     event: observedEvent({ status, at, environment, tier, user: 'grace' }),
-    job: { status, finishedAt: at, span: { trace, pipelineId: 7, jobId: id * 10, kind: 'job' } },
+    job: { status, finishedAt: at, span: spanOf(id * 10) },
   }
 }
 

@@ -1,6 +1,6 @@
 // What every store promises of regressions, and of those of sections.
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { announcing, type Announce, type Announcement } from '../../../src/features/regressions/judge-loop.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { contents } from '../../core/store/filled.ts'
@@ -13,28 +13,17 @@ import { isEvent, type AnyChunk, type EventChunk, type PlatformEvent } from '../
 import { isFull } from '../../full.ts'
 import { judgeOf, previewIn, without } from './judge.ts'
 import { judgingOn } from '../../../src/features/regressions/judging.ts'
-import { postgresBenches, sqliteBench, type Bench } from '../../core/store/benches.ts'
+import { bothDatabases, type Bench } from '../../core/store/benches.ts'
 import { pruneFigures } from '../../support/counted-figures.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { sectionStep } from '../../../src/features/regressions/section-figures.ts'
-import { startPostgres, type PostgresServer } from '../../core/store/postgres-server.ts'
 import type { Condition } from '../../../src/model/condition.ts'
 import type { Chunk } from '../../../src/model/chunk.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const days = 16
 
-// A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
-
-describe.each([
-  ['SQLite', sqliteBench],
-  ['PostgreSQL', postgresBenches(async () => server.newDatabase())],
-])('regressions on %s', (_, bench) => {
+describe.each(bothDatabases())('regressions on %s', (_, bench) => {
   let here: Bench
   let store: Store
   /** What people may be notified about: each report once. */
