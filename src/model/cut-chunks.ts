@@ -1,8 +1,6 @@
 // Cuts the jobs of a snapshot into chunks that each fit into one request, by an estimate of their size. Pure.
+import { defaultChunkBytes } from './chunk-size.ts'
 import type { JobSnapshot } from './chunk.ts'
-
-/** Estimated bytes of a chunk: small enough for a backend that accepts requests of 1 MB. */
-export const defaultChunkBytes = 512 * 1024
 
 export interface ChunkLimits {
   /** Jobs in one chunk, at most. */

@@ -1,5 +1,5 @@
 // Splits a job's test report so that each part fits into one chunk. Pure.
-import { defaultChunkBytes } from './cut-chunks.ts'
+import { defaultChunkBytes } from './chunk-size.ts'
 import type { TestSpan } from './test-layout.ts'
 import type { TestFailure, TestName, TestReport } from './test-report.ts'
 

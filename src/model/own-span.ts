@@ -1,5 +1,5 @@
 // A span that a job recorded itself and left among its artifacts. It keeps its id; trace, resource and the topmost parent are those of the job. Pure.
-import { defaultChunkBytes } from './cut-chunks.ts'
+import { defaultChunkBytes } from './chunk-size.ts'
 import type { Millis } from './instant.ts'
 
 /** JSON has one type of number, OTLP has two: integers, of up to 64 bits, and doubles. */
