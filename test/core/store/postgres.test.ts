@@ -1,19 +1,11 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
+import { allExercises } from './all-exercises.ts'
 import { postgresBenches } from './benches.ts'
-import { damageExercise } from './damage-exercise.ts'
-import { eventsExercise } from './events-exercise.ts'
-import { exercise } from './exercise.ts'
 import { openPostgres } from '../../support/stores.ts'
-import { pruningExercise } from './pruning-exercise.ts'
-import { storedRunsExercise } from './stored-runs-exercise.ts'
-import { settlerExercise } from './settler-exercise.ts'
-import { totalsExercise } from './totals-exercise.ts'
 import { columnsOf } from '../../../src/core/store/postgres/statements.ts'
 import { forRows } from '../../../src/core/store/sql/steps.ts'
-import { viewsExercise } from './views-exercise.ts'
 import { query, startPostgres, type PostgresServer } from './postgres-server.ts'
 import { runs } from '../../full.ts'
 import { t0 } from '../../flow/world.ts'
@@ -27,15 +19,7 @@ beforeAll(async () => {
 afterAll(async () => server.dispose())
 
 const bench = postgresBenches(async () => server.newDatabase())
-exercise('PostgreSQL', bench)
-pruningExercise('PostgreSQL', bench)
-eventsExercise('PostgreSQL', bench)
-storedRunsExercise('PostgreSQL', bench)
-totalsExercise('PostgreSQL', bench)
-enrichmentQueueExercise('PostgreSQL', bench)
-settlerExercise('PostgreSQL', bench)
-damageExercise('PostgreSQL', bench)
-viewsExercise('PostgreSQL', bench)
+allExercises('PostgreSQL', bench)
 
 it('the size of a PostgreSQL store includes all its tables', async () => {
   const url = await server.newDatabase()

@@ -3,29 +3,13 @@ import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
-import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
+import { allExercises } from './all-exercises.ts'
 import { sqliteBench } from './benches.ts'
-import { damageExercise } from './damage-exercise.ts'
-import { eventsExercise } from './events-exercise.ts'
-import { exercise } from './exercise.ts'
 import { keep, undecodable } from './taking-in-exercise.ts'
-import { pruningExercise } from './pruning-exercise.ts'
-import { storedRunsExercise } from './stored-runs-exercise.ts'
-import { settlerExercise } from './settler-exercise.ts'
-import { viewsExercise } from './views-exercise.ts'
-import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../support/stores.ts'
 import { t0 } from '../../flow/world.ts'
 
-exercise('SQLite', sqliteBench)
-pruningExercise('SQLite', sqliteBench)
-eventsExercise('SQLite', sqliteBench)
-storedRunsExercise('SQLite', sqliteBench)
-totalsExercise('SQLite', sqliteBench)
-enrichmentQueueExercise('SQLite', sqliteBench)
-settlerExercise('SQLite', sqliteBench)
-damageExercise('SQLite', sqliteBench)
-viewsExercise('SQLite', sqliteBench)
+allExercises('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {
   let folder: string
