@@ -9,11 +9,6 @@ import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
 import { compiled, roomFromTheStart, shipped } from '../shipped.ts'
 import { runCommand, type Command } from './run-command.ts'
 
-const root = path.join(import.meta.dirname, '..', '..')
-const sources = path.join(root, 'src', 'main.ts')
-/** What is loaded before the program and knows its files by their names, which a bundle has not. */
-const knowsSources = '/starving.ts'
-
 export interface LogLine {
   readonly level: number
   readonly msg: string
@@ -42,12 +37,11 @@ export class ProgramProcess {
 
   /** `openFiles`: as many as it may open, where that is not left to the system. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
-    const main = nodeArgs.some(arg => arg.endsWith(knowsSources)) ? sources : shipped
     const [command, before] =
       openFiles === undefined
         ? [process.execPath, []]
         : ['/bin/sh', ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath]]
-    const child = spawn(command, [...before, ...roomFromTheStart, ...nodeArgs, main, ...args], {
+    const child = spawn(command, [...before, ...roomFromTheStart, ...nodeArgs, shipped, ...args], {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -1,0 +1,32 @@
+// An error that no code catches does not end the daemon.
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/after-test.ts'
+import { Daemon } from './daemon.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+
+/** Throws where nobody can catch it when a file appears. */
+function failing(sign: string): string[] {
+  const preload = `
+    import { existsSync } from 'node:fs'
+    const fail = () => { throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' }) }
+    const looking = setInterval(() => {
+      if (!existsSync(${JSON.stringify(sign)})) return
+      clearInterval(looking)
+      setImmediate(fail)
+      process.nextTick(fail)
+      void Promise.reject(new Error('a promise that nobody waits for'))
+    }, 20).unref()`
+  return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+}
+
+it('survives an uncaught error in a callback, and logs it', async () => {
+  const sign = path.join(temporaryFolder(), 'now')
+  const daemon = await Daemon.start({}, failing(sign))
+  writeFileSync(sign, '')
+  const reported = (): number => daemon.process.log.filter(({ msg }) => msg.includes('unexpected error')).length
+  await expect.poll(reported).toBe(3)
+  expect((await daemon.post(pipelineEvent({ id: 1 }))).status).toBe(202)
+  expect((await daemon.stop()).code).toBe(0)
+})
