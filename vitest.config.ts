@@ -26,7 +26,6 @@ const slowest = [
   'e2e/reload',
   'commands/try',
   'features/inventory/daemon',
-  'mutants/mutations',
   'e2e/start-stop',
   'crash/inside-jobs',
   'e2e/several-platforms',
