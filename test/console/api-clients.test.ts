@@ -1,5 +1,4 @@
 // What the page of sources says about the platform's API, from what the sources remember.
-import type { Setup } from '../../src/console/sources/setup-shape.ts'
 import { describe, expect, it } from 'vitest'
 import { apiFacts, apiTables, type DiscoveryView } from '../../src/console/sources/api-clients.ts'
 import { html } from '../../src/console/layout/html.ts'
@@ -12,19 +11,10 @@ function reported(
   apiClients: Flow['apiClients'],
   discovery: Partial<DiscoveryView> = {},
   hasPlatformToken = true,
-  platforms: Setup['platforms'] = [],
-  platformErrors: Flow['platformErrors'] = [],
 ): string {
-  const nothing = {
-    polledProjects: [],
-    ownPipelines: [],
-    sweeps: [],
-    hooks: [],
-    budgets: [],
-    refusedEndpoints: [],
-  }
+  const nothing = { polledProjects: [], ownPipelines: [], sweeps: [], hooks: [], budgets: [], refusedEndpoints: [] }
   const view = {
-    ...{ flow: { apiClients, platformErrors }, setup: { platform: instance, hasPlatformToken, platforms } },
+    ...{ flow: { apiClients, platformErrors: [] }, setup: { platform: instance, hasPlatformToken, platforms: [] } },
     discovery: { ...nothing, ...discovery },
   }
   return html`${apiTables(view, { now, base: '', address: '/sources', query: new URLSearchParams() })}${apiFacts(view, now)}`
@@ -35,25 +25,6 @@ function reported(
 }
 
 describe('the page of sources', () => {
-  it('shows each token of several platforms: what it is for, its budget, and why it gets no answers', () => {
-    const of = { url: instance, perMinute: 300, hasWebhookSecret: true }
-    const text = reported(
-      {},
-      { budgets: [{ account: 'abc', tokens: 7, at: now }] },
-      true,
-      [
-        { ...of, name: 'cloud', groups: [], fingerprint: 'abc' },
-        { ...of, name: 'cloud/team', groups: ['team'], fingerprint: 'def' },
-        { name: 'onprem', url: 'https://git.example.org', perMinute: 60, groups: [], hasWebhookSecret: false },
-      ],
-      [{ name: 'cloud/team', what: 'cloud/team: The token was refused.', remedy: 'Renew it.' }],
-    )
-    expect(text).toContain(`cloud ${instance} all others in use by its secret 7 300`)
-    expect(text).toContain(`cloud/team ${instance} team failing – 50 300`)
-    expect(text).toContain('onprem https://git.example.org all others no token refused: no secret 0 60')
-    expect(text).toContain('cloud/team: The token was refused. Renew it.')
-  })
-
   it('shows for each hook whether it is enabled, when it last delivered, and the answers', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
     const text = reported(

@@ -1,7 +1,7 @@
 // Many pages and calls at once, on the whole daemon: what goes before them, and who is asked to come again.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manyRuns } from '../core/store/many-runs.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, pipelineWebhook, type House } from './house.ts'
 import { maxRequests } from '../../src/lib/busy-limit.ts'
 
 let house: House
@@ -15,10 +15,7 @@ let id = 500_000
 
 async function webhook(): Promise<void> {
   id += 1
-  const times = { created_at: '2026-06-01T10:00:00Z', finished_at: '2026-06-01T10:01:00Z' }
-  const project = { id: 3, name: 'x', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' }
-  const attributes = { id, ref: 'main', status: 'success', ...times }
-  await house.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: attributes, project, builds: [] }))
+  await house.post(pipelineWebhook({ id }))
 }
 
 describe('200 at once', () => {

@@ -2,8 +2,7 @@
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
-import { percent } from '../../src/console/layout/format.ts'
-import { openHouse, until, type House } from './house.ts'
+import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 
 const begun = Date.now() - 6 * 3_600_000
 
@@ -11,7 +10,6 @@ interface Job {
   readonly name: string
   readonly stage?: string
   readonly status?: string
-  /** Seconds from the beginning of its pipeline. */
   readonly from: number
   readonly to: number
 }
@@ -27,21 +25,9 @@ interface Run {
   readonly took: number
 }
 
-function webhook({ id, after, ref = 'main', status = 'success', name, jobs, took }: Run): string {
-  const at = (seconds: number): string => new Date(begun + after * 60_000 + seconds * 1_000).toISOString()
-  const web = 'https://git.example.com/acme/shop'
-  return JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: {
-      ...{ id, ref, status, name, source: 'push', sha: String(id).repeat(10).slice(0, 40) },
-      ...{ created_at: at(0), finished_at: at(took) },
-    },
-    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: web, default_branch: 'main' },
-    builds: jobs.map((job, index) => ({
-      ...{ id: id * 100 + index, name: job.name, stage: job.stage ?? 'test', status: job.status ?? 'success' },
-      ...{ created_at: at(0), started_at: at(job.from), finished_at: at(job.to), queued_duration: job.from / 10 },
-    })),
-  })
+function webhook({ id, after, jobs, took, ...attributes }: Run): string {
+  const queued = jobs.map(job => ({ ...job, queued: job.from / 10 }))
+  return pipelineWebhook({ id, begun: begun + after * 60_000, took, attributes, jobs: queued })
 }
 
 const usual: readonly Job[] = [
@@ -167,66 +153,6 @@ it('explains the whole difference from the usual, too: by job, failed attempts a
     'other jobs and waits of the usual pipeline',
   ])
     expect(rows).toContain(one)
-})
-
-it('counts wasted time once, with one word on tile, card and in JSON', async () => {
-  const { total } = JSON.parse(await read('/api/cost')) as {
-    total: { totalMs: number; wasted: Record<string, { totalMs: number }> }
-  }
-  // `unit` was retried in #105; the failed attempt is wasted, the rerun that passed is not.
-  expect(Object.entries(total.wasted).map(([purpose, { totalMs }]) => [purpose, totalMs])).toEqual([
-    ['retried', 60_000],
-    ['superseded', 0],
-    ['failed', 85_000],
-  ])
-  const page = await read('/cost')
-  expect(page).toContain('<h2>Wasted work</h2>')
-  const tile = page.split('<dt>Wasted</dt>')[1]?.slice(0, 100)
-  expect(tile).toContain(percent(145_000 / total.totalMs))
-  expect(page).toContain('<h2>Wasted work</h2>')
-  expect(page).not.toMatch(/>Lost</)
-})
-
-it('sorts tables by any column in both directions without JavaScript', async () => {
-  const cellsOf = async (path: string, card: string, column: number): Promise<string[]> => {
-    const its = (await read(path)).split(`aria-label="${card}"`)[1]?.split('</table>')[0] ?? ''
-    return [...its.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1).map(([, row = '']) => {
-      const cell = [...row.matchAll(/<td>(.*?)<\/td>/gs)][column]?.[1] ?? ''
-      return cell
-        .replace(/<br.*/s, '')
-        .replace(/<[^>]*>/g, '')
-        .trim()
-    })
-  }
-  expect(await cellsOf('/cost?sort=name', 'Jobs', 0)).toEqual(['compile', 'docs', 'lint', 'scan', 'unit'])
-  expect(await cellsOf('/cost?sort=-name', 'Jobs', 0)).toEqual(['unit', 'scan', 'lint', 'docs', 'compile'])
-  expect((await cellsOf('/cost?sort=-time', 'Jobs', 0))[0]).toBe('compile')
-  expect((await cellsOf('/cost?sort=-time', 'Branches and tags', 0))[0]).toBe('main')
-  expect(await read('/cost?sort=-time')).toMatch(
-    /aria-sort="descending">\s*<a class="sort" href="\/cost\?sort=time#by-/,
-  )
-  expect(await read('/cost?span=30d&sort=time')).toContain('href="/cost?span=30d&amp;sort=-time#by-jobs"')
-  const job = '/pipelines/3/105/jobs/10500'
-  expect(await cellsOf(`${job}?sort=ran`, 'Recent runs', 2)).toEqual([...Array<string>(4).fill('1 m 00 s'), '2 m 00 s'])
-  expect((await cellsOf(`${job}?sort=-ran`, 'Recent runs', 2))[0]).toBe('2 m 00 s')
-  for (const page of ['/tests', '/tests/costly', '/environments', '/sources', '/changes', '/timeline', '/tokens']) {
-    expect((await fetch(`${house.url}${page}?sort=-nothing`)).status).toBe(200)
-  }
-})
-
-it('says which stored pipelines were counted for branches and runners', async () => {
-  const page = await read('/cost?span=7d')
-  expect(page).toContain('Counted over 5 stored pipelines, with 100 % of the job time of this period.')
-  expect(page).toMatch(/The oldest stored pipeline was created 20[-\d]+ [\d:]+ UTC/)
-  expect(page).toContain('href="/pipelines?project=acme%2Fshop&amp;ref=other"')
-  const costs = JSON.parse(await read('/api/cost?span=7d')) as {
-    retained: { branches: { name: string; runs: number }[] }
-  }
-  expect(costs.retained).toMatchObject({ pipelines: 5, storedSince: begun, total: { runs: 12 } })
-  expect(costs.retained.branches.map(({ name, runs: jobs }) => [name, jobs])).toEqual([
-    ['main', 11],
-    ['other', 1],
-  ])
 })
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {

@@ -1,24 +1,21 @@
 // The elapsed time of what runs: one number everywhere, and it follows the clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClocks } from '../../src/console/pipelines/platform-clock.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, pipelineWebhook, type House } from './house.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
 const minute = 60_000
 const begun = Date.now() - 11 * minute
 
 /** A running pipeline: one job passed in its first minute, another started then. */
-function webhook(id: number, title: string, created = begun): string {
-  const at = (minutes: number): string => new Date(created + minutes * minute).toISOString()
-  return JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: { id, ref: 'main', status: 'running', source: 'push', created_at: at(0) },
-    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' },
-    commit: { id: 'a'.repeat(40), title, message: title },
-    builds: [
-      ...[{ id: id * 10, name: 'compile', status: 'success', started_at: at(0), finished_at: at(1) }],
-      ...[{ id: id * 10 + 1, name: 'unit', status: 'running', started_at: at(1) }],
-    ].map(job => ({ stage: 'test', created_at: at(0), ...job })),
+function webhook(id: number, title: string): string {
+  return pipelineWebhook({
+    ...{ id, begun, took: undefined, attributes: { status: 'running' } },
+    jobs: [
+      { name: 'compile', from: 0, to: 60 },
+      { name: 'unit', status: 'running', from: 60 },
+    ],
+    more: { commit: { id: 'a'.repeat(40), title, message: title } },
   })
 }
 
@@ -47,9 +44,9 @@ describe('the elapsed time of a running pipeline', () => {
   })
 
   it('is that of its jobs, too', async () => {
-    const { job } = JSON.parse(await read('/api/pipelines/3/1/jobs/11')) as { job: { ranMs: number } }
+    const { job } = JSON.parse(await read('/api/pipelines/3/1/jobs/101')) as { job: { ranMs: number } }
     expect(job.ranMs).toBeGreaterThanOrEqual(10 * minute)
-    expect(await read('/pipelines/3/1/jobs/11')).toMatch(/Took<\/dt>\s*<dd>10 m \d\d s/)
+    expect(await read('/pipelines/3/1/jobs/101')).toMatch(/Took<\/dt>\s*<dd>10 m \d\d s/)
   })
 })
 

@@ -4,34 +4,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { namesAny } from '../../src/lib/named-paths.ts'
 import { readFileSync } from 'node:fs'
 import { answerAddresses, pageAddresses } from '../support/console-parts.ts'
-import { openHouse, until, type House } from './house.ts'
+import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 
 const instance = 'https://git.example.com'
 const other = 'acme/vault/keys'
 /** A hidden project that people of another one write about. */
 const written = 'acme/cellar/wine'
 
-/** `projects`: of which id and path. */
-function pipeline(id: number, project: { id: number; path: string }, facts: object = {}, more: object = {}): string {
-  const created = Date.now() - 3_600_000
-  const at = (seconds: number): string => new Date(created + seconds * 1_000).toISOString()
-  const web = `${instance}/${project.path}`
-  const attributes = {
-    id,
-    ref: 'main',
-    status: 'success',
-    created_at: at(0),
-    finished_at: at(60),
-    url: `${web}/-/pipelines/${id}`,
-  }
-  return JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: { ...attributes, ...facts },
-    project: { id: project.id, name: project.path.split('/').at(-1), path_with_namespace: project.path, web_url: web },
-    builds: [{ id: id * 10, stage: 'build', name: 'build', status: 'success', started_at: at(1), finished_at: at(50) }],
-    ...more,
+const pipeline = (
+  id: number,
+  project: { id: number; path: string },
+  { finished_at: end, ...attributes }: { finished_at?: null; status?: string; created_at?: string } = {},
+  more: object = {},
+): string =>
+  pipelineWebhook({
+    ...{ id, project, attributes, more, took: end === null ? undefined : 60 },
+    jobs: [{ name: 'build', from: 1, to: 50 }],
   })
-}
 
 /** As the platform sends it, of a moment ago; that of the one project names the other. */
 function eventOf(kind: string, project: { id: number; path: string }): string {
@@ -130,7 +119,7 @@ const read = async (path: string): Promise<string> => (await fetch(house.url + p
 
 const pages = [
   ...pageAddresses,
-  ...['/pipelines/3/5001', '/pipelines/3/5001/compare', '/pipelines/3/5001/jobs/50010', '/exports/1'],
+  ...['/pipelines/3/5001', '/pipelines/3/5001/compare', '/pipelines/3/5001/jobs/500100', '/exports/1'],
   ...['/pipelines/3/5001/compare?with=5000', '/pipelines/3/5001/compare?with=5002'],
   ...['/trends?project=acme/', '/trends?project=acme/&ref=main', '/trends?project=301', '/cost?project=301'],
   ...['/cost?project=acme/', '/tests?project=acme/', '/environments?project=acme/', '/changes?project=acme/'],
@@ -138,7 +127,7 @@ const pages = [
 ]
 const answers = [
   ...answerAddresses,
-  ...['/pipelines/3/5001', '/pipelines/3/5001/compare?with=5002', '/pipelines/3/5001/jobs/50010'],
+  ...['/pipelines/3/5001', '/pipelines/3/5001/compare?with=5002', '/pipelines/3/5001/jobs/500100'],
   ...['/trends?group=acme/', '/cost?project=301'],
 ]
 
@@ -161,8 +150,8 @@ describe('a hidden project', () => {
   })
 
   it.each(['', '/api'])('has no page of a job%s', async api => {
-    expect((await fetch(`${house.url}${api}/pipelines/3/5001/jobs/50010`)).status).toBe(200)
-    expect((await fetch(`${house.url}${api}/pipelines/301/5002/jobs/50020`)).status).toBe(404)
+    expect((await fetch(`${house.url}${api}/pipelines/3/5001/jobs/500100`)).status).toBe(200)
+    expect((await fetch(`${house.url}${api}/pipelines/301/5002/jobs/500200`)).status).toBe(404)
   })
 
   it('is not counted in lists, and takes no place there', async () => {

@@ -2,35 +2,21 @@
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
-import { openHouse, until, type House } from './house.ts'
+import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 import type { Page } from 'playwright-core'
 
 const jobs = 2_000
 const longName = 'aNameWithoutAnyBlank'.repeat(12)
 const begun = Date.now() - 5 * 3_600_000
-const time = (seconds: number): string =>
-  new Date(begun + seconds * 1_000)
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.\d+Z$/, ' UTC')
 
 function pipeline(id: number, names: readonly string[], length: number, more: object = {}): string {
-  return JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: { id, iid: id, ref: 'main', status: 'success', created_at: time(0), finished_at: time(length) },
-    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' },
-    builds: names.map((name, index) => ({
-      id: id * 10_000 + index,
-      stage: `stage ${Math.floor(index / 250)}`,
-      name,
-      status: index === 1_500 || name === 'lint 77' ? 'failed' : 'success',
-      allow_failure: true,
-      created_at: time(0),
-      started_at: time(1),
-      finished_at: time(length - (index % 7)),
-    })),
-    ...more,
-  })
+  const builds = names.map((name, index) => ({
+    ...{ id: id * 10_000 + index, stage: `stage ${Math.floor(index / 250)}`, name, allow_failure: true },
+    status: index === 1_500 || name === 'lint 77' ? 'failed' : 'success',
+    started_at: new Date(begun + 1_000).toISOString(),
+    finished_at: new Date(begun + (length - (index % 7)) * 1_000).toISOString(),
+  }))
+  return pipelineWebhook({ id, begun, took: length, more: { builds, ...more } })
 }
 
 let house: House

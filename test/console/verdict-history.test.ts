@@ -1,7 +1,7 @@
 // Verdicts over a history of pipelines of random durations: what each sentence says adds up, on whatever surface.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openHouse, until, type House } from './house.ts'
+import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import { saidOf } from '../model/said.ts'
 
@@ -11,38 +11,18 @@ const stages = [['build'], ['unit 1/2', 'unit 2/2', 'lint'], ['e2e', 'scan'], ['
 const usually = new Map(stages.flat().map(name => [name, 20 + Math.floor(random.next() * 200)]))
 
 function webhook(id: number): string {
-  const at = (seconds: number): string => new Date(begun + id * 180_000 + seconds * 1_000).toISOString()
-  let began = 0
-  const builds = stages.flatMap((names, stage) => {
-    const start = began
-    return names.map((name, index) => {
+  let ended = 0
+  const jobs = stages.flatMap((names, stage) => {
+    const start = ended
+    return names.map(name => {
       const queued = Math.floor(random.next() * 9)
       const took = Math.round((usually.get(name) ?? 0) * (0.6 + random.next() * (id % 5 === 0 ? 1.6 : 0.8)))
-      began = Math.max(began, start + queued + took)
-      return {
-        ...{
-          id: id * 100 + stage * 10 + index,
-          name,
-          stage: `stage ${stage}`,
-          status: 'success',
-          queued_duration: queued,
-        },
-        ...{ created_at: at(0), started_at: at(start + queued), finished_at: at(start + queued + took) },
-      }
+      const [from, to] = [start + queued, start + queued + took]
+      ended = Math.max(ended, to)
+      return { name, stage: `stage ${stage}`, queued, from, to }
     })
   })
-  return JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: {
-      ...{ id, ref: 'main', status: 'success', source: 'push', sha: 'a'.repeat(40) },
-      ...{ created_at: at(0), finished_at: at(began) },
-    },
-    project: {
-      ...{ id: 3, name: 'shop', path_with_namespace: 'acme/shop', default_branch: 'main' },
-      web_url: 'https://git.example.com/acme/shop',
-    },
-    builds,
-  })
+  return pipelineWebhook({ id, begun: begun + id * 180_000, took: ended, jobs })
 }
 
 let house: House

@@ -1,7 +1,7 @@
 // The verdicts about finished pipelines and jobs: at the top of their pages, and in the JSON API.
 import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openHouse, until, type House } from './house.ts'
+import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 import { minRuns } from '../../src/console/pipelines/usual.ts'
 
 interface Job {
@@ -22,22 +22,9 @@ const retried: readonly Job[] = [
 ]
 
 function webhook(id: number, status: string, jobs: readonly Job[]): string {
-  const at = (seconds: number): string => new Date(begun + id * 300_000 + seconds * 1_000).toISOString()
-  const took = Math.max(...jobs.map(({ to }) => to))
-  const web = 'https://git.example.com/acme/shop'
-  const hasEnded = status !== 'running'
-  return JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: {
-      ...{ id, ref: 'main', status, source: 'push', sha: 'a'.repeat(40), created_at: at(0) },
-      ...(hasEnded && { finished_at: at(took) }),
-    },
-    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: web, default_branch: 'main' },
-    builds: jobs.map((job, index) => ({
-      ...{ id: id * 100 + index, name: job.name, stage: 'test', status: job.status ?? 'success' },
-      ...{ created_at: at(0), started_at: at(job.from), finished_at: at(job.to), queued_duration: 5 },
-    })),
-  })
+  const took = status === 'running' ? undefined : Math.max(...jobs.map(({ to }) => to))
+  const queued = jobs.map(job => ({ ...job, queued: 5 }))
+  return pipelineWebhook({ id, begun: begun + id * 300_000, took, attributes: { status }, jobs: queued })
 }
 
 let house: House

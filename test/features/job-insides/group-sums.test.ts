@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testMemory } from '../../../src/features/job-insides/test-memory.ts'
 import { groupsOf } from '../../../src/console/layout/groups.ts'
-import { openHouse, until, type House } from '../../console/house.ts'
+import { openHouse, pipelineWebhook, until, type House } from '../../console/house.ts'
 import type { ProjectFacts } from '../../../src/model/observation.ts'
 
 const rules = `
@@ -20,7 +20,8 @@ type Project = ProjectFacts
 let house: House
 beforeAll(async () => {
   house = await openHouse({ PIPESPAN_PAGES_GROUP_BY: 'team', PIPESPAN_PAGES_HIDE: 'acme/vault/**' }, rules)
-  for (const project of [web, api, etl, tool, vault]) await reportPipeline(project)
+  for (const { id, path = '' } of [web, api, etl, tool, vault])
+    await house.post(pipelineWebhook({ id, project: { id, path } }))
   await until(async () => (await house.daemon.store.views.projects(9)).length === 5)
   for (const [project, minutes] of [
     [web, 3],
@@ -32,19 +33,6 @@ beforeAll(async () => {
     await makeFlaky(project, minutes)
 })
 afterAll(async () => house.close())
-
-async function reportPipeline({ id, name, path: project = '' }: Project): Promise<void> {
-  const url = `${instance}/${project}`
-  const at = new Date().toISOString()
-  const times = { created_at: at, finished_at: at }
-  const body = JSON.stringify({
-    object_kind: 'pipeline',
-    object_attributes: { id, ref: 'main', status: 'success', ...times, url: `${url}/-/pipelines/${id}` },
-    project: { id, name, path_with_namespace: project, web_url: url },
-    builds: [],
-  })
-  await house.post(body)
-}
 
 /** Two flaky tests, which failed in the same job. */
 async function makeFlaky({ id, path: project = '' }: Project, minutes: number): Promise<void> {
