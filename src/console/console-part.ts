@@ -48,7 +48,6 @@ export type ApiSettings = Pick<
 export interface Address {
   /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
   readonly path: string
-  readonly pattern: RegExp
   /** Undefined becomes "not found". */
   readonly page: Render<never>
 }
@@ -61,8 +60,7 @@ export function at<Path extends string>(
   path: Path,
   page: Render<Ids<Path> & { readonly instance: string | undefined }>,
 ): Address {
-  const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
-  return { path, pattern, page }
+  return { path, page }
 }
 
 /** A page that can be filtered by the operator's attribute: the parts that it gets have the projects of the value only. */

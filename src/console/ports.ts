@@ -16,7 +16,7 @@ import type { RunKey } from '../model/observation.ts'
 import type { ShownKind } from '../model/event.ts'
 import type { Signal } from '../core/store/ports/outbox.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { PlatformNow } from './pipelines/platform-clock.ts'
+import type { PlatformNow } from './pipelines/run-card.ts'
 import type { PeopleOptions } from './access/person.ts'
 import type { TimelinePart } from './timeline/timeline-part.ts'
 import type { Usuals } from './pipelines/usual.ts'
@@ -78,7 +78,7 @@ export interface PagesParts extends PagesSources {
   /** What features add where pages have a slot. */
   readonly fillings: readonly Filling[]
   readonly usuals: Usuals
-  readonly clocks: () => Promise<PlatformNow>
+  readonly clock: PlatformNow
   readonly hour: { readonly read: () => Promise<LastHour> }
   /** Which known projects have which value of the operator's attribute. */
   readonly ownValues: () => Promise<OwnValues>

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { actionOf, perform, tryNow } from './exports/exports.ts'
-import { addressed } from './site.ts'
+import { addressWith, wholeNumber } from './layout/address.ts'
 import {
   addressOf,
   admissionOf,
@@ -17,12 +17,13 @@ import {
 import { busy, busyPage, notAllowedPage, notFoundPage, refusedPage } from './access/entrance.ts'
 import { createAccess, isOurs, mayChange, type Access } from './access/access.ts'
 import { createBusyLimit, maxRequests, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
-import { createHourWatch } from './overview/last-hour.ts'
+import { createHourWatch, minute } from './overview/last-hour.ts'
+import { every } from '../lib/timer.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
 import { html } from './layout/html.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { createViews, type View } from './access/views.ts'
+import { createViews } from './access/views.ts'
 import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
 import type { ConsolePart } from './console-part.ts'
@@ -66,12 +67,15 @@ export function createPages({
   return async app => {
     const base = app.prefix === '/' ? '' : app.prefix
     await app.register(helmet, securityHeaders)
-    hour.start(error =>
-      all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read from the store'),
+    const sampling = every(
+      minute,
+      async () => hour.sample(),
+      error =>
+        all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read from the store'),
     )
     app.addHook('preClose', async () => {
       access.close()
-      hour.stop()
+      sampling.stop()
     })
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
@@ -200,17 +204,16 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
       person: admission.by === 'proxy' ? admission.person : undefined,
     }
   }
-  const pageAt = async (context: RequestContext, { site }: View): Promise<Page | undefined> => {
-    const found = addressed(site, context.address.split('?', 1)[0] ?? '/')
-    const instance = context.query.get('instance') ?? undefined
-    return found?.address.page(context, { ...found.ids, instance } as never)
-  }
-  for (const { path } of views.whole.site) {
+  for (const [index, { path }] of views.whole.site.entries()) {
     app.get(path, { config: forPeople }, async (request, reply) => {
       const context = readerOf(request, addressOf(request, base))
+      const ids = Object.entries(request.params as Readonly<Record<string, string>>).map(
+        ([name, text]) => [name, wholeNumber(text)] as const,
+      )
+      const asked = { ...Object.fromEntries(ids), instance: context.query.get('instance') ?? undefined }
+      const own = ids.every(([, id]) => id !== undefined) ? views.of(admissionOf(request)).site[index] : undefined
       const page =
-        (await pageAt(context, views.of(admissionOf(request)))) ??
-        notFoundPage('It was pruned, or no event about it has arrived.')
+        (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
       const text = document(page, context)
       if (page.live === true) {
         // Open pages ask for themselves again and again.
@@ -224,23 +227,20 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
   app.post('/exports/do', async (request, reply) => {
     const form = formOf(request)
     const context = readerOf(request, '/exports')
-    if (!isOurs(request, admissionOf(request))) {
-      return show(reply, document(refusedPage(), context), 403)
-    }
     const admission = admissionOf(request)
     const { parts } = views.of(admission)
-    if (context.may === 'nothing' || (context.may === 'own' && form.get('do') === 'now')) {
-      return show(reply, document(notAllowedPage(), context), 403)
-    }
-    if (form.get('do') === 'now') {
+    const refuse = (status: number, page: Page): FastifyReply => show(reply, document(page, context), status)
+    const toExports = (done: Readonly<Record<string, string | number>>): FastifyReply =>
+      reply.redirect(addressWith(`${base}/exports`, done), 303)
+    if (!isOurs(request, admission)) return refuse(403, refusedPage())
+    const isNow = form.get('do') === 'now'
+    if (context.may === 'nothing' || (context.may === 'own' && isNow)) return refuse(403, notAllowedPage())
+    if (isNow) {
       const { due, probes } = await tryNow(parts, admission)
-      const done = new URLSearchParams({ done: 'now', count: String(due), probes: String(probes) })
-      return reply.redirect(`${base}/exports?${done.toString()}`, 303)
+      return toExports({ done: 'now', count: due, probes })
     }
     const action = actionOf(form)
-    if (action === undefined) return show(reply, document(notFoundPage('There is no such action.'), context), 404)
-    const count = await perform(parts, action, admission)
-    const done = new URLSearchParams({ done: action.verb, count: String(count) })
-    return reply.redirect(`${base}/exports?${done.toString()}`, 303)
+    if (action === undefined) return refuse(404, notFoundPage('There is no such action.'))
+    return toExports({ done: action.verb, count: await perform(parts, action, admission) })
   })
 }

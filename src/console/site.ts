@@ -15,7 +15,6 @@ import { sourcesPage, sourcesView } from './sources/sources.ts'
 import { askedTimeline, offered, timelineOf } from './timeline/timeline-figures.ts'
 import { timelinePage } from './timeline/timeline.ts'
 import { at, filteredAt, type Address, type ConsolePart } from './console-part.ts'
-import { wholeNumber } from './layout/address.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export function siteOf(
@@ -71,18 +70,4 @@ export function siteOf(
     at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
     ...features.flatMap(({ pages }) => pages?.(parts, settings) ?? []),
   ]
-}
-
-/** The address of a path, with the ids in the path. */
-export function addressed(
-  site: readonly Address[],
-  path: string,
-): { readonly address: Address; readonly ids: Readonly<Record<string, number | undefined>> } | undefined {
-  for (const address of site) {
-    const found = address.pattern.exec(path)
-    if (found === null) continue
-    const ids = Object.entries(found.groups ?? {}).map(([name, text]) => [name, wholeNumber(text)] as const)
-    return ids.every(([, id]) => id !== undefined) ? { address, ids: Object.fromEntries(ids) } : undefined
-  }
-  return undefined
 }

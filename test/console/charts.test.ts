@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { lineChart } from '../../src/console/charts/line-chart.ts'
 import { niceDuration, niceMax } from '../../src/console/charts/plot.ts'
-import { runsLink } from '../../src/console/charts/runs-link.ts'
+import { runsLink } from '../../src/console/charts/plot.ts'
 import { stackedBars } from '../../src/console/charts/stacked-bars.ts'
 
 const hour = 3_600_000
@@ -55,17 +55,6 @@ describe('stacked bars', () => {
     })
     expect(svg).toContain('href="/spans/pipelines?project=acme%2Fshop&amp;since=2026-06-03&amp;until=2026-06-03"')
     expect(svg).toContain('<title>06-03: 4 (failed 1, passed 3)</title>')
-  })
-
-  it('have a pattern for each area but one, the same in bars and legend', () => {
-    const svg = bars([{ at: since, passed: 3, failed: 1 }], { label: 'Runs, 2' })
-    const [[pattern = ''] = [], ...more] = [...svg.matchAll(/(?<=<pattern id=")[^"]+/g)]
-    expect([pattern, more]).toEqual(['hatch-runs-2-bad', []])
-    expect(svg.split(`fill="url(#${pattern})"`)).toHaveLength(3)
-    const one = bars([{ at: since, passed: 3, failed: 1 }], {
-      areas: [{ name: 'failed', css: 'bad', value: ({ failed }) => failed }],
-    })
-    expect(one).not.toContain('url(#')
   })
 
   it('leave out empty steps', () => {

@@ -1,6 +1,5 @@
 // The elapsed time of what runs: one number everywhere, and it follows the clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClocks } from '../../src/console/pipelines/platform-clock.ts'
 import { openHouse, pipelineWebhook, type House } from './house.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
@@ -47,43 +46,5 @@ describe('the elapsed time of a running pipeline', () => {
     const { job } = JSON.parse(await read('/api/pipelines/3/1/jobs/101')) as { job: { ranMs: number } }
     expect(job.ranMs).toBeGreaterThanOrEqual(10 * minute)
     expect(await read('/pipelines/3/1/jobs/101')).toMatch(/Took<\/dt>\s*<dd>10 m \d\d s/)
-  })
-})
-
-describe("a platform's clock", () => {
-  const clockOf = async (
-    seen: readonly (readonly [createdAt: number, firstSeenAt: number])[],
-    offset?: number,
-  ): Promise<number> => {
-    const newestFirstSeen = async () =>
-      seen.map(([createdAt, firstSeenAt]) => ({ instance: 'one', createdAt, firstSeenAt }))
-    return (
-      await createPlatformClocks(
-        { newestFirstSeen },
-        () => offset,
-        () => 1_000_000,
-      )()
-    )('one')
-  }
-
-  it('is ahead of ours by as much as a pipeline was created after we received it', async () => {
-    expect(await clockOf([[400_000, 100_000]])).toBe(1_300_000)
-    expect(
-      await clockOf([
-        [400_000, 100_000],
-        [400_000, 390_000],
-        [100_000, 900_000],
-      ]),
-    ).toBe(1_300_000)
-  })
-
-  it('counts as ours if deliveries only were late, or if a time is absurd', async () => {
-    expect(await clockOf([[100_000, 900_000]])).toBe(1_000_000)
-    expect(await clockOf([[90_000_000, 100_000]])).toBe(1_000_000)
-  })
-
-  it("is what the platform's API proves, also if it is behind ours", async () => {
-    expect(await clockOf([[100_000, 900_000]], -800_000)).toBe(200_000)
-    expect(await clockOf([[400_000, 100_000]], 0)).toBe(1_000_000)
   })
 })

@@ -65,7 +65,7 @@ it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
     '2 exports were refused for good',
     'send them again or drop them',
   ],
-  ['no destination', { setup: off }, 'nothing is exported', 'Set OTEL_EXPORTER_OTLP_ENDPOINT'],
+  ['no destination', { setup: off }, 'nothing is exported', 'set OTEL_EXPORTER_OTLP_ENDPOINT'],
   ['exports that are switched off', { setup: { ...off, isExportOff: true } }, '(PIPESPAN_OBSERVABILITY_EXPORT=none)'],
   ['deliveries that were not decoded', { quarantined: 1 }, '1 delivery could not be decoded', 'pipespan inbox list'],
   [

@@ -19,9 +19,9 @@ export function loginPage(base: string, next: string, problem?: string): Page {
   }
 }
 
-export function strangeHostPage(): Page {
-  return saying(
-    403,
+/** What people read who are not admitted; others are sent to the login. */
+const notAdmitted = {
+  'strange host': [
     'Host name not allowed',
     html`<p>
         Without an admin token these pages are served on this machine only, under the names <code>localhost</code> and
@@ -31,7 +31,28 @@ export function strangeHostPage(): Page {
         To open them under another name or from another machine, set <code>PIPESPAN_ADMIN_TOKEN</code> and log in with
         it.
       </p>`,
-  )
+  ],
+  nobody: [
+    'No access',
+    html`<p>
+      You have logged in, but no entry of <code>admin.people</code> names you, or the request did not come through the
+      proxy that says who you are. Ask whoever operates Pipespan.
+    </p>`,
+  ],
+  'other host': [
+    'Host name not allowed',
+    html`<p>
+      The proxy has logged you in, but the name in the address is not one of this daemon’s. Ask whoever operates
+      Pipespan to name it in <code>admin.hosts</code> (<code>PIPESPAN_ADMIN_HOSTS</code>).
+    </p>`,
+  ],
+} as const
+
+/** Undefined if they may log in, or wait. */
+export function notAdmittedPage(why: string): Page | undefined {
+  if (!Object.hasOwn(notAdmitted, why)) return undefined
+  const [title, content] = notAdmitted[why as keyof typeof notAdmitted]
+  return saying(403, title, content)
 }
 
 export function notFoundPage(what: Content): Page {
@@ -47,28 +68,6 @@ export const notAllowed = 'Your role does not allow this: ask an operator (admin
 
 export function notAllowedPage(): Page {
   return saying(403, 'Not allowed', html`<p>${notAllowed}</p>`)
-}
-
-export function nobodyPage(): Page {
-  return saying(
-    403,
-    'No access',
-    html`<p>
-      You have logged in, but no entry of <code>admin.people</code> names you, or the request did not come through the
-      proxy that says who you are. Ask whoever operates Pipespan.
-    </p>`,
-  )
-}
-
-export function otherHostPage(): Page {
-  return saying(
-    403,
-    'Host name not allowed',
-    html`<p>
-      The proxy has logged you in, but the name in the address is not one of this daemon’s. Ask whoever operates
-      Pipespan to name it in <code>admin.hosts</code> (<code>PIPESPAN_ADMIN_HOSTS</code>).
-    </p>`,
-  )
 }
 
 export const busy = 'Too many requests wait for their answers. Ask again in a few seconds.'

@@ -69,24 +69,41 @@ export function createGate({ token, now }: GateOptions): Gate {
   }
 }
 
+const wrongToken = [
+  401,
+  'The admin token (PIPESPAN_ADMIN_TOKEN) is missing or wrong; send it as a bearer token.',
+  { 'www-authenticate': 'Bearer' },
+] as const
+
+/** `nobody`, `other host`: what the header of a proxy proves, see `person.ts`. */
+const refusals = {
+  'strange host': [
+    403,
+    'Use a loopback host name (localhost, 127.0.0.1), or configure an admin token (PIPESPAN_ADMIN_TOKEN).',
+    {},
+  ],
+  'no token': wrongToken,
+  'wrong token': wrongToken,
+  'too many': [
+    429,
+    'Too many wrong tokens from this address; wait a moment. The right token is always accepted.',
+    { 'retry-after': '1' },
+  ],
+  nobody: [
+    403,
+    'No entry of admin.people names who sends this, or it did not come through a trusted proxy. Send it through the proxy, or use the admin token.',
+    {},
+  ],
+  'other host': [403, 'This host name is not one of the daemon’s. Name it in admin.hosts (PIPESPAN_ADMIN_HOSTS).', {}],
+} as const satisfies Record<
+  Refused | 'nobody' | 'other host',
+  readonly [status: number, message: string, headers: object]
+>
+
 /** Answers a program that may not read. */
-export function refuse(reply: FastifyReply, why: Refused): FastifyReply {
-  switch (why) {
-    case 'strange host':
-      return reply.code(403).send({
-        message: 'Use a loopback host name (localhost, 127.0.0.1), or configure an admin token (PIPESPAN_ADMIN_TOKEN).',
-      })
-    case 'no token':
-    case 'wrong token':
-      return reply
-        .code(401)
-        .header('www-authenticate', 'Bearer')
-        .send({ message: 'The admin token (PIPESPAN_ADMIN_TOKEN) is missing or wrong; send it as a bearer token.' })
-    case 'too many':
-      return reply.code(429).header('retry-after', '1').send({
-        message: 'Too many wrong tokens from this address; wait a moment. The right token is always accepted.',
-      })
-  }
+export function refuse(reply: FastifyReply, why: keyof typeof refusals): FastifyReply {
+  const [status, message, headers] = refusals[why]
+  return reply.code(status).headers(headers).send({ message })
 }
 
 export function bearerOf({ headers }: FastifyRequest): string | undefined {

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assets, bareDocument } from '../layout/frame.ts'
 import { isOurs, isSameSite, type Access, type Admitted } from './access.ts'
 import { refuse } from './gate.ts'
-import { loginPage, nobodyPage, otherHostPage, ownAddress, refusedPage, strangeHostPage } from './entrance.ts'
+import { loginPage, notAdmittedPage, ownAddress, refusedPage } from './entrance.ts'
 import { sessionCookie, sessionLife } from './session.ts'
 
 /** Set on the routes of pages, which people open in a browser. All other routes are for programs. */
@@ -30,18 +30,8 @@ export async function guard(
     return undefined
   }
   const forPeople = (request.routeOptions.config as RouteReader).forPeople === true
-  if (admission.as === 'other host') {
-    if (forPeople) return show(reply, bareDocument(otherHostPage(), base), 403)
-    const message = 'This host name is not one of the daemon’s. Name it in admin.hosts (PIPESPAN_ADMIN_HOSTS).'
-    return reply.code(403).send({ message })
-  }
-  if (admission.as === 'nobody') {
-    if (forPeople) return show(reply, bareDocument(nobodyPage(), base), 403)
-    const message =
-      'No entry of admin.people names who sends this, or it did not come through a trusted proxy. Send it through the proxy, or use the admin token.'
-    return reply.code(403).send({ message })
-  }
-  if (forPeople && admission.as === 'strange host') return show(reply, bareDocument(strangeHostPage(), base), 403)
+  const page = forPeople ? notAdmittedPage(admission.as) : undefined
+  if (page !== undefined) return show(reply, bareDocument(page, base), 403)
   if (forPeople && (admission.as === 'no token' || admission.as === 'wrong token') && request.method === 'GET') {
     const next = addressOf(request, base)
     return reply.redirect(`${base}/login?${new URLSearchParams({ next }).toString()}`, 303)
@@ -73,10 +63,10 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
         .header('set-cookie', cookie(request, base, outcome.cookie, sessionLife / 1000))
         .redirect(`${base}${next}`, 303)
     }
-    if (outcome === 'wrong token')
-      return show(reply, bareDocument(loginPage(base, next, 'This is not the admin token.'), base), 401)
-    const problem = 'This is not the admin token. After several wrong tokens answers are delayed for a while.'
-    return show(reply.header('retry-after', '1'), bareDocument(loginPage(base, next, problem), base), 429)
+    const isWrong = outcome === 'wrong token'
+    const more = isWrong ? '' : ' After several wrong tokens answers are delayed for a while.'
+    const page = bareDocument(loginPage(base, next, `This is not the admin token.${more}`), base)
+    return show(isWrong ? reply : reply.header('retry-after', '1'), page, isWrong ? 401 : 429)
   })
 }
 

@@ -6,39 +6,18 @@ import type { PlatformEvent } from '../../model/event.ts'
 
 const name = 'pipespan.operator.action'
 
-type Attribute = readonly [
-  key: string,
-  type: 'string' | 'int',
-  note: string,
-  of: (action: OperatorAction) => string | number,
-]
-
-const attributes: readonly Attribute[] = [
-  [
-    'user.name',
-    'string',
-    'the value of the trusted header; `admin token` or `this machine` without one',
-    ({ user }) => user,
-  ],
-  ['pipespan.operator.role', 'string', '`operator`', ({ role }) => role],
-  [
-    'pipespan.operator.action',
-    'string',
-    '`retry` or `drop` (dead letters), `try_now` (exports that wait)',
-    ({ action }) => action,
-  ],
-  [
-    'pipespan.operator.target',
-    'string',
-    'numbers of dead letters, the name of a destination, or `all`',
-    ({ target }) => target,
-  ],
-  ['pipespan.operator.count', 'int', 'exports that it changed', ({ count }) => count],
-]
+/** By name: the type, a note, and the value. */
+const attributes: Readonly<Record<string, readonly ['string' | 'int', string, keyof OperatorAction]>> = {
+  'user.name': ['string', 'the value of the trusted header; `admin token` or `this machine` without one', 'user'],
+  'pipespan.operator.role': ['string', '`operator`', 'role'],
+  'pipespan.operator.action': ['string', '`retry` or `drop` (dead letters), `try_now` (exports that wait)', 'action'],
+  'pipespan.operator.target': ['string', 'numbers of dead letters, the name of a destination, or `all`', 'target'],
+  'pipespan.operator.count': ['int', 'exports that it changed', 'count'],
+}
 
 /** Their part of docs/EVENTS.md. */
 export function operatorReference(): string {
-  const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
+  const rows = Object.entries(attributes).map(([key, [type, note]]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
     "## Operators' actions",
     `With \`operator\` in \`PIPESPAN_EVENTS\`: \`${name}\` (INFO) after somebody has retried or dropped dead letters, or retried exports now, on the pages or through their API. The log has the same. Commands of the command line are not recorded.`,
@@ -53,6 +32,6 @@ export function operatorEvent(action: OperatorAction, instance: string, at: Mill
   return {
     ...{ instance, kind: 'operator', name, at, severity: 'info', object: key, key, content: key },
     body: `${user}: ${what} ${target} (${count})`,
-    attributes: Object.fromEntries(attributes.map(([attribute, , , of]) => [attribute, of(action)])),
+    attributes: Object.fromEntries(Object.entries(attributes).map(([attribute, [, , of]]) => [attribute, action[of]])),
   }
 }

@@ -2,17 +2,9 @@
 // projects of one value alone.
 import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
+import { NotShown } from '../layout/not-shown.ts'
 import type { OwnFilter } from '../layout/frame.ts'
 import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../ports.ts'
-
-/** An answer of the JSON API to a value that no known project has. */
-export class UnknownValue {
-  readonly reason: string
-
-  constructor(reason: string) {
-    this.reason = reason
-  }
-}
 
 /** Projects that are read, by their paths: SQLite takes 32,766 values in a statement. */
 const maxProjects = 16_000
@@ -51,14 +43,14 @@ export async function ofValue(
   return { parts: withinProjects(parts, own ?? new Set()), filter: { ...filter, unknown } }
 }
 
-/** The answer of `read` for the projects that have this value. */
+/** The answer of `read` for the projects that have this value, or that no known project has it. */
 export async function answerOf<T>(
   parts: PagesParts,
   value: string | undefined,
   read: (parts: PagesParts) => Promise<T>,
-): Promise<T | UnknownValue> {
+): Promise<T | NotShown> {
   const found = await ofValue(parts, value === '' ? undefined : value)
-  return found.filter?.unknown === undefined ? read(found.parts) : new UnknownValue(found.filter.unknown)
+  return found.filter?.unknown === undefined ? read(found.parts) : new NotShown(found.filter.unknown)
 }
 
 function unknownText({ name, value, values }: Omit<OwnFilter, 'unknown'>): string {

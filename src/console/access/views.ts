@@ -2,7 +2,6 @@
 // tools over its own sources.
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
-import { createPlatformClocks } from '../pipelines/platform-clock.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
 import { siteOf } from '../site.ts'
 import type { Address, ConsolePart } from '../console-part.ts'
@@ -49,7 +48,7 @@ export function createViews(
       hour,
       timeline: features.flatMap(one => one.timeline ?? []),
       fillings,
-      clocks: createPlatformClocks(shown.views, shown.clockOffset, shown.now),
+      clock: instance => shown.now() + (shown.clockOffset(instance) ?? 0),
       usuals: usualsSlot.of({ fillings })[0]?.(shown, shown.now) ?? noUsuals,
       ownValues: createOwnValues(shown, settings.groupBy),
     }

@@ -4,7 +4,6 @@ import { admissionOf } from '../access/guard.ts'
 import { isOurs, mayChange } from '../access/access.ts'
 import { notAllowed } from '../access/entrance.ts'
 import { NotShown } from '../layout/not-shown.ts'
-import { UnknownValue } from '../access/own-values.ts'
 import { openApi } from './openapi.ts'
 import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
@@ -35,8 +34,7 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], v
           input.asked,
           admissionOf(request),
         )
-        if (answer instanceof NotShown || answer instanceof UnknownValue)
-          return reply.code(404).send({ message: answer.reason })
+        if (answer instanceof NotShown) return reply.code(404).send({ message: answer.reason })
         if (answer === undefined) return reply.code(404).send({ message: 'Not found.' })
         return reply.send(answer)
       },

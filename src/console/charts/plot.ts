@@ -1,8 +1,10 @@
 // What all charts over time have: their size, grid, axis, and marks of what happened. Inline SVG, readable without scripts. A table on the page has
 // the same figures. Links of a chart are for pointers: a year would be 365 stops for the keyboard.
+import { addressWith } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { utc, zoned } from '../layout/format.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { Scope } from '../layout/scope-heading.ts'
 
 /** A period in equal steps. */
 export interface Frame {
@@ -42,15 +44,6 @@ export interface PlotOptions {
 interface Key {
   readonly name: string
   readonly css: string
-  /** The fill of its pattern; empty or undefined: it has none. */
-  readonly hatch?: string | undefined
-}
-
-function swatch(css: string, hatch = ''): Html {
-  if (hatch === '') return html`<i class="swatch ${css}"></i>`
-  return html`<svg class="swatch ${css}" viewBox="0 0 18 9" aria-hidden="true">
-    <path d="M0 0h18v9H0z" fill="${hatch}" />
-  </svg>`
 }
 
 const defaultWidth = 478
@@ -92,7 +85,7 @@ export class Plot {
       <figcaption>
         ${label}
         <span class="keys"
-          >${names.map(({ name, css, hatch }) => html`<span>${swatch(css, hatch)}${name}</span>`)}</span
+          >${names.map(({ name, css }) => html`<span><i class="swatch ${css}"></i>${name}</span>`)}</span
         >
       </figcaption>
       <svg viewBox="0 0 ${this.#width} ${height}" role="group" aria-label="${label}">
@@ -197,4 +190,22 @@ const niceSeconds = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 
 export function niceDuration(ms: number): number {
   const seconds = niceSeconds.find(one => one * 1_000 >= ms)
   return seconds === undefined ? niceMax(ms / 86_400_000) * 86_400_000 : seconds * 1_000
+}
+
+const minute = 60_000
+
+interface RunsFilter extends Pick<Scope, 'project' | 'own'> {
+  readonly job?: string | undefined
+}
+
+/** The list of pipelines of the step that begins at `at`. */
+export function runsLink(base: string, at: Millis, { step }: Pick<Frame, 'step'>, filter: RunsFilter = {}): string {
+  const { project, own, job } = filter
+  const text = (one: Millis): string =>
+    utc(one)
+      .slice(0, step < day ? 16 : 10)
+      .replace(' ', 'T')
+  // The end is inclusive.
+  const until = text(at + step - minute)
+  return addressWith(`${base}/pipelines`, { project, own, job, since: text(at), until })
 }

@@ -1,5 +1,5 @@
 // A chart of amounts over time: a bar for each step, stacked by what it consists of.
-import { html, type Content, type Html } from '../layout/html.ts'
+import { html, type Html } from '../layout/html.ts'
 import { linked, niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -41,12 +41,12 @@ export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBar
       return (
         value > 0 &&
         html`<rect
-            class="bar ${css}"
-            x="${(plot.x(step.at) - wide / 2).toFixed(1)}"
-            y="${high.toFixed(1)}"
-            width="${wide.toFixed(1)}"
-            height="${(low - high).toFixed(1)}"
-          />${isStack && hatched(hatchOf(label, css), { x: plot.x(step.at) - wide / 2, high, wide, low })}`
+          class="bar ${css}"
+          x="${(plot.x(step.at) - wide / 2).toFixed(1)}"
+          y="${high.toFixed(1)}"
+          width="${wide.toFixed(1)}"
+          height="${(low - high).toFixed(1)}"
+        />`
       )
     })
     if (below === 0) return ''
@@ -54,54 +54,7 @@ export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBar
     const text = `${stepName(step.at, frame)}: ${shown(below)}${isStack ? ` (${of.join(', ')})` : ''}`
     return linked(href?.(step), text, html`<g><title>${text}</title>${parts}</g>`)
   })
-  if (!isStack) return plot.draw(label, [], bars)
-  const patterns = hatches(
-    label,
-    areas.map(({ css }) => css),
-  )
-  const keys = areas.map(({ name, css }) => ({ name, css, hatch: hatchOf(label, css) }))
-  return plot.draw(label, keys, html`${patterns}${bars}`)
-}
-
-/**
- * Patterns over the areas, which tell them apart without colour: lines through a tile of 6 × 6 units. Each class of areas always has the same
- * pattern; what is good or usual has none.
- */
-const hatchLines: Readonly<Record<string, string>> = {
-  bad: 'M-1 1l2 -2M0 6l6 -6M5 7l2 -2',
-  'series-1': 'M-1 5l2 2M0 0l6 6M5 -1l2 2',
-  'series-3': 'M0 3h6',
-  'series-4': 'M3 0v6',
-  'series-5': 'M0 3h6M3 0v6',
-}
-
-/** The patterns of these classes; `chart`: its label, unique on the page. */
-function hatches(chart: string, classes: readonly string[]): Html {
-  return html`<defs>
-    ${classes.map(
-      css =>
-        hatchLines[css] !== undefined &&
-        html`<pattern id="${hatchId(chart, css)}" width="6" height="6" patternUnits="userSpaceOnUse"
-          ><path class="hatch" d="${hatchLines[css]}"
-        /></pattern>`,
-    )}
-  </defs>`
-}
-
-/** The attribute that draws the pattern of a class; empty without a pattern. */
-function hatchOf(chart: string, css: string): string {
-  return hatchLines[css] === undefined ? '' : `url(#${hatchId(chart, css)})`
-}
-
-function hatchId(chart: string, css: string): string {
-  return `hatch-${chart.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-${css}`
-}
-
-/** The pattern over a bar. */
-function hatched(fill: string, { x, high, wide, low }: Record<'x' | 'high' | 'wide' | 'low', number>): Content {
-  if (fill === '') return ''
-  const d = `M${x.toFixed(1)} ${high.toFixed(1)}h${wide.toFixed(1)}V${low.toFixed(1)}h-${wide.toFixed(1)}z`
-  return html`<path d="${d}" fill="${fill}" />`
+  return plot.draw(label, isStack ? areas : [], bars)
 }
 
 function wholeMax(value: number): number {

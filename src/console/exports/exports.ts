@@ -147,15 +147,24 @@ function withoutOutcome(context: RequestContext): RequestContext {
   return { ...context, query }
 }
 
+const outcomes = {
+  retry: (count: number) => `${counted(count, 'dead letter')} pending again.`,
+  drop: (count: number) => `${counted(count, 'dead letter')} dropped.`,
+  now: (due: number, probes: number) => {
+    const said = [
+      due > 0 && `${counted(due, 'export')} that had been put off ${due === 1 ? 'is' : 'are'} sent now`,
+      probes > 0 && `${counted(probes, 'open circuit breaker')} let${probes === 1 ? 's' : ''} a probe through`,
+    ].filter(one => one !== false)
+    if (said.length === 0) return 'Nothing waited: there was nothing to try.'
+    return `${said.join('; ')}. The backlog shows what becomes of it.`
+  },
+}
+
 /** The result of an action, from the query of the page that it redirects to. */
 function outcome(query: URLSearchParams): Html | false {
-  if (query.get('done') === 'now') return outcomeOfTry(query)
-  const [verb, count] = [query.get('done'), Number(query.get('count'))]
-  if ((verb !== 'retry' && verb !== 'drop') || !Number.isSafeInteger(count)) return false
-  const what = counted(count, 'dead letter')
-  return html`<p class="notice done" role="status">
-    ${verb === 'retry' ? `${what} pending again.` : `${what} dropped.`}
-  </p>`
+  const [done, count, probes] = [query.get('done') ?? '', Number(query.get('count')), Number(query.get('probes'))]
+  if (!Object.hasOwn(outcomes, done) || !Number.isSafeInteger(count) || !Number.isSafeInteger(probes)) return false
+  return html`<p class="notice done" role="status">${outcomes[done as keyof typeof outcomes](count, probes)}</p>`
 }
 
 /** Whether something waits for its next try: exports, or an open circuit breaker. */
@@ -171,16 +180,4 @@ export function tryNowForm(queues: readonly ExportQueueStatus[], { base, may }: 
     <input type="hidden" name="do" value="now" />
     <button>Try now</button>
   </form>`
-}
-
-function outcomeOfTry(query: URLSearchParams): Html | false {
-  const [due, probes] = [Number(query.get('count')), Number(query.get('probes'))]
-  if (!Number.isSafeInteger(due) || !Number.isSafeInteger(probes)) return false
-  const said = [
-    due > 0 && `${counted(due, 'export')} that had been put off ${due === 1 ? 'is' : 'are'} sent now`,
-    probes > 0 && `${counted(probes, 'open circuit breaker')} let${probes === 1 ? 's' : ''} a probe through`,
-  ].filter(one => one !== false)
-  return html`<p class="notice done" role="status">
-    ${said.length === 0 ? 'Nothing waited: there was nothing to try.' : `${said.join('; ')}. The backlog shows what becomes of it.`}
-  </p>`
 }

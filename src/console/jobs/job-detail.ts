@@ -94,7 +94,7 @@ export async function jobDetail(
   const { jobId } = asked
   const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
-  const card = runCard(stored, await parts.clocks())
+  const card = runCard(stored, parts.clock)
   const job = card.jobs.find(({ id }) => id === jobId)
   const known = stored.run.jobs.get(jobId)
   if (job === undefined || known === undefined) return undefined

@@ -7,9 +7,9 @@ import { empty, type RequestContext } from '../layout/frame.ts'
 import { drawn, listOf } from '../layout/list.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { jobList, runCard, runnerOf, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import { pipelinesBack } from '../pipelines/compared-with.ts'
+import { jobList, runnerOf, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { PagesParts } from '../ports.ts'
-import type { RunCursor } from '../../core/store/ports/views.ts'
 
 interface HistoryContext extends RequestContext {
   /** The run that the page shows. */
@@ -73,33 +73,20 @@ export const historyShape = z.object({
 type JobHistory = Shaped<typeof historyShape>
 
 const maxRuns = 12
-/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
-const maxPipelines = 50
-const maxJobs = 5_000
-const atOnce = 10
 
 export async function historyOf(
-  { views, clocks }: Pick<PagesParts, 'views' | 'clocks'>,
-  { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
+  parts: Pick<PagesParts, 'views' | 'clock'>,
+  of: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
   { name, kind }: JobCard,
 ): Promise<JobHistory> {
-  const clock = await clocks()
   const runs: PastRun[] = []
-  let after: RunCursor | undefined
   let pipelines = 0
-  let jobs = 0
-  do {
-    const page = await views.search({ project, after, limit: atOnce })
-    for (const card of page.runs.map(run => runCard(run, clock))) {
-      // Another instance may have a project with the same path.
-      if (card.instance !== instance || card.projectId !== projectId) continue
-      pipelines += 1
-      jobs += card.jobs.length
-      const same = card.jobs.filter(job => job.name === name && job.kind === kind).reverse()
-      runs.push(...same.map(job => ({ pipelineId: card.pipelineId, ref: card.ref, sha: card.sha, job })))
-    }
-    after = page.next
-  } while (after !== undefined && runs.length < maxRuns && pipelines < maxPipelines && jobs < maxJobs)
+  for await (const { jobs, pipelineId, ref, sha } of pipelinesBack(parts, of)) {
+    pipelines += 1
+    const same = jobs.filter(job => job.name === name && job.kind === kind).reverse()
+    runs.push(...same.map(job => ({ pipelineId, ref, sha, job })))
+    if (runs.length >= maxRuns) break
+  }
   return { runs: runs.slice(0, maxRuns), pipelines }
 }
 

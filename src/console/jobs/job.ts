@@ -3,7 +3,7 @@ import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
-import { card, crumbs, empty, facts, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, crumbs, empty, facts, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, percent, time, number, roughly } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
@@ -16,7 +16,7 @@ import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import { verdictLine } from '../pipelines/verdict.ts'
 import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
-import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-rows.ts'
 
 /** `links`, `tail`, `noSections`: what features add; `noSections`: why there are none. */
 interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
@@ -31,17 +31,15 @@ export function jobPage(detail: JobDetail, parts: JobPageParts, context: Request
   const isOver = isFinished(job.status)
   const tookMs = detail.job.ranMs
   const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${roughly(usual.queueP50)}.`
-  const its = html`<section id="facts" data-region>${aboutJob(detail, tookMs, context)}</section>`
-  const why = html`<section id="failure" data-region>${whyItFailed(detail)}</section>
-    ${parts.tail}`
+  const its = region('facts', aboutJob(detail, tookMs, context))
+  const why = html`${region('failure', whyItFailed(detail))} ${parts.tail}`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
     hasWaterfall: sections !== undefined,
     content: html`
       ${crumbs(...projectCrumbs(pipeline, context), pipelineLink(pipeline, context))}
-      <section id="head" data-region>${heading(detail, parts.links)}</section>
-      ${hasFailed(job.status) ? [why, its] : [its, why]}
+      ${region('head', heading(detail, parts.links))} ${hasFailed(job.status) ? [why, its] : [its, why]}
       <section id="sections" data-region>
         ${card('Where the time went', sectionsContent(detail, parts.noSections), {
           aside: sections === undefined ? undefined : counted(sections.sections.length, 'section'),

@@ -1,13 +1,18 @@
 // What the pages and the JSON API do not show because the configuration lacks something: both say what the daemon needs.
 
 export class NotShown {
-  /** Sentences for people, which name the settings. */
+  /** Sentences for people. */
   readonly reason: string
 
-  constructor(what: string, needed: readonly string[]) {
+  constructor(reason: string) {
+    this.reason = reason
+  }
+
+  /** `needed`: names of settings. */
+  static without(what: string, needed: readonly string[]): NotShown {
     const last = needed.at(-1) ?? ''
     const all = needed.length > 1 ? `${needed.slice(0, -1).join(', ')} and ${last}` : last
-    this.reason = `${what}: the daemon needs ${all}.`
+    return new NotShown(`${what}: the daemon needs ${all}.`)
   }
 }
 

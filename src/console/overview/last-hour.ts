@@ -1,7 +1,6 @@
 // The counts of this process in the last hour. Counters only grow, so they are sampled every minute, and the sample of an hour ago is
 // subtracted.
 import { z } from 'zod'
-import { every, type Timer } from '../../lib/timer.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from './flow.ts'
@@ -24,14 +23,11 @@ type HourCounts = Omit<LastHour, 'since'>
 export interface HourWatch {
   /** The counts of the last hour, to the minute. */
   read(): Promise<LastHour>
-  /** Takes a sample. */
+  /** Takes a sample. Call it every minute. */
   sample(): Promise<void>
-  /** Takes a sample every minute from now on. */
-  start(onError: (error: unknown) => void): void
-  stop(): void
 }
 
-const minute = 60_000
+export const minute = 60_000
 const hour = 60 * minute
 
 interface HourSources {
@@ -41,8 +37,7 @@ interface HourSources {
 }
 
 export function createHourWatch({ flow, queues, now }: HourSources): HourWatch {
-  const samples: { readonly at: Millis; readonly counts: HourCounts }[] = []
-  let timer: Timer | undefined
+  let samples: readonly { readonly at: Millis; readonly counts: HourCounts }[] = []
   const count = async (): Promise<HourCounts> => countsOf(flow(), await queues())
   return {
     read: async () => {
@@ -55,15 +50,8 @@ export function createHourWatch({ flow, queues, now }: HourSources): HourWatch {
     },
     sample: async () => {
       const counts = await count()
-      samples.push({ at: now(), counts })
-      const old = samples.findLastIndex(({ at }) => at <= now() - hour)
-      if (old > 0) samples.splice(0, old)
-      if (samples.length > 2 * (hour / minute)) samples.shift()
+      samples = [...samples, { at: now(), counts }].slice(-(hour / minute + 2))
     },
-    start(onError) {
-      timer ??= every(minute, async () => this.sample(), onError)
-    },
-    stop: () => timer?.stop(),
   }
 }
 
@@ -82,11 +70,7 @@ function countsOf(
   }
 }
 
-function minus(counts: HourCounts, before: HourCounts | undefined): HourCounts {
-  if (before === undefined) return counts
-  const left = Object.entries(counts).map(([name, count]) => [
-    name,
-    Math.max(0, count - before[name as keyof HourCounts]),
-  ])
-  return Object.fromEntries(left) as HourCounts
+function minus(counts: HourCounts, before: Partial<HourCounts> = {}): HourCounts {
+  const names = Object.keys(counts) as (keyof HourCounts)[]
+  return Object.fromEntries(names.map(name => [name, Math.max(0, counts[name] - (before[name] ?? 0))])) as HourCounts
 }

@@ -32,55 +32,40 @@ export interface Health {
 }
 
 export function noticesOf(health: Health, now: Millis): Notice[] {
-  return [
-    ...exportNotices(health, now),
-    ...quarantineNotices(health),
-    ...sourceNotices(health, now),
-    ...configNotices(health, now),
-  ]
+  return [...exportNotices(health, now), ...sourceNotices(health, now), ...configNotices(health, now)]
 }
+
+const problem = (what: string, remedy: string, more?: string): Notice => ({ level: 'problem', what, remedy, more })
+const hint = (what: string, remedy: string): Notice => ({ level: 'hint', what, remedy })
 
 function configNotices({ config }: Health, now: Millis): Notice[] {
   const { refused, restart = [] } = config ?? {}
   const notices: Notice[] = []
   if (refused !== undefined) {
-    notices.push({
-      level: 'problem',
-      what: `The changed configuration was not applied ${ago(refused.at, now)}: ${refused.faults.join(' ')}`,
-      remedy: 'Correct it and send SIGHUP; until then the one before stays in use.',
-    })
+    const what = `The changed configuration was not applied ${ago(refused.at, now)}: ${refused.faults.join(' ')}`
+    notices.push(problem(what, 'Correct it and send SIGHUP; until then the one before stays in use.'))
   }
   if (restart.length > 0) {
     const what = `Changed in the configuration, but not in use: ${restart.join(', ')}.`
-    notices.push({ level: 'hint', what, remedy: 'Restart the daemon to apply.' })
+    notices.push(hint(what, 'Restart the daemon to apply.'))
   }
   return notices
 }
 
+const setEndpoint = 'set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend'
+
 function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
-  const notices = together(queues).flatMap(alike => queueNotices(alike, now))
+  const notices = together(queues).flatMap(alike => queueNotice(alike, now) ?? [])
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   if (dead > 0) {
-    notices.push({
-      level: 'problem',
-      what: `${counted(dead, 'export was', 'exports were')} refused for good by a backend.`,
-      remedy: 'Read the backend’s errors, then send them again or drop them.',
-      more: '/exports',
-    })
+    const what = `${counted(dead, 'export was', 'exports were')} refused for good by a backend.`
+    notices.push(problem(what, 'Read the backend’s errors, then send them again or drop them.', '/exports'))
   }
   if (setup.isExportOff) {
-    notices.push({
-      level: 'hint',
-      what: 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).',
-      remedy:
-        'To export, set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend, and remove `none`.',
-    })
+    const what = 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).'
+    notices.push(hint(what, `To export, ${setEndpoint}, and remove \`none\`.`))
   } else if (setup.destinations.length === 0) {
-    notices.push({
-      level: 'problem',
-      what: 'No destination is configured: nothing is exported.',
-      remedy: 'Set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend.',
-    })
+    notices.push(problem('No destination is configured: nothing is exported.', `To export, ${setEndpoint}.`))
   }
   return notices
 }
@@ -96,16 +81,15 @@ function together(queues: readonly ExportQueueStatus[]): AlikeQueues[] {
   )
   return [...alike.values()].flatMap(some => {
     const [first] = some
-    if (first === undefined) return []
-    return [
-      {
-        ...first,
-        signals: enumerated(some.map(queue => queue.signal)),
-        pending: some.reduce((sum, queue) => sum + queue.pending, 0),
-        oldest: earliest(some.map(queue => queue.oldest)),
-        nextTry: earliest(some.map(queue => queue.nextTry)),
-      },
-    ]
+    return first === undefined
+      ? []
+      : {
+          ...first,
+          signals: enumerated(some.map(queue => queue.signal)),
+          pending: some.reduce((sum, queue) => sum + queue.pending, 0),
+          oldest: earliest(some.map(queue => queue.oldest)),
+          nextTry: earliest(some.map(queue => queue.nextTry)),
+        }
   })
 }
 
@@ -115,10 +99,10 @@ function enumerated(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
 }
 
-function queueNotices(
+function queueNotice(
   { destination, signals, state, cause, pending, oldest, lastError, nextTry }: AlikeQueues,
   now: Millis,
-): Notice[] {
+): Notice | undefined {
   const message = lastError?.message.replace(/\.$/, '')
   const said =
     message === undefined ? '' : ` The last error: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
@@ -126,94 +110,70 @@ function queueNotices(
   const waiting = `${counted(pending, 'export is', 'exports are')} pending for "${destination}"`
   switch (state === 'unserved' || state === 'held' ? state : cause) {
     case 'unauthorized':
-      return [
-        {
-          level: 'problem',
-          what: `"${destination}" does not accept the credentials for ${signals}.${said}`,
-          remedy: `Give it a valid token; it is used at once. Nothing is lost: ${waiting}.`,
-          more: '/tokens',
-        },
-      ]
+      return problem(
+        `"${destination}" does not accept the credentials for ${signals}.${said}`,
+        `Give it a valid token; it is used at once. Nothing is lost: ${waiting}.`,
+        '/tokens',
+      )
     case 'unacceptable':
-      return [
-        {
-          level: 'problem',
-          what: `"${destination}" has refused every single export of ${signals} since the start.${said}`,
-          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is lost: ${waiting}, and one is tried ${again}.`,
-          more: '/exports',
-        },
-      ]
+      return problem(
+        `"${destination}" has refused every single export of ${signals} since the start.${said}`,
+        `Check that its endpoint is an OTLP/HTTP receiver. Nothing is lost: ${waiting}, and one is tried ${again}.`,
+        '/exports',
+      )
     case 'unserved':
-      return [
-        {
-          level: 'problem',
-          what: `${waiting} (${signals}), which is no longer configured.`,
-          remedy: 'Configure a destination of that name again, or wait until retention removes them.',
-          more: '/exports',
-        },
-      ]
+      return problem(
+        `${waiting} (${signals}), which is no longer configured.`,
+        'Configure a destination of that name again, or wait until retention removes them.',
+        '/exports',
+      )
     case 'held': {
       const name = heldFor(destination) ?? destination
-      return [
-        {
-          level: 'problem',
-          what: `${counted(pending, 'export is', 'exports are')} held for the endpoint that "${name}" had before (${signals}).`,
-          remedy: `Send them to the new endpoint with \`pipespan held confirm ${name}\`, or drop them with \`pipespan held drop ${name}\`.`,
-          more: '/exports',
-        },
-      ]
+      return problem(
+        `${counted(pending, 'export is', 'exports are')} held for the endpoint that "${name}" had before (${signals}).`,
+        `Send them to the new endpoint with \`pipespan held confirm ${name}\`, or drop them with \`pipespan held drop ${name}\`.`,
+        '/exports',
+      )
     }
     case 'unavailable':
-      return [
-        {
-          level: 'problem',
-          what: `"${destination}" does not accept ${signals} at the moment.${said}`,
-          remedy: `Next try ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
-          more: '/exports',
-        },
-      ]
+      return problem(
+        `"${destination}" does not accept ${signals} at the moment.${said}`,
+        `Next try ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
+        '/exports',
+      )
     default:
-      return []
+      return undefined
   }
 }
 
-function quarantineNotices({ quarantined }: Health): Notice[] {
-  if (quarantined === 0) return []
-  return [
-    {
-      level: 'problem',
-      what: `${counted(quarantined, 'delivery', 'deliveries')} could not be decoded and ${quarantined === 1 ? 'is' : 'are'} quarantined.`,
-      remedy: 'See the reasons on the Sources page or with `pipespan inbox list`; retry them after an upgrade.',
-      more: '/sources',
-    },
-  ]
-}
-
-function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis): Notice[] {
-  const notices = flow.refused
-    .filter(({ count }) => count > 0)
-    .map(({ reason, message, count }): Notice => ({
-      level: 'problem',
-      what: `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`,
-      remedy: refusalRemedies[reason] ?? 'The log has the sender of each.',
-      more: '/sources',
-    }))
+function sourceNotices({ flow, setup, hasRuns, hooksOff, quarantined }: Health, now: Millis): Notice[] {
+  const notices: Notice[] = []
+  const found = (what: string, remedy: string): unknown => notices.push(problem(what, remedy, '/sources'))
+  if (quarantined > 0) {
+    found(
+      `${counted(quarantined, 'delivery', 'deliveries')} could not be decoded and ${quarantined === 1 ? 'is' : 'are'} quarantined.`,
+      'See the reasons on the Sources page or with `pipespan inbox list`; retry them after an upgrade.',
+    )
+  }
+  for (const { reason, message, count } of flow.refused) {
+    const what = `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`
+    if (count > 0) found(what, refusalRemedies[reason] ?? 'The log has the sender of each.')
+  }
   if (hooksOff.length > 0) {
-    notices.push({
-      level: 'problem',
-      what: `The platform has switched off ${hooksOff.length === 1 ? 'a hook' : `${hooksOff.length} hooks`}, and sends nothing: ${hooksOff.join(', ')}.`,
-      remedy:
-        'Check on the platform why its deliveries failed, fix the cause, and send a test event: that switches it on again.',
-      more: '/sources',
-    })
+    found(
+      `The platform has switched off ${hooksOff.length === 1 ? 'a hook' : `${hooksOff.length} hooks`}, and sends nothing: ${hooksOff.join(', ')}.`,
+      'Check on the platform why its deliveries failed, fix the cause, and send a test event: that switches it on again.',
+    )
   }
-  for (const { what, remedy } of flow.platformErrors) notices.push({ level: 'problem', what, remedy, more: '/sources' })
+  for (const { what, remedy } of flow.platformErrors) found(what, remedy)
   if (flow.received === 0 && !hasRuns) {
-    notices.push({
-      level: 'hint',
-      what: `Nothing has arrived yet; the daemon started ${ago(flow.startedAt, now)}.`,
-      remedy: `Add a webhook for pipeline events and job events that points at ${setup.webhooks}, with the same secret token as here.`,
-    })
+    const what = `Nothing has arrived yet; the daemon started ${ago(flow.startedAt, now)}.`
+    notices.push(
+      hint(
+        what,
+        `Add a webhook for pipeline events and job events that points at ${setup.webhooks}, with the same secret token as here.`,
+      ),
+    )
   }
   return notices
 }

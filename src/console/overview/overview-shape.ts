@@ -1,10 +1,13 @@
-// The shape of the overview: what its page shows, the JSON API answers, and `pipespan top` reads.
+// The shape of the overview: what its page shows, the JSON API answers, and `pipespan top` reads; and what features add to it.
 import { z } from 'zod'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
 import { runList } from '../pipelines/run-card.ts'
-import { overviewParts } from './overview-part.ts'
+import { Slot } from '../../lib/slot.ts'
+import type { Content } from '../layout/html.ts'
+import type { Millis } from '../../model/instant.ts'
 import type { PagesParts } from '../ports.ts'
+import type { RequestContext } from '../layout/frame.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
 import { queueList } from '../exports/columns.ts'
@@ -37,3 +40,47 @@ export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 
 export interface Overview extends Health, Shown {}
 type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>
+
+/** A card of a feature, and what it shows as fields of the answer of the JSON API. */
+export interface OverviewPart<Read extends object = object> {
+  /** The id of its card, which is updated by itself. */
+  readonly region: string
+  /** The shape of `Read`. */
+  readonly fields: z.ZodRawShape
+  readonly read: (parts: PagesParts, now: Millis) => Promise<Read>
+  /** Empty: there is nothing to show. */
+  readonly card: (read: Read, context: RequestContext) => Content
+}
+
+/** Their cards are between the running pipelines and those that finished. */
+export const overviewParts = new Slot<OverviewPart>()
+
+/** Types the card by what is read. */
+export function onOverview<Read extends object>(part: OverviewPart<Read>) {
+  return overviewParts.with(part as unknown as OverviewPart)
+}
+
+/** What may be on the list of what to fix first: features find it, and one of them ranks all of it by what it costs. */
+export interface FixSource {
+  /** `flaky_test`: shown as “flaky test”. */
+  readonly kind: string
+  /** What each cost in this period, which is a week. */
+  readonly read: (parts: PagesParts, since: Millis, until: Millis) => Promise<readonly FoundFix[]>
+}
+
+export interface FoundFix {
+  readonly subject: string
+  /** Full path; undefined if several projects share it. */
+  readonly project?: string | undefined
+  /** What it costs per week, ms. */
+  readonly weekMs: number
+  /** In the currency unit of the price table. */
+  readonly cost?: number | undefined
+  /** The job whose time it is, for its price; an empty name: the project's pipelines. */
+  readonly of?: { readonly projectId: number; readonly job: string } | undefined
+  readonly why: string
+  /** The page with more. */
+  readonly path: string
+}
+
+export const fixSources = new Slot<FixSource>()

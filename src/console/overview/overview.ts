@@ -9,7 +9,7 @@ import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import type { Overview } from './overview-shape.ts'
 import { queueBadge, type ExportQueueStatus } from '../exports/columns.ts'
-import { overviewParts } from './overview-part.ts'
+import { overviewParts } from './overview-shape.ts'
 import { runCard, withUsual, type RunCard } from '../pipelines/run-card.ts'
 import { runRows } from '../pipelines/run-rows.ts'
 import { tryNowForm } from '../exports/exports.ts'
@@ -28,23 +28,21 @@ const hour = 3_600_000
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
-  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, added, clock, ended] =
-    await Promise.all([
-      parts.quarantine.count(),
-      parts.queues(),
-      parts.views.inStatus(activeStatuses, maxRunning + shown.silent),
-      parts.views.countInStatus(activeStatuses),
-      parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
-      parts.views.lastFinished(limit ?? shown.finished),
-      parts.repositories.hooks.all(),
-      parts.hour.read(),
-      Promise.all(overviewParts.of(parts).map(async one => one.read(parts, now))),
-      parts.clocks(),
-      parts.views.countFinished(now - hour),
-    ])
+  const [quarantined, queues, newest, active, silent, finished, hooks, lastHour, added, ended] = await Promise.all([
+    parts.quarantine.count(),
+    parts.queues(),
+    parts.views.inStatus(activeStatuses, maxRunning + shown.silent),
+    parts.views.countInStatus(activeStatuses),
+    parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
+    parts.views.lastFinished(limit ?? shown.finished),
+    parts.repositories.hooks.all(),
+    parts.hour.read(),
+    Promise.all(overviewParts.of(parts).map(async one => one.read(parts, now))),
+    parts.views.countFinished(now - hour),
+  ])
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, maxRunning)
   const hasRuns = newest.length + finished.length > 0
-  const card = (run: StoredRun): RunCard => runCard(run, clock)
+  const card = (run: StoredRun): RunCard => runCard(run, parts.clock)
   const known = {
     flow: parts.flow(),
     config: parts.configStatus?.(),

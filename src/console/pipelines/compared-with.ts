@@ -2,10 +2,9 @@
 import { z } from 'zod'
 import { compareRuns, compareUsual, comparisonShape } from './comparison.ts'
 import { runCard, runCardShape, startOf, type RunCard } from './run-card.ts'
-import type { PlatformNow } from './platform-clock.ts'
 import { wholeNumber } from '../layout/address.ts'
 import type { PagesParts } from '../ports.ts'
-import type { RunCursor } from '../../core/store/ports/views.ts'
+import type { RunCursor, RunQuery } from '../../core/store/ports/views.ts'
 import { usualShape } from './usual.ts'
 import type { Shaped } from '../layout/shape.ts'
 
@@ -33,19 +32,14 @@ interface AskedComparison {
   readonly with: ComparedWith
 }
 
-/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
-const maxPipelines = 50
-const maxJobs = 5_000
-const atOnce = 5
-
 /** Undefined if there is no such pipeline. */
 export async function comparedRuns(
-  { views, usuals, clocks }: Pick<PagesParts, 'views' | 'usuals' | 'clocks'>,
+  parts: Pick<PagesParts, 'views' | 'usuals' | 'clock'>,
   { projectId, pipelineId, instance, with: wanted }: AskedComparison,
 ): Promise<ComparedRuns | undefined> {
+  const { views, usuals, clock } = parts
   const stored = await views.find(projectId, pipelineId, instance)
   if (stored === undefined) return undefined
-  const clock = await clocks()
   const pipeline = runCard(stored, clock)
   const found = { with: wanted, pipeline }
   if (wanted === 'usual') {
@@ -61,36 +55,50 @@ export async function comparedRuns(
       const run = await views.find(projectId, wanted, pipeline.instance)
       return run && runCard(run, clock)
     }
-    if (wanted === 'before') return earlier(views, clock, pipeline, { ref: pipeline.ref })
+    if (wanted === 'before') return earlier(parts, pipeline, { ref: pipeline.ref })
     const { defaultBranch } = stored?.run.project.facts ?? {}
-    const green = await earlier(views, clock, pipeline, { ref: pipeline.ref, status: 'success' })
+    const green = await earlier(parts, pipeline, { ref: pipeline.ref, status: 'success' })
     if (green !== undefined || defaultBranch === undefined || defaultBranch === pipeline.ref) return green
-    return earlier(views, clock, pipeline, { ref: defaultBranch, status: 'success' })
+    return earlier(parts, pipeline, { ref: defaultBranch, status: 'success' })
   }
 }
 
 /** The newest pipeline that was created before it and has the same name. */
 async function earlier(
-  views: PagesParts['views'],
-  clock: PlatformNow,
-  { instance, projectId, project, countedAs, ...own }: RunCard,
+  parts: Pick<PagesParts, 'views' | 'clock'>,
+  { countedAs, ...own }: RunCard,
   wanted: { readonly ref: string | undefined; readonly status?: string },
 ): Promise<RunCard | undefined> {
   const until = own.createdAt ?? startOf(own)
   if (until === undefined) return undefined
+  for await (const card of pipelinesBack(parts, own, { ...wanted, until }))
+    if (card.countedAs === countedAs) return card
+  return undefined
+}
+
+/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
+const maxPipelines = 50
+const maxJobs = 5_000
+const atOnce = 5
+
+/** The pipelines of a project, the newest first. */
+export async function* pipelinesBack(
+  { views, clock }: Pick<PagesParts, 'views' | 'clock'>,
+  { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
+  wanted: Pick<RunQuery, 'ref' | 'status' | 'until'> = {},
+): AsyncGenerator<RunCard> {
   let after: RunCursor | undefined
-  let [pipelines, seen] = [0, 0]
+  let [pipelines, jobs] = [0, 0]
   do {
-    const page = await views.search({ project, ...wanted, until, after, limit: atOnce })
+    const page = await views.search({ project, ...wanted, after, limit: atOnce })
     for (const card of page.runs.map(one => runCard(one, clock))) {
       // Another instance may have a project with the same path.
-      if (card.instance === instance && card.projectId === projectId && card.countedAs === countedAs) return card
+      if (card.instance === instance && card.projectId === projectId) yield card
       pipelines += 1
-      seen += card.jobs.length
+      jobs += card.jobs.length
     }
     after = page.next
     // A page of the search counts as one more, so that pages without a match end, too.
     pipelines += 1
-  } while (after !== undefined && pipelines < maxPipelines && seen < maxJobs)
-  return undefined
+  } while (after !== undefined && pipelines < maxPipelines && jobs < maxJobs)
 }

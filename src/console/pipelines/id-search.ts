@@ -21,7 +21,7 @@ export interface FoundByIds {
   readonly next?: RunCursor | undefined
 }
 
-type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'clocks'>
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'clock'>
 
 export function isTraceId(text: string | undefined): text is string {
   return /^[0-9a-f]{32}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
@@ -75,18 +75,17 @@ async function searchBack(
   }
 }
 
-async function cardsOf({ runs, clocks }: Parts, key: RunKey): Promise<RunCard[]> {
+async function cardsOf({ runs, clock }: Parts, key: RunKey): Promise<RunCard[]> {
   const stored = await runs.get(key)
-  return stored?.run.pipeline === undefined ? [] : [runCard(stored, await clocks())]
+  return stored?.run.pipeline === undefined ? [] : [runCard(stored, clock)]
 }
 
 async function familyBelow(parts: Parts, root: RunKey): Promise<RunCard[]> {
   const cards = await cardsOf(parts, root)
-  const clock = await parts.clocks()
   let generation = [root]
   for (let depth = 0; depth < maxGenerations && generation.length > 0 && cards.length < maxOfFamily; depth += 1) {
     const children = (await Promise.all(generation.map(async key => parts.views.children(key)))).flat()
-    cards.push(...children.map(run => runCard(run, clock)))
+    cards.push(...children.map(run => runCard(run, parts.clock)))
     generation = children.map(({ run }) => run.key)
   }
   return cards.slice(0, maxOfFamily)

@@ -30,7 +30,7 @@ export type FamilyMember = Shaped<typeof familyMemberShape>
 const maxMembers = 60
 
 /** The root with all stored pipelines below it. */
-async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clocks'>, asked: StoredRun): Promise<FamilyMember> {
+async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clock'>, asked: StoredRun): Promise<FamilyMember> {
   let root = asked
   for (let generation = 0; generation < maxGenerations; generation += 1) {
     const parent = parentOf(root.run)
@@ -39,7 +39,6 @@ async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clocks'>, as
     if (found?.run.pipeline === undefined) break
     root = found
   }
-  const clock = await parts.clocks()
   const seen = new Set<number>()
   const grow = async (run: StoredRun): Promise<FamilyMember> => {
     seen.add(run.run.key.pipelineId)
@@ -50,7 +49,7 @@ async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clocks'>, as
       if (seen.size >= maxMembers) left += 1
       else children.push(await grow(child))
     }
-    return { card: runCard(run, clock), triggeredBy: parentOf(run.run)?.jobId, children, left }
+    return { card: runCard(run, parts.clock), triggeredBy: parentOf(run.run)?.jobId, children, left }
   }
   return grow(root)
 }
@@ -68,7 +67,7 @@ const [maxRuns, maxJobs] = [50, 5_000]
 
 /** Undefined if too few runs have been counted, or no such run is stored. */
 async function usualRunOf(
-  { views, clocks, now }: Pick<PagesParts, 'views' | 'clocks' | 'now'>,
+  { views, clock, now }: Pick<PagesParts, 'views' | 'clock' | 'now'>,
   { instance, pipelineId, projectId, project, ref, source }: RunCard,
   usual: Usual | undefined,
 ): Promise<RunCard | undefined> {
@@ -76,7 +75,6 @@ async function usualRunOf(
   const { p50: tookMs, branch, pipelineName } = usual
   const since = now() - days * day
   const like = { instance, pipelineId, projectId, project, ref, source, tookMs, since }
-  const clock = await clocks()
   let seen = 0
   for (const found of await views.tookAbout(like, maxRuns)) {
     if (seen > maxJobs) break
@@ -133,7 +131,7 @@ export async function pipelineDetail(
   const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
   const { key, attempts } = stored.run
-  const pipeline = runCard(stored, await parts.clocks())
+  const pipeline = runCard(stored, parts.clock)
   const names = [...new Set(pipeline.jobs.map(job => job.name))].slice(0, maxUsuals)
   const [family, chunks, insides, exports, usuals, tests] = await Promise.all([
     familyOf(parts, stored),

@@ -3,7 +3,7 @@ import { ago, counted, duration, number, percent, shortSha, time, title, second 
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, type Usual } from './usual.ts'
 import { compareChoice } from './compare.ts'
-import { card, crumbs, empty, facts, table, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, crumbs, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { askedJobs, jobFilterForm, shownJobs, type JobFilter } from './job-filter.ts'
@@ -14,7 +14,7 @@ import { sectionRows } from '../jobs/job-sections.ts'
 import { verdictLine } from './verdict.ts'
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
-import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-rows.ts'
 import type { PagesSources } from '../ports.ts'
 import { membersOf, type PipelineDetail } from './pipeline-detail.ts'
 
@@ -34,9 +34,8 @@ export function pipelinePage(
     live: true,
     hasWaterfall: true,
     content: html`
-      ${crumbs(...projectCrumbs(pipeline, context))}
-      <section id="head" data-region>${heading(detail, context)}</section>
-      <section id="failures" data-region>${whatFailed(pipeline, context)}</section>
+      ${crumbs(...projectCrumbs(pipeline, context))} ${region('head', heading(detail, context))}
+      ${region('failures', whatFailed(pipeline, context))}
       <section id="waterfall" data-region>
         ${card(
           members.length > 1 ? 'Pipeline and its children' : 'Where the time went',
@@ -64,7 +63,7 @@ export function pipelinePage(
             ${card('Exports', exportsTable(detail, now), { aside: exportSummary(detail) })}
           </section>
         </div>
-        <div><section id="origin" data-region>${card('Origin', origin(detail, now))}</section></div>
+        <div>${region('origin', card('Origin', origin(detail, now)))}</div>
       </div>
       ${attributeCard({
         title: 'Exported attributes',

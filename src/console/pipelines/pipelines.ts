@@ -39,7 +39,7 @@ type PipelineList = Shaped<typeof pipelineListShape>
 
 const pageSize = 30
 
-type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals' | 'clocks'>
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals' | 'clock'>
 
 export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
   const by = sortOf(filters)
@@ -51,17 +51,16 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
     // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
     if (found.total !== 0 || query.after !== undefined) return found
   }
-  const [{ runs, next, searchedBackTo }, total, clock] = await Promise.all([
+  const [{ runs, next, searchedBackTo }, total] = await Promise.all([
     parts.views.search(query),
     parts.views.countRuns(query),
-    parts.clocks(),
   ])
   // Sixteen digits may also be a word, such as a part of a branch's name: that has been looked for first.
   if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after), query)
   return {
     pipelines: await withUsual(
       parts,
-      runs.map(run => runCard(run, clock)),
+      runs.map(run => runCard(run, parts.clock)),
     ),
     next: next && cursorText(next),
     total,

@@ -14,8 +14,10 @@ import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { usualCell, usualShape, type Usuals } from './usual.ts'
 import { viewJob, type JobView } from '../../model/job.ts'
 import type { PipelineFacts, PipelineTimes, ProjectFacts } from '../../model/observation.ts'
-import type { PlatformNow } from './platform-clock.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
+
+/** The current time on the clock of an instance, by which running pipelines are measured, because their start is the platform's time. */
+export type PlatformNow = (instance: string) => Millis
 
 /** A job of a run. */
 interface ViewedJob {

@@ -22,7 +22,8 @@ import type { Millis } from '../../model/instant.ts'
 import type { DiscoveryRepositories } from '../ports.ts'
 import type { Flow } from '../overview/flow.ts'
 import type { Setup } from './setup-shape.ts'
-import type { SourcePart } from './source-part.ts'
+import type { PagesSources } from '../ports.ts'
+import { Slot } from '../../lib/slot.ts'
 
 /** The stored state of discovery. */
 export const discoveryShape = z.object({
@@ -46,6 +47,22 @@ export async function discoveryView(stored: DiscoveryRepositories): Promise<Disc
     stored.refusedEndpoints.all(),
   ])
   return { polledProjects, ownPipelines, sweeps, hooks, budgets, refusedEndpoints }
+}
+
+/** What a feature adds: facts about what it asks of the platform, and the fields of the JSON API's answer that these come from. */
+export interface SourcePart<Read extends object = object> {
+  /** The shape of `Read`: fields of `discovery`. */
+  readonly fields: z.ZodRawShape
+  readonly read: (parts: Pick<PagesSources, 'repositories'>) => Promise<Read>
+  /** `clients`: what clients of the platform's API have counted, by name. */
+  readonly facts: (read: Read, clients: Flow['apiClients']) => readonly (readonly [name: string, value: Content])[]
+}
+
+export const sourceParts = new Slot<SourcePart>()
+
+/** Types the facts by what is read. */
+export function onSources<Read extends object>(part: SourcePart<Read>) {
+  return sourceParts.with(part as unknown as SourcePart)
 }
 
 interface ApiClientsView {

@@ -78,7 +78,7 @@ async function auditView(
   after: string | undefined,
   limit = pageSize,
 ): Promise<AuditView | NotShown> {
-  if (adminToken === undefined) return new NotShown('Audit events are not shown', [needed.adminToken])
+  if (adminToken === undefined) return NotShown.without('Audit events are not shown', [needed.adminToken])
   const [{ events, next }, cursors, backfills, refused] = await Promise.all([
     views.audit(limit, placeOf(after)),
     repositories.of(auditCursors).all(),

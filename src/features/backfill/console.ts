@@ -1,7 +1,7 @@
 // Backfills under way, on the page of sources.
 import { z } from 'zod'
 import { backfillProgress, progressShape } from './past-pipelines.ts'
-import { onSources } from '../../console/sources/source-part.ts'
+import { onSources } from '../../console/sources/api-clients.ts'
 import { utc } from '../../console/layout/format.ts'
 import type { ConsolePart } from '../../console/console-part.ts'
 import type { Millis } from '../../model/instant.ts'

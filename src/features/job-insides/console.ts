@@ -20,7 +20,7 @@ import { isFinished } from '../../model/status.ts'
 import { jobLogPage } from './pages/job-log.ts'
 import { logAddress } from '../../console/pipelines/run-rows.ts'
 import { number } from '../../console/layout/format.ts'
-import { onSources } from '../../console/sources/source-part.ts'
+import { onSources } from '../../console/sources/api-clients.ts'
 import { jobParts, type JobDetail } from '../../console/jobs/job-detail.ts'
 import { jobReportShape, reportOf, testsCard, type JobReport } from './pages/job-tests.ts'
 import { logTail } from './pages/log-tail.ts'
@@ -40,7 +40,7 @@ const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d'
 
 export function insidesConsole(options: InsideOptions, context: PartContext): ConsolePart {
   const jobLog = logsForPeople(options, context)
-  const logsOf = ({ views, clocks, now }: PagesParts): LogSources => ({ views, clocks, now, jobLog: jobLog() })
+  const logsOf = ({ views, clock, now }: PagesParts): LogSources => ({ views, clock, now, jobLog: jobLog() })
   return {
     links: [{ group: 'What is broken', link: ['/tests', 'Tests', 'scoped'] }],
     fills: [

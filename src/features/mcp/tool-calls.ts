@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { bounded, maxCharacters } from './bounded.ts'
 import { NotShown } from '../../console/layout/not-shown.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { UnknownValue } from '../../console/access/own-values.ts'
 import type { ApiRoute } from '../../console/api/api-route.ts'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
 import type { Log } from '../../lib/log.ts'
@@ -72,7 +71,6 @@ const reader = { as: 'admitted', by: 'bearer' } as const
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {
   const found = await route.handle({ ...asked, ...tool.fixed } as never, reader)
   if (found instanceof NotShown) return refusal(`${found.reason} Ask the operator of Pipespan for it.`)
-  if (found instanceof UnknownValue) return refusal(found.reason)
   if (found === undefined)
     return refusal('Nothing with these ids is stored, or it is hidden. Find ids with find_pipelines.')
   const selected = tool.select === undefined ? found : tool.select(found as never, asked as never)

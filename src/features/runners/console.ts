@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { at, type ConsolePart } from '../../console/console-part.ts'
 import { createRunnersView } from './view.ts'
-import { fixSources, type FoundFix } from '../../console/overview/fix-source.ts'
+import { fixSources, type FoundFix } from '../../console/overview/overview-shape.ts'
 import { get } from '../../console/api/api-route.ts'
 import { longWait, runnersViewShape, type RunnersView } from './figures.ts'
 import { counted, duration, number } from '../../console/layout/format.ts'

@@ -28,7 +28,6 @@ async function askAll(statements: Statements): Promise<void> {
   await views.countInStatus(['running', 'failed'])
   await views.lastFinished(20)
   await views.silentInStatus(['running', 'failed'], t0, 20)
-  await views.newestFirstSeen()
   await views.countFinished(t0)
   await views.projects(100)
   await views.find(100, key.pipelineId)

@@ -138,7 +138,6 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
     lists: [ids(await views.inStatus(['running', 'failed'], 3)), ids(await views.lastFinished(3))],
     sums: [await views.countInStatus(['running']), await views.countFinished(t0 - 10 * hour)],
     silent: (({ runs, count }) => [ids(runs), count])(await views.silentInStatus(['running'], t0 + day, 2)),
-    seen: sorted((await views.newestFirstSeen()).map(one => one.createdAt)),
     keys: known.map(one => one.pipelineId),
     projects: [await views.projects(2), await views.projects(50), (await views.latestPaths(50)).toSorted()],
     each: await Promise.all(
@@ -153,11 +152,6 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
     audit: [firstAudit, auditPages, await views.shownEvents({ ...period, as: 'audit', limit: 3 })],
     letters: letters.map(({ id: _, error: __, ...one }) => one),
   }
-}
-
-/** What is equal in rank comes in any order. */
-function sorted(found: readonly unknown[]): unknown[] {
-  return found.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 }
 
 describe.each(bothDatabases())('a scope on %s', (name, bench) => {

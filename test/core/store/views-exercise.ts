@@ -144,7 +144,6 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const silent = await store.views.silentInStatus(['running', 'pending'], changedAt + 1, 10)
       expect([ids(silent), silent.count]).toEqual([[1], 1])
       expect(await store.views.silentInStatus(['running'], changedAt, 10)).toEqual({ runs: [], count: 0 })
-      expect(await store.views.newestFirstSeen()).toMatchObject([{ instance, firstSeenAt: changedAt }])
       expect(await store.views.lastFinished(10)).toEqual([])
       await observe(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
       expect(await store.views.inStatus(['running'], 10)).toEqual([])

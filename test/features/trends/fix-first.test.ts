@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFixFirst, ownSources, ranked } from '../../../src/features/trends/fix-first/view.ts'
 import type { CostLine } from '../../../src/features/trends/cost/shape.ts'
-import type { FoundFix } from '../../../src/console/overview/fix-source.ts'
+import type { FoundFix } from '../../../src/console/overview/overview-shape.ts'
 import type { PagesParts } from '../../../src/console/ports.ts'
 import type { TrendTotal } from '../../../src/features/trends/counting/figures.ts'
 

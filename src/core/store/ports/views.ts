@@ -56,14 +56,6 @@ export interface LikeRun extends RunKey {
   readonly since: Millis
 }
 
-export interface SeenRun {
-  readonly instance: string
-  /** On the platform's clock. */
-  readonly createdAt: Millis
-  /** On the database's clock. */
-  readonly firstSeenAt: Millis
-}
-
 export interface RunPage {
   readonly runs: readonly StoredRun[]
   /** Undefined on the last page. */
@@ -123,8 +115,6 @@ export interface Views {
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
   /** How many runs finished since then. */
   countFinished(since: Millis): Promise<number>
-  /** When the newest runs were created, and when any source first reported them. */
-  newestFirstSeen(): Promise<readonly SeenRun[]>
   /** The latest end first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
   /** One page of a list. A text or a job is searched in a limited number of runs at a time. */

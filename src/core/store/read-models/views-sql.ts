@@ -1,6 +1,5 @@
 // The SQL of lists of runs, single runs, and their exports.
 import { loadRuns } from '../sql/run-reads.ts'
-import { firstSeenBy } from '../sql/run-rows.ts'
 import { storedChunk } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row, keyOf } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
@@ -18,8 +17,6 @@ import { isSearch, maxCounted, type ExportState, type ListedKey, type Views } fr
 const maxChildren = 100
 /** Runs of a project whose durations are compared. */
 const maxAbout = 2_000
-/** Runs whose times are compared with the clock. */
-const maxSeen = 200
 
 export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Views, 'audit' | 'shownEvents'> {
   const { ask, byRow, damaged, scope } = reading
@@ -71,19 +68,6 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
     },
     countFinished: async since =>
       countIn(await ask('SELECT count(*) AS count FROM listed_runs WHERE finished_at >= ?1 AND {visible}', [since])),
-    newestFirstSeen: async () => {
-      const rows = await ask(
-        `SELECT r.id, r.instance, r.pipeline_id, r.first_seen_by, walked.created_at FROM (
-           SELECT run_id, created_at FROM listed_runs WHERE {visible} ORDER BY created_at DESC, run_id DESC LIMIT ?1) AS walked
-         JOIN runs r ON r.id = walked.run_id`,
-        [maxSeen],
-      )
-      return rows.flatMap(row => {
-        const firstSeenAt = Math.min(...Object.values(damaged.row('runs', row, firstSeenBy) ?? {}))
-        if (!Number.isFinite(firstSeenAt)) return []
-        return [{ instance: keyOf(row).instance, createdAt: createdAt(row), firstSeenAt }]
-      })
-    },
     lastFinished: async limit => {
       const rows = await ask(
         'SELECT run_id FROM listed_runs WHERE finished_at IS NOT NULL AND {visible} ORDER BY finished_at DESC LIMIT ?1',

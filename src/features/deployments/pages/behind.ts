@@ -47,7 +47,7 @@ export async function behindOf(
   { instance, projectId, environment }: AskedBehind,
 ): Promise<EnvironmentBehind | NotShown | undefined> {
   if (countBehind === undefined) {
-    return new NotShown('How far an environment is behind is not known here', [needed.platform])
+    return NotShown.without('How far an environment is behind is not known here', [needed.platform])
   }
   const found = (await deployments.current({ limit: maxSearched })).find(
     ({ deployment, view }) =>

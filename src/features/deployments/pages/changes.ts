@@ -8,7 +8,7 @@ import { html, type Html } from '../../../console/layout/html.ts'
 import { figures, sortedTable, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import { lineChart } from '../../../console/charts/line-chart.ts'
-import { runsLink } from '../../../console/charts/runs-link.ts'
+import { runsLink } from '../../../console/charts/plot.ts'
 import { stackedBars } from '../../../console/charts/stacked-bars.ts'
 import type { DeploymentSources } from './sources.ts'
 

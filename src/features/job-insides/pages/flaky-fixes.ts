@@ -1,6 +1,6 @@
 // Flaky tests on the list of what to fix first.
 import { counted } from '../../../console/layout/format.ts'
-import { fixSources, type FoundFix } from '../../../console/overview/fix-source.ts'
+import { fixSources, type FoundFix } from '../../../console/overview/overview-shape.ts'
 import { jobAddress } from '../../../console/pipelines/run-rows.ts'
 import { testsIn, type TestFigures } from '../test-reads.ts'
 

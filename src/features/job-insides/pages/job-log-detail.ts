@@ -14,7 +14,7 @@ import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 import type { ShownJob, ShownLine, ShownLog } from '../../../platform/port/inside.ts'
 
 /** `jobLog`: undefined if logs are not shown. */
-export interface LogSources extends Pick<PagesParts, 'views' | 'clocks' | 'now'> {
+export interface LogSources extends Pick<PagesParts, 'views' | 'clock' | 'now'> {
   readonly jobLog: JobLogs | undefined
 }
 
@@ -58,18 +58,18 @@ export const jobLogShape = z.discriminatedUnion('as', [
 
 /** Undefined if there is no such job. */
 export async function jobLogOf(
-  { views, jobLog, clocks, now }: LogSources,
+  { views, jobLog, clock, now }: LogSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
 ): Promise<JobLog | NotShown | undefined> {
   // Without an admin token anybody on this machine could read logs with the daemon's permissions.
   if (jobLog === undefined || adminToken() === undefined) {
     const own = jobLog === undefined ? ['PIPESPAN_PAGES_LOGS=true', needed.platform] : []
-    return new NotShown('Job logs are not shown', [...own, needed.adminToken])
+    return NotShown.without('Job logs are not shown', [...own, needed.adminToken])
   }
   const stored = await views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
-  const pipeline = runCard(stored, await clocks())
+  const pipeline = runCard(stored, clock)
   const job = pipeline.jobs.find(({ id }) => id === asked.jobId)
   if (job === undefined) return undefined
   const isTraced = stored.run.pipeline?.record.facts.isDebugTraced === true

@@ -5,10 +5,10 @@ import { card } from '../../../console/layout/frame.ts'
 import { counted, number } from '../../../console/layout/format.ts'
 import { day } from '../series.ts'
 import { html } from '../../../console/layout/html.ts'
-import { onOverview } from '../../../console/overview/overview-part.ts'
+import { onOverview } from '../../../console/overview/overview-shape.ts'
 import { regressionRows, regressionTable, subjectOf, trendsOf, valueOf } from './list.ts'
 import { regressionShape, regressionsOf } from '../documents.ts'
-import { fixSources } from '../../../console/overview/fix-source.ts'
+import { fixSources } from '../../../console/overview/overview-shape.ts'
 import { onTrends, trendsIn } from '../../trends/port.ts'
 
 /** How many the overview lists, and of how many the cost is read. */

@@ -7,7 +7,7 @@ import { amount, costColumns, costLines, costTable, minutes, retainedCard, waste
 import { day } from '../counting/figures.ts'
 import { fullWidth, stackedBars } from '../../../console/charts/stacked-bars.ts'
 import { niceDuration, niceMax } from '../../../console/charts/plot.ts'
-import { runsLink } from '../../../console/charts/runs-link.ts'
+import { runsLink } from '../../../console/charts/plot.ts'
 import { card, crumbs, empty, howCounted, table, tiles } from '../../../console/layout/frame.ts'
 import type { Page, RequestContext } from '../../../console/layout/frame.ts'
 import { delta } from '../../../console/layout/delta.ts'
