@@ -163,16 +163,6 @@ describe('a hidden project', () => {
     expect(retained).toMatchObject({ pipelines: 2, total: sum, branches: [{ project: 'acme/shop' }], runners: [sum] })
   })
 
-  it('is not part of the sums of its group', async () => {
-    for (const ref of ['', '&ref=main']) {
-      const trends = JSON.parse(await read(`/api/trends?span=7d&group=acme/${ref}`)) as { total: object }
-      expect(trends.total).toMatchObject({ runs: 2 })
-    }
-    const cost = JSON.parse(await read('/api/cost?span=7d&group=acme/')) as Record<string, unknown>
-    const sum = { runs: 2, totalMs: 98_000 }
-    expect(cost).toMatchObject({ total: sum, days: [sum], workers: [sum], retained: { total: sum } })
-  })
-
   it('has no visible dead letter, and none that can be retried', async () => {
     expect(hiddenLetter).toBeGreaterThan(0)
     expect((await fetch(`${house.url}/exports/${hiddenLetter}`)).status).toBe(404)

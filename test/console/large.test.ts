@@ -181,16 +181,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await barriersOf(page)).toEqual([])
   })
 
-  it('filters its jobs by the keyboard', async () => {
-    await open('/pipelines/3/5004', 1_440)
-    await page.getByLabel('Job or stage').fill('lint 77')
-    await page.keyboard.press('Enter')
-    await page.waitForURL(/find=lint\+77/)
-    expect(await page.locator('.waterfall .row.job').count()).toBe(1)
-    await page.getByRole('link', { name: 'All jobs' }).click()
-    await page.getByText('500 jobs', { exact: true }).waitFor()
-  })
-
   it('folds the passed stages of a large pipeline, and keeps the axis visible', async () => {
     await open('/pipelines/3/5001', 1_440)
     const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)

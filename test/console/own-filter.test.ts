@@ -2,13 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 
-interface Costs {
-  readonly own?: string
-  readonly group?: string
-  readonly projects: readonly unknown[]
-}
-type Trends = Readonly<Record<'projects' | 'jobs' | 'points', unknown>> & { readonly total: { readonly runs: number } }
-
 const rules = `
 attributes:
   rules:
@@ -35,52 +28,27 @@ const reason = 'No known project has the team “none”. Choose one of: data, s
 const routes = [...pages, '/tests/costly', '/trends/regressions'] as const
 
 describe('the filter by an attribute of your own', () => {
-  it('shows the pipelines of its projects, and counts them', async () => {
-    interface List {
-      pipelines: { project: string; pipelineId: number }[]
-    }
-    const [own, group] = await Promise.all([json<List>(`/pipelines?${team}`), json<List>(`/pipelines?project=${shop}`)])
+  it('shows the pipelines of its projects, and of one of them', async () => {
+    const own = await json<{ pipelines: unknown[] }>(`/pipelines?${team}`)
     expect(own.pipelines.length).toBeGreaterThan(1)
-    expect(own).toEqual(group)
+    expect(own).toEqual(await json(`/pipelines?project=${shop}`))
     const one = 'brightwater/shop/storefront'
     expect(await json(`/pipelines?${team}&project=${one}`)).toEqual(await json(`/pipelines?project=${one}`))
     expect(await json(`/pipelines?${team}&project=brightwater/data/`)).toMatchObject({ pipelines: [], total: 0 })
   })
 
-  it('adds up costs and trends of its projects, as their group does', async () => {
-    const costs = await json<Costs>(`/cost?${team}`)
-    expect(costs.own).toBe('shop & co')
-    expect(costs.projects.length).toBeGreaterThan(1)
-    const { own: _, ...sums } = costs
-    const { group: __, ...ofGroup } = await json<Costs>(`/cost?group=${shop}`)
-    expect({ ...sums, subgroups: [] }).toEqual({ ...ofGroup, subgroups: [] })
-    for (const filter of ['', '&ref=main', '&source=push']) {
-      const trends = await json<Trends>(`/trends?${team}${filter}`)
-      const grouped = await json<Trends>(`/trends?group=${shop}${filter}`)
-      expect(trends.total.runs).toBeGreaterThan(0)
-      expect([trends.total, trends.projects, trends.jobs, trends.points]).toEqual([
-        grouped.total,
-        grouped.projects,
-        grouped.jobs,
-        grouped.points,
-      ])
-    }
-  })
-
-  it('shows environments, tests, changes and the timeline of its projects', async () => {
-    for (const page of ['/environments', '/tests', '/tests/costly', '/changes', '/timeline']) {
-      const {
-        own,
-        since: _,
-        until: __,
-        overTime: ___,
-        ...answer
-      } = await json<Record<string, unknown>>(`${page}?${team}`)
-      const grouped = await json<Record<string, unknown>>(`${page}?project=${shop}`)
-      expect(own, page).toBe('shop & co')
-      expect(answer, page).toEqual(Object.fromEntries(Object.keys(answer).map(name => [name, grouped[name]])))
-    }
-    expect((await json<{ environments: unknown[] }>(`/environments?${team}`)).environments).not.toEqual([])
+  it.each([
+    ...['/cost', '/trends', '/trends?ref=main', '/trends?source=push'].map(path => [path, 'group'] as const),
+    ...['/environments', '/tests', '/tests/costly', '/changes', '/timeline'].map(path => [path, 'project'] as const),
+  ])('has the same answer as the group of its projects: %s', async (path, scope) => {
+    const at = async (filter: string): Promise<Record<string, unknown>> =>
+      json(`${path}${path.includes('?') ? '&' : '?'}${filter}`)
+    const [answer, grouped] = [await at(team), await at(`${scope}=${shop}`)]
+    expect(answer.own).toBe('shop & co')
+    // What a group has besides, and what depends on the time of the answer.
+    const others = ['own', 'group', 'since', 'until', 'overTime', 'subgroups', 'groups', 'span', 'previous']
+    const same = Object.keys(answer).filter(name => !others.includes(name))
+    expect(same.map(name => [name, answer[name]])).toEqual(same.map(name => [name, grouped[name]]))
   })
 
   it('stays from page to page, in the links and forms of each', async () => {
@@ -94,11 +62,6 @@ describe('the filter by an attribute of your own', () => {
     }
     expect(await text(`/trends?${team}`)).toContain('<h1>team shop &amp; co</h1>')
     expect(await text(`/cost?${team}`)).toContain('<h1>Cost of team shop &amp; co</h1>')
-  })
-
-  it('is what the lines of a value lead to', async () => {
-    for (const page of ['/cost', '/trends'])
-      expect(await text(page)).toMatch(new RegExp(`href="${page}\\?[^"]*own=data`))
   })
 
   it('ignores rules with branches, because it is about whole projects', async () => {

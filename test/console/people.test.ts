@@ -8,16 +8,6 @@ import { manyRuns } from '../core/store/many-runs.ts'
 import { answerAddresses, pageAddresses, allPages } from '../support/console-parts.ts'
 import { ask as askAt, openHouse, pipelineWebhook, until, type House } from './house.ts'
 
-interface Costs {
-  readonly total?: { readonly totalMs: number }
-  readonly projects: readonly { readonly totalMs: number }[]
-  readonly days: readonly { readonly totalMs: number }[]
-}
-interface Trends {
-  readonly total: { readonly runs: number }
-  readonly projects: readonly { readonly runs: number }[]
-}
-
 const token = 'an-admin-token-that-nobody-guesses'
 const header = 'x-auth-request-email'
 const [operator, viewer, shopViewer, shopOperator] = [
@@ -225,16 +215,6 @@ describe('somebody who is bound to projects', () => {
       expect(await text(viewer, '/api/pipelines?limit=200')).toMatch(others)
     },
   )
-
-  it('gets sums of their own projects alone', async () => {
-    const costs = await json<Costs>(shopViewer, '/cost')
-    const sum = costs.projects.reduce((total, { totalMs }) => total + totalMs, 0)
-    expect([costs.total?.totalMs, costs.days.reduce((total, { totalMs }) => total + totalMs, 0)]).toEqual([sum, sum])
-    expect(sum).toBeLessThan((await json<Costs>(viewer, '/cost')).total?.totalMs ?? 0)
-    const trends = await json<Trends>(shopViewer, '/trends')
-    expect(trends.total.runs).toBe(trends.projects.reduce((total, { runs }) => total + runs, 0))
-    expect(trends.total.runs).toBeLessThan((await json<Trends>(viewer, '/trends')).total.runs)
-  })
 
   it('is shown neither the state of destinations nor the errors of backends', async () => {
     for (const address of ['/', '/exports', '/tokens']) {

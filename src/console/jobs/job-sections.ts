@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { duration, number } from '../layout/format.ts'
 import type { JobInside, Section } from '../../model/inside.ts'
-import type { WaterfallRow } from '../waterfall/waterfall-rows.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
 /** A section of a log. */
 export const sectionShape = z.object({

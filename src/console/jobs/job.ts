@@ -16,7 +16,7 @@ import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import { verdictLine } from '../pipelines/verdict.ts'
 import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
-import type { WaterfallRow } from '../waterfall/waterfall-rows.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
 /** `links`, `tail`, `noSections`: what features add; `noSections`: why there are none. */
 interface JobPageParts extends Pick<PagesSources, 'legacyName'> {

@@ -3,16 +3,19 @@
 export class NotShown {
   /** Sentences for people. */
   readonly reason: string
+  /** Whether only the operator can change it. */
+  readonly lacksSetting: boolean
 
-  constructor(reason: string) {
+  constructor(reason: string, lacksSetting = false) {
     this.reason = reason
+    this.lacksSetting = lacksSetting
   }
 
   /** `needed`: names of settings. */
   static without(what: string, needed: readonly string[]): NotShown {
     const last = needed.at(-1) ?? ''
     const all = needed.length > 1 ? `${needed.slice(0, -1).join(', ')} and ${last}` : last
-    return new NotShown(`${what}: the daemon needs ${all}.`)
+    return new NotShown(`${what}: the daemon needs ${all}.`, true)
   }
 }
 

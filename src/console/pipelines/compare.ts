@@ -1,7 +1,7 @@
 // The page that compares two runs: what changed, what explains the difference in duration, both on one time axis, and job by job.
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { WaterfallRow } from '../waterfall/waterfall-rows.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { alternatives, card, crumbs, empty, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineLink, pipelineTitle, projectCrumbs } from './run-rows.ts'

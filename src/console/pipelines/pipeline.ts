@@ -14,7 +14,7 @@ import { sectionRows } from '../jobs/job-sections.ts'
 import { verdictLine } from './verdict.ts'
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
-import type { WaterfallRow } from '../waterfall/waterfall-rows.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 import type { PagesSources } from '../ports.ts'
 import { membersOf, type PipelineDetail } from './pipeline-detail.ts'
 

@@ -6,7 +6,7 @@ import { html, type Content, type Html } from '../layout/html.ts'
 import { isUnusual, type Usual } from '../pipelines/usual.ts'
 import { toneOf, wordOf } from '../layout/status.ts'
 import type { Waterfall } from './waterfall-rows.ts'
-import type { WaterfallRow } from './waterfall-rows.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
 
 /** Percent of a track for the whole time. The rest is for the durations after the bars. */
 const whole = 91

@@ -6,27 +6,9 @@ import { everyJob, shownJobs, type JobFilter } from '../pipelines/job-filter.ts'
 import { byStart, startOf, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/pipeline-detail.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
 
-/** A pipeline, a stage, a job or a section of a job, with its times. */
-export interface WaterfallRow {
-  readonly kind: 'pipeline' | 'stage' | 'job' | 'section'
-  readonly id: number
-  readonly label: string
-  /** Shown after the label. */
-  readonly note?: string | undefined
-  readonly status: string
-  readonly depth: number
-  /** When it was queued, started and ended; undefined if it was not. */
-  readonly queued?: Millis | undefined
-  readonly start?: Millis | undefined
-  readonly end?: Millis | undefined
-  readonly critical: boolean
-  /** Whether a newer job of the same name exists. */
-  readonly retried: boolean
-  /** Its pipeline, or itself. */
-  readonly projectId: number
-  readonly pipelineId: number
-}
+// Chooses the rows that are drawn of a very large family: its pipelines, and the most important jobs with their stages.
 
 /** Beyond this many rows only failed jobs are drawn. */
 const maxRows = 1_000

@@ -70,7 +70,8 @@ const reader = { as: 'admitted', by: 'bearer' } as const
 
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {
   const found = await route.handle({ ...asked, ...tool.fixed } as never, reader)
-  if (found instanceof NotShown) return refusal(`${found.reason} Ask the operator of Pipespan for it.`)
+  if (found instanceof NotShown)
+    return refusal(`${found.reason}${found.lacksSetting ? ' Ask the operator of Pipespan for it.' : ''}`)
   if (found === undefined)
     return refusal('Nothing with these ids is stored, or it is hidden. Find ids with find_pipelines.')
   const selected = tool.select === undefined ? found : tool.select(found as never, asked as never)
