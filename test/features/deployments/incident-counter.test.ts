@@ -229,6 +229,33 @@ describe.each(bothDatabases())('counting incidents on %s', (_name, bench) => {
       .opened({ project: 'acme/shop', since: 0, until: t0 + day, limit: 300 })
     expect(first?.view).toMatchObject({ severity: 'high', openedAt: t0 - hour })
   })
+
+  it('reads 500 pages of an endless list, and continues in the next round', async () => {
+    let iid = 0
+    const asked: number[] = []
+    const poller = createIncidentPoller({
+      name: 'incidents',
+      client: {
+        instance,
+        incidents: async function* ({ updatedAfter }, { onSend }) {
+          onSend?.()
+          asked.push(updatedAfter)
+          yield {
+            items: [{ instance, project, iid: (iid += 1), state: 'opened', at: updatedAfter + 1_000 }],
+            next: 'next',
+          }
+        },
+      },
+      ...{ cursors: store.repositories.of(incidentCursors), leases: store.leases, interval: minute },
+      ...{ take: async () => undefined, errors: createErrorThrottle(silentLog()), log: silentLog() },
+      clock: { now: () => here.now(), sleep: async () => undefined },
+    })
+    await poller.round()
+    expect(poller.counters.incidentRequests).toBe(500)
+    const last = asked.at(-1)!
+    await poller.round()
+    expect(asked[500]).toBe(last + 1_000 - 5 * minute)
+  })
 })
 
 it('an incident that is reopened within the grace period has not ended', () => {
