@@ -79,6 +79,8 @@ const unservedSpared = 600_000
 const soon = 1_000
 /** Between two messages about early deletions, ms. */
 const betweenMessages = 60_000
+/** What the clock may go back without being repaired at once, ms: clocks are adjusted in small steps all the time. */
+const clockTolerance = 1_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
   const { store, served, retention, clock, log } = options
@@ -88,6 +90,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   let renewed = -Infinity
   let nextRound = -Infinity
   let nextRepair = -Infinity
+  let clockOffset = -Infinity
   /** Rows that were deleted early, by kind. */
   const unreported = new Map<string, number>()
   let reportedAt = -Infinity
@@ -166,7 +169,11 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
 
   /** Done by each replica, because the lease itself may have been taken while the clock was ahead. */
   async function repairTimes(): Promise<void> {
-    if (elapsed(clock) < nextRepair) return
+    // The store's clock, relative to one that never jumps: it has gone back where it was ahead before.
+    const offset = (await store.now()) - elapsed(clock)
+    const wentBack = offset < clockOffset - clockTolerance
+    clockOffset = offset
+    if (!wentBack && elapsed(clock) < nextRepair) return
     const rows = await store.bringBack()
     if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
     nextRepair = elapsed(clock) + every
