@@ -38,6 +38,9 @@ export function levelsOf(run: unknown): string[] {
   const ofDriver = componentOf(driver)
   const ofExtensions = listOf(extensions).map(componentOf)
   const all = [ofDriver, ...ofExtensions]
+  // A report may have very many extensions, so that nothing searches them for each result.
+  const places = new Map(all.map((one, place) => [one, place]))
+  const [allByGuid, allByName] = [firstBy(all, 'guid'), firstBy(all, 'name')]
 
   /** Undefined: there is no such component. */
   const componentBy = (reference: unknown): Component | undefined => {
@@ -45,10 +48,7 @@ export function levelsOf(run: unknown): string[] {
     const [index, byGuid, byName] = [indexOf(number), guidOf(guid), textOf(name)]
     if (index !== undefined) return ofExtensions[index]
     if (byGuid === undefined && byName === undefined) return ofDriver
-    return (
-      all.find(one => byGuid !== undefined && one.guid === byGuid) ??
-      all.find(one => byName !== undefined && one.name === byName)
-    )
+    return allByGuid.get(byGuid) ?? allByName.get(byName)
   }
   /** A `reportingDescriptorReference` (3.52). */
   const referenceOf = (value: unknown): RuleReference => {
@@ -56,7 +56,7 @@ export function levelsOf(run: unknown): string[] {
     return { id: textOf(id), index: indexOf(index), guid: guidOf(guid), component: componentBy(toolComponent) }
   }
   const keyOf = (component: Component | undefined, id: string): string =>
-    `${component === undefined ? '' : all.indexOf(component)} ${id}`
+    `${component === undefined ? '' : places.get(component)} ${id}`
   const overrides = listOf(invocations).map(invocation => {
     const levels = new Map<string, string>()
     for (const one of listOf(objectOf(invocation).ruleConfigurationOverrides)) {
@@ -109,6 +109,12 @@ function componentOf(value: unknown): Component {
     [rule.id, rule.guid].flatMap(key => (key === undefined ? [] : [[key, rule] as const])),
   )
   return { name: textOf(name), guid: guidOf(guid), rules, byName: new Map(named.toReversed()) }
+}
+
+/** The first component of each GUID or name. Undefined, the key without one, has none. */
+function firstBy(components: readonly Component[], field: 'guid' | 'name'): Map<string | undefined, Component> {
+  const named = components.filter(one => one[field] !== undefined)
+  return new Map(named.toReversed().map(one => [one[field], one]))
 }
 
 /** The id, then those above it: `a/b/c`, `a/b`, `a`. */
