@@ -143,6 +143,15 @@ it('wrong tokens from one address are turned away after some; the right one is n
   expect(await guess(platform)).toBe(401)
 })
 
+it('a connection on which more requests wait than are answered is closed', async () => {
+  const { port, url } = await runIngress()
+  const flood = await openRaw(port, '127.0.0.1', stranger)
+  flood.socket.write(head('X-Service-Token: wrong', 'Content-Length: 0').repeat(200))
+  const answer = await flood.closed()
+  expect(answer.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThan(200)
+  expect(await deliver(url)).toBe(202)
+})
+
 it('forged signatures from one address are turned away after some', async () => {
   const at = Date.now()
   const { port, url } = await runIngress({ secrets: bySignature, maxRefusals: 5, now: () => at })

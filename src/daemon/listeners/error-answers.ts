@@ -1,7 +1,8 @@
-// Answers outside of routes, as short JSON without details: unknown path, wrong method, and errors; and requests that no route sees, on the
-// bare socket.
+// Answers outside of routes, as short JSON without details: unknown path, wrong method, and errors; requests that no route sees, on the bare socket; and
+// those that Node would answer by itself, which would bypass our limits.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../../lib/log.ts'
+import type { RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 const messages: Readonly<Record<number, string>> = {
@@ -71,6 +72,26 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
       `Connection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   )
+}
+
+/** HTTP/1.1 requires a Host header (RFC 9112, section 3.2). */
+export function withHost(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
+    if (isNamed) handler(request, response)
+    else refuse(response, 400, 'The request has no Host header.')
+  }
+}
+
+/** For any expectation but `100-continue` (RFC 9110, section 10.1.1). */
+export const answerExpectation: RequestListener = (_request, response) => {
+  refuse(response, 417, 'The Expect header is not supported.')
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const body = JSON.stringify({ message })
+  const type = 'application/json; charset=utf-8'
+  response.writeHead(status, { connection: 'close', 'content-type': type, 'content-length': body.length }).end(body)
 }
 
 function answerTo(code: string | undefined): readonly [string, string] {

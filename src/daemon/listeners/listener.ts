@@ -7,9 +7,10 @@ import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyRep
 import { ConfigError, reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 import { sparseWarnings } from '../../lib/sparse-warnings.ts'
-import { answerErrors, answerMalformed } from './error-answers.ts'
+import { answerErrors, answerExpectation, answerMalformed, withHost } from './error-answers.ts'
 import { after } from '../../lib/timer.ts'
 import { networkOf } from '../../lib/network-of.ts'
+import { onceAtATime } from './once-at-a-time.ts'
 import { answerWholeRequests } from './whole-requests.ts'
 
 export interface Limits {
@@ -144,9 +145,11 @@ export function createListener(options: ListenerOptions): Listener {
 function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
-      server.on('request', handler)
+      const once = onceAtATime()
+      server.on('request', once(withHost(handler)))
       // A sender that asks before it sends a body (Expect: 100-continue) may continue only once a route wants the body.
-      server.on('checkContinue', handler)
+      server.on('checkContinue', once(withHost(handler)))
+      server.on('checkExpectation', once(answerExpectation))
       return server
     },
     trustProxy,
@@ -188,6 +191,8 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,
+    // Node's own answer to a missing Host header would bypass our limits: see `withHost`.
+    requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
   return tls === undefined
