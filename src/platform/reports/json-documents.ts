@@ -2,7 +2,8 @@
 //
 // `JSON.parse` of 16 MiB holds the event loop for some 100 ms. A scanner that read the same text in turns was five times as long as the rest of these
 // readers.
-import { textOf } from './unpack.ts'
+import PQueue from 'p-queue'
+import { begun, joined, textOf } from './unpack.ts'
 import { ReportFault } from './report-fault.ts'
 
 /** Maximum number of bytes after unpacking: what is parsed takes several times as much memory. */
@@ -13,8 +14,28 @@ const maxDocuments = 1_000
 /** Maximum number of values: 16 MiB of `[],` would take 600 MB of memory. */
 const maxValues = 1_500_000
 
+/** Number of bytes that are downloaded of a report before its turn. */
+const bytesBeforeTurn = 1024 * 1024
+
+/** The process reads one report at a time, for the sake of memory. One that is still being downloaded has a queue of its own, because it may be slow. */
+const turns = { downloaded: new PQueue({ concurrency: 1 }), arriving: new PQueue({ concurrency: 1 }) }
+
 /** Throws a ReportFault; errors of the source are passed on. */
 export async function readDocuments(
+  source: AsyncIterable<Uint8Array>,
+  caps: { readonly packed: number; readonly unpacked: number },
+): Promise<unknown[]> {
+  const { head, rest } = await begun(source, bytesBeforeTurn)
+  const queue = head.length < bytesBeforeTurn ? turns.downloaded : turns.arriving
+  try {
+    return await queue.add(async () => readInTurn(joined(head, rest), caps))
+  } finally {
+    // A report that is refused by its first bytes leaves the rest unread: this closes the connection.
+    await rest[Symbol.asyncIterator]().return?.()
+  }
+}
+
+async function readInTurn(
   source: AsyncIterable<Uint8Array>,
   caps: { readonly packed: number; readonly unpacked: number },
 ): Promise<unknown[]> {

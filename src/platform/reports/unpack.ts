@@ -112,7 +112,7 @@ async function* atMost(source: Bytes, limit: number, what: string): Bytes {
 }
 
 /** Divides the source into its first bytes and the rest. An error after some bytes becomes an error of the rest. */
-async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
+export async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
   const iterator = source[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let length = 0
@@ -134,7 +134,7 @@ async function* failing(error: unknown): Bytes {
   throw error
 }
 
-async function* joined(head: Uint8Array, rest: Bytes): Bytes {
+export async function* joined(head: Uint8Array, rest: Bytes): Bytes {
   if (head.length > 0) yield head
   yield* rest
 }

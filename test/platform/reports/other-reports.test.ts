@@ -1,4 +1,5 @@
 // Tests the reports of jobs other than test reports: valid ones are read whole, invalid ones never yield wrong numbers, and all are limited.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
@@ -192,6 +193,41 @@ describe('a report of findings', () => {
     expect(await reason('['.repeat(200))).toBe('truncated')
     expect(await reason(`[${'[],'.repeat(800_000)}0]`)).toBe('too_many')
     expect(await reason(`[${' '.repeat(17 * 1024 * 1024)}]`)).toBe('too_large')
+  })
+
+  it('is read after other large ones, but not after one that is slow to arrive', async () => {
+    const slow = Promise.withResolvers<undefined>()
+    let read = 0
+    const blank = Buffer.from(' '.repeat(64 * 1024))
+    async function* large(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{"vulnerabilities": [')
+      for (let piece = 0; piece < 40; piece += 1, read += blank.length) yield blank
+      await slow.promise
+      yield Buffer.from('{"severity": "High"}]}')
+    }
+    const both = [readFindings(large(), 'sast'), readFindings(large(), 'sast')]
+    const small = await readFindings(zipped('{"vulnerabilities": [{"severity": "Low"}]}'), 'sast')
+    expect(small.report?.findings).toEqual([{ type: 'sast', severity: 'low', count: 1 }])
+    for (let turn = 0; turn < 1_000; turn += 1) await nextTurn()
+    // One is read as far as it arrived, of the other one 1 MiB.
+    expect(read / blank.length).toBeGreaterThanOrEqual(40 + 15)
+    expect(read / blank.length).toBeLessThanOrEqual(40 + 16)
+    slow.resolve(undefined)
+    for (const { report } of await Promise.all(both))
+      expect(report?.findings).toEqual([{ type: 'sast', severity: 'high', count: 1 }])
+  })
+
+  it('leaves no connection open if it is refused by its first bytes', async () => {
+    let isOpen = true
+    async function* source(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) yield Buffer.alloc(1024 * 1024)
+      } finally {
+        isOpen = false
+      }
+    }
+    expect((await readFindings(source(), 'sast')).fault?.reason).toBe('not_gzip')
+    expect(isOpen).toBe(false)
   })
 
   it('may be several files in a row', async () => {
