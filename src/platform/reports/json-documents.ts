@@ -68,17 +68,20 @@ export function documentsOf(text: string): unknown[] {
   return documents
 }
 
-/** At least as many as the text has: characters within strings count, too. */
+/** How many values the text has at most. Characters within strings do not count: descriptions have many commas. */
 function valuesIn(text: string): number {
   let values = 0
+  let isInString = false
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
-    if (code === comma || code === bracket || code === brace) values += 1
+    if (code === quote) isInString = !isInString
+    else if (isInString) at += code === backslash ? 1 : 0
+    else if (code === comma || code === bracket || code === brace) values += 1
   }
   return values
 }
 
-const [comma, bracket, brace] = [0x2c, 0x5b, 0x7b]
+const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
 /** Where the first document of a text ends that has more. */
 function endOfFirst(text: string, error: unknown): number {

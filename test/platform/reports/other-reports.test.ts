@@ -230,6 +230,17 @@ describe('a report of findings', () => {
     expect(isOpen).toBe(false)
   })
 
+  it('may have any number of commas and brackets in its texts', async () => {
+    const text = `"\\${'[{,'.repeat(600_000)}`
+    expect(await counted('sast', { vulnerabilities: [{ severity: 'High', text }, { severity: 'Low' }] })).toEqual({
+      high: 1,
+      low: 1,
+    })
+    const many = `[${'[],'.repeat(800_000)}0]`
+    const { fault } = await readFindings(zipped(`{"text": "\\\\", "vulnerabilities": ${many}}`), 'sast')
+    expect(fault?.reason).toBe('too_many')
+  })
+
   it('may be several files in a row', async () => {
     const one = '{"vulnerabilities": [{"severity": "High"}]}'
     const { report } = await readFindings(zipped(`${one}\n${one}${one}`), 'sast')
