@@ -54,7 +54,7 @@ describe('a session', () => {
     expect(await replica().find(token, [id, Number(until) + 1, signature].join('.'))).toBeUndefined()
   })
 
-  it('leaves nothing that opens a page in the store, and what it leaves only until its end', async () => {
+  it('leaves nothing that opens a page in the store, and what it leaves only for a while', async () => {
     const end = async (): Promise<string> => {
       const cookie = replica().begin(token)
       await replica().end(token, (await replica().find(token, cookie))!)
@@ -63,7 +63,7 @@ describe('a session', () => {
     const cookie = await end()
     const stored = JSON.stringify(await store.repositories.sessions.all())
     expect(stored).not.toContain(cookie.split('.')[0])
-    now += sessionLife
+    now += 2 * sessionLife + 3_600_000
     await end()
     expect(await store.repositories.sessions.all()).toHaveLength(1)
   })
@@ -74,5 +74,22 @@ describe('a session', () => {
     const found = await full.find(token, full.begin(token))
     expect(found).toBeDefined()
     await full.end(token, found!)
+  })
+
+  it('stays ended where it was ended while the store takes no writes', async () => {
+    const refuse = async (): Promise<never> => Promise.reject(new StoreError('The disk is full.', 'Free some.'))
+    const full = replica({ ...store.repositories.sessions, put: refuse, prune: refuse })
+    const cookie = full.begin(token)
+    await full.end(token, (await full.find(token, cookie))!)
+    expect(await full.find(token, cookie)).toBeUndefined()
+  })
+
+  it('stays ended if others log out while the clock is 13 hours ahead', async () => {
+    const cookie = replica().begin(token)
+    await replica().end(token, (await replica().find(token, cookie))!)
+    now += 13 * 3_600_000
+    await replica().end(token, (await replica().find(token, replica().begin(token)))!)
+    now -= 13 * 3_600_000
+    expect(await replica().find(token, cookie)).toBeUndefined()
   })
 })

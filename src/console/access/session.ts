@@ -3,6 +3,7 @@
 //
 // A login writes nothing: people need the pages most while the disk is full.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { remember } from '../../lib/bounded-map.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -14,6 +15,8 @@ export const sessionCookie = 'pipespan_session'
 export const sessionLife = 12 * 3_600_000
 /** How much the clocks of replicas may differ, ms. */
 const clockSlack = 3_600_000
+/** Logouts that this process remembers by itself, in case the store takes no writes. */
+const maxRemembered = 10_000
 
 export interface Session {
   /** The id in the cookie. */
@@ -36,6 +39,8 @@ export interface SessionParts {
 }
 
 export function createSessions({ sessions, now, log }: SessionParts): Sessions {
+  /** The digests of the sessions that ended in this process. */
+  const endedHere = new Map<string, true>()
   return {
     begin: token => {
       const signed = `${randomBytes(32).toString('base64url')}.${now() + sessionLife}`
@@ -45,17 +50,21 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       const [, signed = '', id = '', end, signature = ''] = /^(([\w-]{43})\.(\d{13}))\.([\w-]{43})$/.exec(cookie) ?? []
       const until = Number(end)
       if (!isCurrent(until, now()) || !isSame(signature, keyed(token, 'cookie', signed))) return undefined
-      const ended = await sessions.get({ digest: keyed(token, 'session', id) })
-      return ended === undefined ? { id, until } : undefined
+      const digest = keyed(token, 'session', id)
+      if (endedHere.has(digest) || (await sessions.get({ digest })) !== undefined) return undefined
+      return { id, until }
     },
     end: async (token, { id, until }) => {
+      const digest = keyed(token, 'session', id)
+      remember(endedHere, digest, true, maxRemembered)
       try {
-        await sessions.prune(one => one.until <= now())
-        await sessions.put({ digest: keyed(token, 'session', id), until })
+        // Much later than at their end: while the clock is ahead, a logout of a session that is still valid must stay.
+        await sessions.prune(one => one.until + sessionLife + clockSlack <= now())
+        await sessions.put({ digest, until })
       } catch (error) {
         log.warn(
           { reason: reasonOf(error) },
-          'a logout could not be stored: until its end the session is open to whoever has its cookie',
+          'a logout could not be stored: until the session ends, other replicas, and this one after a restart, still accept its cookie',
         )
       }
     },
