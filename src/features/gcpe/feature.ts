@@ -36,10 +36,16 @@ export function createScrape(
 ): () => Promise<readonly ScopeMetrics[]> {
   const pipelines = createNewestPipelines(store, view)
   const addDeployments = createNewestDeployments(store, view, pipelines.runOf, countBehind)
-  return async () => {
+  const scrape = async (): Promise<readonly ScopeMetrics[]> => {
     const families = createGcpeFamilies(view.settings.maxSeries)
     await pipelines.addTo(families)
     await addDeployments(families)
     return families.scopes()
   }
+  // Scrapes at the same time share one: rows that two of them read would be counted twice.
+  let running: ReturnType<typeof scrape> | undefined
+  return async () =>
+    (running ??= scrape().finally(() => {
+      running = undefined
+    }))
 }

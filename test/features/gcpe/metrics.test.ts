@@ -3,11 +3,12 @@ import { deploymentReporter } from '../../../src/features/deployments/sql/deploy
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { everything, type Scope } from '../../../src/core/store/ports/scope.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { at, event, instance, job, openWorld, type World } from '../../flow/world.ts'
+import { at, event, instance, job, openWorld, rules, type World } from '../../flow/world.ts'
 import { createScrape } from '../../../src/features/gcpe/feature.ts'
 import { latestTests, type LatestRun } from '../../../src/features/gcpe/latest-run.ts'
 import { observedEvent, type Deployment } from '../../../src/features/deployments/model/deployment.ts'
 import { expositionText } from '../../daemon/listeners/metrics-pages.ts'
+import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../../src/core/telemetry/settings.ts'
 import { wholeMetrics, type Exposition } from '../../../src/daemon/listeners/exposition.ts'
 import type { CountBehind } from '../../../src/features/gcpe/behind-counts.ts'
@@ -109,6 +110,18 @@ describe('pipelines', () => {
     await observe(2, 'success')
     expect(await runs()).toEqual({ push: 1, schedule: 1 })
     expect(await scrape()).toContain('# TYPE gitlab_ci_pipeline_run_count counter')
+  })
+
+  it('are counted once by scrapes at the same time', async () => {
+    await world.store.runs.transact(
+      Array.from({ length: 1_100 }, (_, at) =>
+        mergeObservations([event('success', {}, [], {}, at + 1)], 'webhook', rules),
+      ).flat(),
+    )
+    const scrape = scraper()
+    const [one, other] = await Promise.all([scrape(), scrape()])
+    expect(other).toEqual(one)
+    expect(valuesOf(await scrape(), 'gitlab_ci_pipeline_run_count', 'source')).toEqual({ push: 0 })
   })
 
   it('have at most so many series per project, those of the newest pipelines', async () => {
