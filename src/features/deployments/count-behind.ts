@@ -13,7 +13,8 @@ export interface BehindOf {
 export type CountedBehind =
   /** `isAll`: false if there are more commits than one page of the answer has. */
   | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
-  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+  /** `limited`: nothing was asked, because the comparisons of this minute are used up. */
+  | { readonly as: 'refused' | 'limited'; readonly what: string; readonly remedy: string }
 
 /** With the token of the project: its instance, and its full path if that is known. Undefined without any token. */
 export function countBehindWith({
@@ -50,7 +51,7 @@ export function createCountBehind(
     begun = begun.filter(at => Math.abs(now - at) < minute)
     if (begun.length >= maxPerMinute) {
       const what = `${maxPerMinute} comparisons were made within a minute; the rest of the API budget is reserved for pipelines.`
-      return refused(what, 'Reload this page in a minute.')
+      return { as: 'limited', what, remedy: 'Reload this page in a minute.' }
     }
     begun = [...begun, now]
     const signal = AbortSignal.timeout(timeoutMs)

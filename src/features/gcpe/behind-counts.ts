@@ -48,7 +48,8 @@ export function createBehindCounts(
       const answer = await count({ ...of, revision, branch })
       waiting.delete(key)
       if (answer.as === 'counted') remember(known, key, answer.commits, maxRemembered)
-      else remember(refused, key, clock.now(), maxRemembered)
+      // A pair that was not asked for because of our own limit is asked for again by the next scrape.
+      else if (answer.as === 'refused') remember(refused, key, clock.now(), maxRemembered)
     }
   }
 

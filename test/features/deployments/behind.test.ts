@@ -109,7 +109,7 @@ describe('how far an environment is behind', () => {
     const of = { projectId: 1, revision: 'a', branch: 'main' }
     expect(await refusing(of)).toEqual({ as: 'counted', commits: 0, isAll: true })
     expect(await refusing(of)).toMatchObject({
-      as: 'refused',
+      as: 'limited',
       what: expect.stringContaining('within a minute') as string,
     })
   })

@@ -1,6 +1,7 @@
 // Promises about counts of commits for readers that do not wait.
 import { expect, it } from 'vitest'
 import { createBehindCounts } from '../../../src/features/gcpe/behind-counts.ts'
+import { createCountBehind } from '../../../src/features/deployments/count-behind.ts'
 import type { BehindOf, CountedBehind } from '../../../src/features/deployments/count-behind.ts'
 
 function counts(answer: (of: BehindOf) => CountedBehind | Error) {
@@ -36,6 +37,32 @@ it('repeats a refused request after ten minutes', async () => {
   expect([read('a'), asked.length]).toEqual([undefined, 1])
   clock.at += 10 * 60_000
   await expect.poll(() => read('a')).toBe(4)
+})
+
+it('knows 300 environments after as many minutes as the limit of a minute takes, those of another token at once', async () => {
+  let requests = 0
+  const commits = async function* () {
+    requests += 1
+    yield await Promise.resolve({ items: [], next: undefined })
+  }
+  const clock = { at: 0, now: () => clock.at }
+  const tokens = [1, 2].map(() => createCountBehind({ commits }, 30, clock))
+  const of = createBehindCounts(
+    async one => tokens[one.projectId]!(one),
+    clock,
+    () => undefined,
+  )
+  const pair = (projectId: number, at: number) =>
+    of({ instance: 'https://git.example.com', projectId, from: `${at}`, to: 'main' })
+  const scrape = () => ({
+    one: Array.from({ length: 300 }, (_, at) => pair(0, at)).filter(one => one !== undefined).length,
+    other: pair(1, 0),
+  })
+  for (let minutes = 1; minutes <= 10; minutes += 1) {
+    await expect.poll(scrape).toEqual({ one: 30 * minutes, other: 0 })
+    clock.at += 60_000
+  }
+  expect(requests).toBe(301)
 })
 
 it('reports an error and goes on', async () => {

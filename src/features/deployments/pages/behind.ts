@@ -66,11 +66,8 @@ export async function behindOf(
   }
   const page = webUrl ?? (project === '' ? undefined : `${deployment.instance}/${project}`)
   const url = page === undefined ? undefined : `${page}/-/compare/${revision}...${encodeURIComponent(branch)}`
-  return {
-    ...known,
-    url,
-    answer: await countBehind({ instance: deployment.instance, path: project, projectId, revision, branch }),
-  }
+  const answer = await countBehind({ instance: deployment.instance, path: project, projectId, revision, branch })
+  return { ...known, url, answer: answer.as === 'counted' ? answer : { ...answer, as: 'refused' } }
 }
 
 export async function behindPage(
