@@ -1,5 +1,11 @@
 // The ids that we derive for spans of a run, by both schemes. A job's own spans must not have them: they would pass for ours.
-import { jobSpanId, parentOfPipeline, pipelineSpanId, sectionSpanId, testSpanId } from '../../../core/telemetry/otlp/ids.ts'
+import {
+  jobSpanId,
+  parentOfPipeline,
+  pipelineSpanId,
+  sectionSpanId,
+  testSpanId,
+} from '../../../core/telemetry/otlp/ids.ts'
 import type { Identified, IdentifiedJob } from '../../../core/telemetry/otlp/ids.ts'
 import type { Run } from '../../../model/run.ts'
 
