@@ -1,10 +1,14 @@
 // A clock that was a year, or some hours, ahead and is right again: what the daemon promises then, on both databases.
+import pg from 'pg'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
-import { at, day, event, hour, job, minute, rules, snapshotterWith, settlerOf } from '../../flow/world.ts'
+import { at, day, event, hour, job, minute, rules, second, snapshotterWith, settlerOf, t0 } from '../../flow/world.ts'
 import { createMaintenance } from '../../../src/core/store/maintenance/maintenance.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { bothDatabases, opened, type Bench } from './benches.ts'
+import { bothDatabases, opened, sqliteBench, type Bench } from './benches.ts'
+import { closeAfterTest } from '../../support/after-test.ts'
+import { newDatabase } from './new-database.ts'
+import { openPostgres } from '../../support/stores.ts'
 import type { ExportQueue } from '../../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
@@ -136,11 +140,139 @@ for (const [name, bench] of bothDatabases())
     it('repairs times when its maintenance begins', async () => {
       await observe(1, 'success')
       here.move(-ahead)
-      const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-      const keep = { retention: day, remember: day, keepFigures: day }
-      const loop = createMaintenance({ store, served: [exportQueue], ...keep, clock, log: silentLog() })
-      loop.start()
+      const maintenance = maintained(store, here)
       await expect.poll(async () => store.runs.dueIn()).toBe(0)
-      await loop.stop()
+      await maintenance.stop()
+    })
+
+    it('repairs times when the clock is set back while it runs', async () => {
+      here.move(-ahead)
+      const maintenance = maintained(store, here)
+      await maintenance.checks(2)
+      here.move(ahead)
+      await observe(1, 'success')
+      await maintenance.checks(2)
+      expect(await store.runs.dueIn()).toBeGreaterThan(0)
+      here.move(-ahead)
+      await expect.poll(async () => store.runs.dueIn()).toBe(0)
+      await maintenance.stop()
     })
   })
+
+interface Maintained {
+  /** Resolves after further checks of the clock. */
+  checks(count: number): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts the maintenance of the store. Each pause ends at once; `passes`: time passes as if it had lasted. */
+function maintained(store: Store, here: Bench, passes: 'time stands' | 'time passes' = 'time stands'): Maintained {
+  let passed = 0
+  let checked = 0
+  const clock = {
+    now: () => here.now(),
+    elapsed: () => passed,
+    sleep: async (ms: number) => {
+      if (passes === 'time passes') {
+        passed += ms
+        here.move(ms)
+      }
+      // Longer pauses are between two turns.
+      if (ms >= 1_000) checked += 1
+      await new Promise<void>(resolve => setImmediate(resolve))
+    },
+  }
+  const keep = { retention: day, remember: day, keepFigures: day }
+  const loop = createMaintenance({ store, served: [exportQueue], ...keep, clock, log: silentLog() })
+  closeAfterTest({ close: async () => loop.stop() })
+  loop.start()
+  return {
+    checks: async count => {
+      const until = checked + count
+      await expect.poll(() => checked).toBeGreaterThanOrEqual(until)
+    },
+    stop: async () => loop.stop(),
+  }
+}
+
+describe('the maintenance of a store', () => {
+  it('repairs times no more until the clock is set back', async () => {
+    const { here, store } = await opened(sqliteBench)
+    let repairs = 0
+    const counting = { ...store, bringBack: async () => ((repairs += 1), store.bringBack()) }
+    const maintenance = maintained(counting, here, 'time passes')
+    // Half an hour.
+    await maintenance.checks(180)
+    expect(repairs).toBe(1)
+    await maintenance.stop()
+  })
+
+  it('prunes even if times cannot be repaired, and repairs them later', async () => {
+    const { here, store } = await opened(sqliteBench)
+    await here.sql(`
+      INSERT INTO delivery_keys (key, seen_at) VALUES ('old', 0);
+      INSERT INTO leases (name, holder, until) VALUES ('of the future', 'dead', ${here.now() + 365 * day});
+      CREATE TRIGGER broken BEFORE UPDATE ON leases WHEN old.holder = 'dead' BEGIN SELECT raise(FAIL, 'broken'); END`)
+    const maintenance = maintained(store, here, 'time passes')
+    await expect.poll(async () => Object.fromEntries(await store.counters.all())).toEqual({ 'pruned.delivery_keys': 1 })
+    expect(await store.leases.take('of the future', 'alive', minute)).toBe(false)
+    await here.sql('DROP TRIGGER broken')
+    await expect.poll(async () => store.leases.take('of the future', 'alive', minute)).toBe(true)
+    await maintenance.stop()
+  })
+})
+
+describe('on PostgreSQL, a repair of times', () => {
+  let now: number
+  let store: Store
+  let other: pg.Client
+  beforeEach(async () => {
+    const url = await newDatabase()
+    now = t0
+    store = closeAfterTest(await openPostgres(url, { now: () => now, maxSize: 2 ** 30, timeoutMs: 500 }))
+    other = new pg.Client(url)
+    await other.connect()
+    const connection = other
+    closeAfterTest({ close: async () => connection.end() })
+  })
+
+  /** Begins a repair that waits when it comes to the table; calls `meanwhile`, and returns the number of repaired rows. */
+  async function repairPast(table: string, meanwhile: () => Promise<void>): Promise<number> {
+    await other.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`)
+    const repair = store.bringBack()
+    const waiting = `SELECT 1 FROM pg_locks WHERE relation = '${table}'::regclass AND NOT granted`
+    await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1)
+    await meanwhile()
+    await other.query('COMMIT')
+    return repair
+  }
+  const observe = async (): Promise<void> =>
+    store.runs.transact(mergeObservations([event('success', {}, [])], 'webhook', rules))
+
+  it('leaves alone what changed after it began', async () => {
+    const repaired = await repairPast('enrichment_queue', async () => {
+      now += 10 * second
+      await observe()
+    })
+    expect(repaired).toBe(0)
+    expect(await store.runs.dueIn()).toBe(rules.settle)
+  })
+
+  it('may take longer than other statements', async () => {
+    await observe()
+    now -= day
+    const repaired = repairPast('enrichment_queue', async () => {
+      await other.query('SELECT pg_sleep(0.7)')
+    })
+    expect(await repaired).toBe(2)
+  })
+
+  it('is completed by the next one if the clock is set back meanwhile', async () => {
+    await observe()
+    await repairPast('outbox', async () => {
+      now -= day
+    })
+    await store.bringBack()
+    expect(await store.runs.dueIn()).toBe(0)
+  })
+})

@@ -10,7 +10,7 @@ import type { Millis } from '../../../model/instant.ts'
 import type { Store } from '../ports/store.ts'
 import { keyMemory } from '../sql/take-in.ts'
 import type { RunCursor } from '../sql/pruning.ts'
-import { StoreError } from '../../../lib/fault.ts'
+import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 // Makes room in a nearly full store, so that it need not refuse deliveries: rows that are nearest to the end of their retention are deleted first.
 interface Relief {
@@ -81,6 +81,8 @@ const soon = 1_000
 const betweenMessages = 60_000
 /** What the clock may go back without being repaired at once, ms: clocks are adjusted in small steps all the time. */
 const clockTolerance = 1_000
+/** Between two tries to repair times, ms. */
+const betweenRepairs = 60_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
   const { store, served, retention, clock, log } = options
@@ -167,16 +169,22 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     if (await count(pruned)) log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
   }
 
-  /** Done by each replica, because the lease itself may have been taken while the clock was ahead. */
+  /** At the start, and when the clock was set back. Done by each replica, because the lease itself may have been taken while the clock was ahead. */
   async function repairTimes(): Promise<void> {
     // The store's clock, relative to one that never jumps: it has gone back where it was ahead before.
     const offset = (await store.now()) - elapsed(clock)
-    const wentBack = offset < clockOffset - clockTolerance
+    if (offset < clockOffset - clockTolerance) nextRepair = elapsed(clock)
     clockOffset = offset
-    if (!wentBack && elapsed(clock) < nextRepair) return
-    const rows = await store.bringBack()
-    if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
-    nextRepair = elapsed(clock) + every
+    if (elapsed(clock) < nextRepair) return
+    nextRepair = elapsed(clock) + betweenRepairs
+    try {
+      const rows = await store.bringBack()
+      nextRepair = Infinity
+      if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
+    } catch (error) {
+      // A store that is not repaired must be pruned all the same.
+      log.error({ reason: reasonOf(error) }, 'times in the future could not be repaired; the next try is in a minute')
+    }
   }
 
   const loop = createLoop({

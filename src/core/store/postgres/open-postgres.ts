@@ -5,6 +5,7 @@ import { openDatabase, type DatabaseOptions, type Database } from './database.ts
 import { postgresOutbox } from './outbox.ts'
 import { pruning } from '../sql/pruning.ts'
 import { tables, type Catalog } from '../sql/tables.ts'
+import { bringBack } from '../sql/too-far-ahead.ts'
 import { operations } from '../sql/operations.ts'
 import { readsOn } from '../read-models/reads.ts'
 import { changeRuns } from '../sql/runs.ts'
@@ -79,6 +80,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       giveBack: async () => 0,
     }),
     tables: tables(slow, catalogOf(maintenance)),
+    bringBack: async () => bringBack(slow, shared.parts),
     isFull: sizeReaches(options.maxSize, async () => usedBytes(db)),
     proveWritable: async () => {
       await db.query(

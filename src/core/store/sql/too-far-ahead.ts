@@ -2,6 +2,7 @@
 //
 // Two rules, one statement for each line of the tables below: what is due later than the longest wait of its kind, or was put off at a time that is still
 // to come, is due now; and any other time in the future becomes now. What only expires later because of such a time (keys of deliveries) stays.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statements } from './statements.ts'
 
 const second = 1_000
@@ -67,14 +68,22 @@ function repaired([table, column]: TimeColumn): string {
   return `UPDATE ${table} SET ${column} = ${now} WHERE ${column} > ${future} RETURNING 1`
 }
 
-/** Returns the number of repaired rows. */
+/**
+ * Returns the number of repaired rows. Each statement is a transaction with its own time: on PostgreSQL it sees what others have committed since the
+ * one before it, which would lie in the future of an earlier time. On SQLite other work goes on between two statements.
+ */
 export async function bringBack(sql: Statements, parts: readonly StoredTimes[]): Promise<number> {
   const allWaits = [...waits, ...parts.flatMap(one => one.waits ?? [])]
   const allTimes = [...times, ...parts.flatMap(one => one.times ?? [])]
-  return sql.transaction(function* (within) {
-    let rows = 0
-    for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)])
-      rows += (yield [repair, [within.now]]).length
-    return rows
-  })
+  let rows = 0
+  let latest = -Infinity
+  for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)]) {
+    rows += await sql.transaction(function* (within) {
+      // If the clock is set back meanwhile, the waits were judged by the wrong time: what they are judged by must stay for the next repair.
+      latest = Math.max(latest, within.now)
+      return (yield [repair, [latest]]).length
+    })
+    await nextTurn()
+  }
+  return rows
 }
