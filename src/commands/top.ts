@@ -182,9 +182,7 @@ export async function overviewAt(
   headers: Record<string, string>,
   dispatcher: Agent,
 ): Promise<LiveState & Pick<Overview, 'flow'>> {
-  const answer = await answerOf(`${from}/api/overview?limit=${limit}`, headers, dispatcher)
-  const read = overviewShape.safeParse(jsonOf(answer?.text))
-  if (answer?.status === 200 && read.success) return read.data
+  // Before the token is sent: another service must not get it.
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
     const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'
@@ -194,6 +192,9 @@ export async function overviewAt(
     const remedy = "Give the address of the daemon's pages (PIPESPAN_ADMIN_LISTEN) with --url."
     throw new Unanswered(`Something listens at ${from}, but it is not Pipespan: ${answerer.what}.`, remedy)
   }
+  const answer = await answerOf(`${from}/api/overview?limit=${limit}`, headers, dispatcher)
+  const read = overviewShape.safeParse(jsonOf(answer?.text))
+  if (answer?.status === 200 && read.success) return read.data
   if (answer?.status === 401) {
     const remedy = "Set PIPESPAN_ADMIN_TOKEN to the daemon's value."
     throw new Unanswered(`The daemon at ${from} does not accept the admin token configured here.`, remedy)

@@ -405,6 +405,19 @@ it('finds that the platform sends another webhook secret, after five deliveries'
   await finds(warning('webhooks', expect.stringContaining('the same secret token in the webhook') as string))
 })
 
+it('sends the admin token to no other service', async () => {
+  const seen: IncomingMessage['headers'][] = []
+  const server = createHttpServer(({ headers }, answer) => {
+    seen.push(headers)
+    answer.end('hello')
+  })
+  env.PIPESPAN_ADMIN_LISTEN = `127.0.0.1:${await listen(server)}`
+  env.PIPESPAN_ADMIN_TOKEN = 'an-admin-token-of-tests'
+  await examined()
+  expect(seen).not.toEqual([])
+  expect(JSON.stringify(seen)).not.toContain('an-admin-token-of-tests')
+})
+
 it('finds a daemon that verifies signatures without a token that identifies the platform', async () => {
   afterwardsAnew()
   delete env.PIPESPAN_WEBHOOK_TOKEN

@@ -56,6 +56,17 @@ it('distinguishes an unreachable daemon from another service, and a web page fro
   expect(await foreign((_, answer) => answer.end('{"running":'))).toContain('200 with JSON of another shape.')
 })
 
+it('sends the admin token to no other service', async () => {
+  const seen: string[] = []
+  const server = createServer(({ headers }, answer) => {
+    seen.push(JSON.stringify(headers))
+    answer.end('hello')
+  })
+  await top(['--url', `http://127.0.0.1:${await listen(server)}`])
+  expect(seen).not.toEqual([])
+  expect(seen.join()).not.toContain(adminToken)
+})
+
 it("fits lines and lists to the terminal's size", () => {
   const pipeline = {
     ...{ instance: 'https://git.example.com', projectId: 1, pipelineId: 1, platformNow: 0 },
