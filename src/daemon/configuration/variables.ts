@@ -45,7 +45,8 @@ const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_
 /** Warnings about variables that nothing reads and that were probably meant to be settings. `selfTelemetry`: whether the daemon uses an SDK itself. */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>, selfTelemetry: boolean): string[] {
   const unknown = Object.keys(env)
-    .filter(name => /^(PIPESPAN|OTEL)_/.test(name) && !known.has(name) && firstSet(env, [name]) !== undefined)
+    .filter(name => /^(PIPESPAN|OTEL)_/.test(name) && !known.has(name) && !isOthers(name))
+    .filter(name => firstSet(env, [name]) !== undefined)
     .sort()
   const links = unknown.filter(name => serviceLink.test(name) || isServicePort(name, env[name] ?? ''))
   const warnings = unknown
@@ -61,15 +62,19 @@ export function unknownVariables(env: Environment, known: ReadonlySet<string>, s
 
 const unused = "Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all."
 
+function isOthers(name: string): boolean {
+  return families.some(({ prefix, others }) => name.startsWith(prefix) && others?.test(name.slice(prefix.length)))
+}
+
 /** Undefined if it may be for another program. */
 function whyUnknown(name: string, known: ReadonlySet<string>): string | undefined {
   const family = families.find(({ prefix }) => name.startsWith(prefix))
   // Without the prefix, which would make all names similar.
-  const { prefix, otherwise, others } = family ?? { prefix: 'OTEL_', otherwise: undefined }
+  const { prefix, otherwise } = family ?? { prefix: 'OTEL_', otherwise: undefined }
   const [rest, ...own] = [name, ...[...known].filter(one => one.startsWith(prefix))].map(one =>
     one.slice(prefix.length),
   )
-  if (rest === undefined || others?.test(rest) === true) return undefined
+  if (rest === undefined) return undefined
   const meant = nearest(rest, own, family === undefined ? slip : undefined)
   const remedy = meant === undefined ? otherwise : `Did you mean ${prefix}${meant}?`
   return remedy && `Unknown variable. ${remedy}`

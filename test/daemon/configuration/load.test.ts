@@ -222,7 +222,8 @@ describe('variables', () => {
   })
 
   it('that the SDK for self-telemetry ignores are named if it is used', () => {
-    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'otlp' }
+    const ofOthers = { OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_METRICS_EXPORTER: 'otlp' }
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', ...ofOthers }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, PIPESPAN_SELF_TELEMETRY: 'true' }).warnings).toEqual([
       "OTEL_TRACES_EXPORTER: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all.",
