@@ -1,17 +1,25 @@
 // Looking at the configuration file: what counts as a change, while somebody writes it, or a link is exchanged.
 import { expect, it, vi } from 'vitest'
-import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { pino } from 'pino'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { completeChange, watchConfig } from '../../src/commands/config-watch.ts'
-import { readConfigText } from '../../src/daemon/configuration/config-file.ts'
+import { completeChange, lookAt, watchConfig } from '../../src/commands/config-watch.ts'
 
 it('takes a change that two looks in a row have found, once, and none that is still being written', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
-  const changeAt = completeChange(readConfigText(file))
-  const look = () => changeAt(readConfigText(file))
+  const changeAt = completeChange(lookAt(file))
+  const look = (): string | undefined => changeAt(lookAt(file))?.text
   expect([look(), look()]).toEqual([undefined, undefined])
   const lines = ['webhook:\n', '  token: abc\n', 'settle: 6s\n']
   truncateSync(file)
@@ -24,12 +32,25 @@ it('takes a change that two looks in a row have found, once, and none that is st
   expect([look(), look()]).toEqual([undefined, undefined])
 })
 
+it('takes a file that was touched or replaced by the same text, because another file may have changed', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(file, 'settle: 5s\n')
+  const changeAt = completeChange(lookAt(file))
+  const look = (): string | undefined => changeAt(lookAt(file))?.text
+  utimesSync(file, 1, 1)
+  expect([look(), look(), look()]).toEqual([undefined, 'settle: 5s\n', undefined])
+  writeFileSync(`${file}.new`, 'settle: 5s\n')
+  utimesSync(`${file}.new`, 1, 1)
+  renameSync(`${file}.new`, file)
+  expect([look(), look(), look()]).toEqual([undefined, 'settle: 5s\n', undefined])
+})
+
 it('takes a change that came between the reading of the configuration and the first look', () => {
   const file = path.join(temporaryFolder(), 'pipespan.yaml')
   writeFileSync(file, 'settle: 5s\n')
-  const changeAt = completeChange(readConfigText(file))
+  const changeAt = completeChange(lookAt(file))
   writeFileSync(file, 'settle: 6s\n')
-  expect([changeAt(readConfigText(file)), changeAt(readConfigText(file))]).toEqual([undefined, 'settle: 6s\n'])
+  expect([changeAt(lookAt(file)), changeAt(lookAt(file))?.text]).toEqual([undefined, 'settle: 6s\n'])
 })
 
 it('follows a link that is exchanged, a file that takes its place, and one that is gone for a while', () => {
@@ -44,16 +65,18 @@ it('follows a link that is exchanged, a file that takes its place, and one that 
   version('one', 'settle: 5s\n')
   symlinkSync('..data/pipespan.yaml', inFolder('pipespan.yaml'))
   const file = inFolder('pipespan.yaml')
-  const changeAt = completeChange(readConfigText(file))
-  const look = () => changeAt(readConfigText(file))
+  const changeAt = completeChange(lookAt(file))
+  const look = () => changeAt(lookAt(file))
   version('two', 'settle: 6s\n')
-  expect([look(), look()]).toEqual([undefined, 'settle: 6s\n'])
+  expect([look(), look()?.text]).toEqual([undefined, 'settle: 6s\n'])
   rmSync(inFolder('..data'))
   expect(look()).toBeUndefined()
-  expect(look()).toMatchObject({ what: expect.stringContaining('ENOENT') as string })
+  const gone = look()
+  expect(gone?.text).toBeUndefined()
+  expect(gone?.key).toContain('ENOENT')
   writeFileSync(inFolder('new'), 'settle: 7s\n')
   renameSync(inFolder('new'), file)
-  expect([look(), look()]).toEqual([undefined, 'settle: 7s\n'])
+  expect([look(), look()?.text]).toEqual([undefined, 'settle: 7s\n'])
 })
 
 it('has a changed file reloaded, and says once that there is none', async () => {
@@ -62,7 +85,7 @@ it('has a changed file reloaded, and says once that there is none', async () => 
   const lines: string[] = []
   const reload = vi.fn()
   const log = pino({ base: null }, { write: line => lines.push(line) })
-  const timer = watchConfig({ file, loaded: readConfigText(file), log, everyMs: 20 }, reload)
+  const timer = watchConfig({ file, loaded: lookAt(file), log, everyMs: 20 }, reload)
   closeAfterTest({ close: () => timer.stop() })
   writeFileSync(file, 'settle: 6s\n')
   await expect.poll(() => reload.mock.calls).toEqual([['settle: 6s\n']])
