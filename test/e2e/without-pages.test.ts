@@ -66,3 +66,13 @@ it('exports, answers health checks and /metrics, and names the setting on every 
   expect(console()).toContain('// src/console/routes.ts')
   await until(async () => Number(figures()) > 0)
 })
+
+it('shows /metrics to a client that sends the admin token', async () => {
+  const token = 'an-admin-token-of-tests'
+  const { daemon } = await start({ PIPESPAN_PAGES: 'false', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans' })
+  const metrics = `${daemon.adminUrl}/metrics`
+  expect((await read(metrics))[0]).toBe(401)
+  expect((await read(metrics, { authorization: 'Bearer another-token-of-tests' }))[0]).toBe(401)
+  expect((await read(metrics, { authorization: `Bearer ${token}` }))[0]).toBe(200)
+  expect(await read(daemon.adminUrl)).toEqual([404, expect.stringContaining('PIPESPAN_PAGES=false')])
+})

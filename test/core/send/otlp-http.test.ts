@@ -76,6 +76,12 @@ describe('one OTLP POST', () => {
     expect(backend.requests[0]?.headers.authorization).toBe('Bearer tok-1')
   })
 
+  it('does not follow redirects', async () => {
+    backend.behave = () => ({ status: 307, headers: { location: `${backend.url}/elsewhere` } })
+    expect(await post(plain())).toMatchObject({ kind: 'answered', status: 307 })
+    expect(backend.requests).toHaveLength(1)
+  })
+
   it('ends at its deadline when the answer drips, with an unknown outcome', async () => {
     backend.behave = () => 'drip headers'
     const { answer, timeoutMs } = await withinDeadline(async timeoutMs => {
