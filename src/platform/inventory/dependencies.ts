@@ -5,6 +5,7 @@
 //
 // The ID of an unfinished export is stored, so that the collector continues with it after a restart.
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { collector, day, type Round } from './collector.ts'
 import type { Collected } from '../../model/inventory.ts'
@@ -41,6 +42,8 @@ const checkInterval = 15_000
 const maxChecks = 40
 /** Maximum number of components that are compared with the previous bill's. */
 const maxComponents = 50_000
+/** Number of components that are hashed in one turn of the event loop. */
+const componentsPerTurn = 500
 
 export const dependencies = collector({
   kind: 'dependencies',
@@ -89,7 +92,7 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
     const { components } = await round.ask.file(`${path}/download`, bill)
     return components === undefined
       ? failed('The bill of materials has no components.')
-      : answerOf(components, last, id)
+      : await answerOf(components, last, id)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
     // The export expired, or belongs to another token. If the platform loses another one, a third would not help.
@@ -98,10 +101,11 @@ async function checkExport(round: Round, last: Memory, { id, looks, isSecond = f
   }
 }
 
-function answerOf(components: readonly unknown[], last: Memory, exportId: number): Answer {
+async function answerOf(components: readonly unknown[], last: Memory, exportId: number): Promise<Answer> {
   const counts = new Map<string, number>()
   const hashes = new Set<string>()
-  for (const item of components) {
+  for (const [index, item] of components.entries()) {
+    if (index % componentsPerTurn === componentsPerTurn - 1) await nextTurn()
     const { data } = component.safeParse(item)
     if (data === undefined) continue
     const ecosystem = /^pkg:([a-z0-9.+-]+)\//i.exec(data.purl ?? '')?.[1]?.toLowerCase() ?? 'unknown'

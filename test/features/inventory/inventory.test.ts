@@ -8,8 +8,10 @@ import { inventoryReference } from './reference.ts'
 import { requestsAnHour } from '../../../src/model/inventory.ts'
 import { restFaults, restJson } from '../../support/rest-faults.ts'
 import type { AddressInfo } from 'node:net'
-import type { Thing } from '../../../src/platform/port/asking.ts'
+import type { Asking, Thing } from '../../../src/platform/port/asking.ts'
 import { collectors } from '../../../src/platform/inventory/collectors.ts'
+import { dependencies } from '../../../src/platform/inventory/dependencies.ts'
+import { turnsDuring } from '../../support/turns.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { isFull } from '../../full.ts'
 import { maxScopes } from '../../../src/platform/inventory/feature-flags.ts'
@@ -305,6 +307,19 @@ describe('a bill of materials', () => {
     world.api.misbehave = () => undefined
     await world.pass(inventory, day)
     expect(await world.found()).toMatchObject({ 'platform.sbom.components npm': 3 })
+  })
+
+  it('is counted in turns of the event loop', async () => {
+    const components = Array.from({ length: 20_000 }, (_, n) => ({ purl: `pkg:npm/a@${n}` }))
+    const ask = {
+      ...world.ask,
+      one: async () => ({ has_finished: true }),
+      file: async () => ({ components }),
+    } as Asking
+    const owner = { project: { id: 1, path: shop } }
+    const counting = dependencies.collect({ ask, owner, now: 0, memory: { export: { id: 1, looks: 0 } } })
+    expect(await turnsDuring(counting)).toBeGreaterThanOrEqual(20_000 / 500)
+    expect((await counting).points.map(({ value }) => value)).toEqual([20_000])
   })
 
   it('without components is no change, and named', async () => {
