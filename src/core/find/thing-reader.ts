@@ -5,13 +5,20 @@
 // 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { Fault, reasonOf, StoreError } from '../../lib/fault.ts'
-import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../../model/inventory.ts'
+import {
+  knownFor,
+  maxPoints,
+  type Collected,
+  type CollectedEvent,
+  type CollectedPoint,
+  type Owner,
+} from '../../model/inventory.ts'
 import { PlatformError, type CallOptions, type ErrorThrottle, type PlatformClient } from '../../platform/port.ts'
 import type { Thing } from '../../platform/port/asking.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { InventoryState } from '../store/ports/gauge-documents.ts'
 import type { Log } from '../../lib/log.ts'
-import type { RedactText } from '../../lib/text-redaction.ts'
+import { inTurns, type RedactText } from '../../lib/text-redaction.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Singleton } from './rounds.ts'
@@ -99,7 +106,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     try {
       known = await ownerOf(thing, before, now)
       const collected = await thing.collect({ ask, owner: known.owner, now, memory: before?.memory })
-      await store(thing, before, known, cleanCollected(collected, options.redactText))
+      await store(thing, before, known, await cleanCollected(collected, options.redactText))
       errors.answered(nameOf(thing))
       return 'go-on'
     } catch (error) {
@@ -208,20 +215,25 @@ function asPlatformError(error: unknown): PlatformError {
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }
 
-/** Redacts the names and texts of things before they are stored or exported, each once. */
-export function cleanCollected(collected: Collected, redactText: RedactText): Collected {
+/** Redacts the names and texts of things before they are stored or exported, each once. The event loop gets its turns in between. */
+export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
+  const redact = inTurns(redactText)
   const known = new Map<string, string>()
-  const clean = <T>(value: T): T => {
+  const clean = async <T>(value: T): Promise<T> => {
     if (typeof value !== 'string') return value
-    const found = known.get(value) ?? redactText(value)
+    const found = known.get(value) ?? (await redact(value))
     known.set(value, found)
     return found as T & string
   }
-  const cleanAll = <T>(attributes: Readonly<Record<string, T>>): Record<string, T> =>
-    Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, clean(value)]))
-  return {
-    ...collected,
-    points: collected.points.map(point => ({ ...point, attributes: cleanAll(point.attributes) })),
-    events: collected.events?.map(one => ({ ...one, body: clean(one.body), attributes: cleanAll(one.attributes) })),
+  const cleanAll = async <T>(attributes: Readonly<Record<string, T>>): Promise<Record<string, T>> => {
+    const cleaned: [string, T][] = []
+    for (const [key, value] of Object.entries(attributes)) cleaned.push([key, await clean(value)])
+    return Object.fromEntries(cleaned)
   }
+  const points: CollectedPoint[] = []
+  for (const point of collected.points) points.push({ ...point, attributes: await cleanAll(point.attributes) })
+  const events: CollectedEvent[] = []
+  for (const one of collected.events ?? [])
+    events.push({ ...one, body: await clean(one.body), attributes: await cleanAll(one.attributes) })
+  return { ...collected, points, events: collected.events && events }
 }

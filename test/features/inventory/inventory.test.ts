@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { cleanCollected } from '../../../src/core/find/thing-reader.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { thingsOf as inventoryOf } from '../../../src/features/inventory/things.ts'
 import { inventoryReference } from './reference.ts'
@@ -11,6 +12,7 @@ import type { AddressInfo } from 'node:net'
 import type { Asking, Thing } from '../../../src/platform/port/asking.ts'
 import { collectors } from '../../../src/platform/inventory/collectors.ts'
 import { dependencies } from '../../../src/platform/inventory/dependencies.ts'
+import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
 import { turnsDuring } from '../../support/turns.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { isFull } from '../../full.ts'
@@ -331,6 +333,13 @@ describe('a bill of materials', () => {
 })
 
 describe('the rounds of the inventory', () => {
+  it('redact many points in turns of the event loop', async () => {
+    const points = Array.from({ length: 10_000 }, (_, n) => ({ metric: 'm', attributes: { name: `a${n}` }, value: n }))
+    const cleaning = cleanCollected({ points }, createTextRedaction([]))
+    expect(await turnsDuring(cleaning)).toBeGreaterThanOrEqual(100)
+    expect(await cleaning).toEqual({ points, events: undefined })
+  })
+
   it('send exactly the documented requests for many projects, a group and a query', async () => {
     const many = isFull ? 50 : 12
     const projects = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
