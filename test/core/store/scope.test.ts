@@ -1,8 +1,10 @@
 // What a scope sees of a store is what a store has that never got anything else: each list, page, count, sum and search, on both databases.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { bothDatabases, sqliteBench, type Bench } from './benches.ts'
 import { chooser } from '../../../src/lib/chooser.ts'
+import { documentKind } from '../../../src/core/store/ports/repository.ts'
 import { eventChunk, type PlatformEvent } from '../../../src/model/event.ts'
 import { event as someEvent } from './events-exercise.ts'
 import { exportQueue, snapshotWork } from './exported-run.ts'
@@ -154,6 +156,22 @@ async function readAll({ views, ...reads }: Reads): Promise<unknown> {
   }
 }
 
+const base: Thing = {
+  project: 0,
+  ref: 'main',
+  status: 'success',
+  job: 'unit',
+  also: 'nothing',
+  dead: false,
+  child: false,
+}
+
+/** Takes in a pipeline of the project at this path. */
+async function report(store: Store, index: number, id: number, path: string): Promise<void> {
+  const observed = { ...observationOf(base, index), project: { id, path } }
+  await store.runs.transact(mergeObservations([observed], 'webhook', rules))
+}
+
 describe.each(bothDatabases())('a scope on %s', (name, bench) => {
   // Each fills two stores.
   const runs = (isFull ? 10 : 1) * (name === 'SQLite' ? 6 : 2)
@@ -190,15 +208,7 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
   })
 
   it('acts on the dead letters of what it sees, and on no others', async () => {
-    const things = [0, 3, 4].map((project): Thing => ({
-      project,
-      ref: 'main',
-      status: 'failed',
-      job: 'unit',
-      also: 'nothing',
-      dead: true,
-      child: false,
-    }))
+    const things = [0, 3, 4].map((project): Thing => ({ ...base, project, status: 'failed', dead: true }))
     await within(bench, async store => {
       await fill(store, things, everything)
       const all = await store.outbox.deadLetters(10)
@@ -211,35 +221,103 @@ describe.each(bothDatabases())('a scope on %s', (name, bench) => {
     })
   })
 
+  it('sees the documents of its projects and groups, and those of no project unless it has only some projects', async () => {
+    const note = z.object({ instance: z.string(), path: z.string() })
+    const ofFeature = documentKind('note', note, ['path'])
+    const ofProject = documentKind('shown-note', note, ['path'], { about: one => ({ ...one, paths: [one.path] }) })
+    await within(bench, async store => {
+      const { repositories } = store
+      for (const path of ['a/shop', 'b/app']) {
+        const project = path === 'a/shop' ? 1 : 4
+        const { group, ...at } = { instance, path, group: path.split('/')[0]! }
+        await repositories.polledProjects.put({ ...at, project, seen: 1, childrenSeen: 1, ranAt: 1, active: [] })
+        await repositories.sweeps.put({ instance, group, startedAt: 1, since: 1, count: 1, done: true })
+        const hook = { instance, id: project, newest: 0, answers: {} }
+        await repositories.hooks.put({ ...hook, kind: 'group', owner: group })
+        await repositories.hooks.put({ ...hook, kind: 'project', owner: path })
+        await repositories.refusedEndpoints.put({ ...at, what: 'jobs', project, message: 'no', times: 1 })
+        const points = ['a/shop', 'b/app'].map(name => ({ metric: 'platform.x', attributes: { name }, value: 1 }))
+        const reading = { instance, profile: 'generic', at: 1, goodFor: 1, points }
+        await repositories.gaugeReadings.put({ ...reading, kind: 'x', of: path, project: { id: project, path } })
+        await repositories.gaugeReadings.put({ ...reading, kind: 'x', of: group, group })
+        const state = { instance, kind: 'x', nextAt: 1, failures: 1, refusal: { message: 'b/app', lasts: false } }
+        await repositories.inventoryStates.put({ ...state, of: path, owner: { project: { id: project, path } } })
+        await repositories.inventoryStates.put({ ...state, of: group, owner: { group: { path: group } } })
+        await repositories.of(ofFeature).put(at)
+        await repositories.of(ofProject).put(at)
+      }
+      // The number of a group, which may also be that of a project.
+      await repositories.hooks.put({ instance, kind: 'group', id: 9, owner: '1', newest: 0, answers: {} })
+      await repositories.refusedEndpoints.put({ instance, what: 'commits', project: 0, message: 'b/app', times: 1 })
+      await repositories.ownPipelines.put({ instance, newest: 1 })
+      await repositories.budgets.put({ account: 'a', tokens: 1, at: 1 })
+      await report(store, 0, 1, 'a/shop')
+
+      const seenBy = async (bounds: Scope['bounds']): Promise<unknown> => {
+        const { repositories: shown } = store.reads({ bounds, sees: ({ path }) => !path.startsWith('b') })
+        return {
+          polled: (await shown.polledProjects.all()).map(({ path }) => path),
+          sweeps: (await shown.sweeps.all()).map(({ group }) => group),
+          hooks: (await shown.hooks.all()).map(({ kind, owner }) => `${kind} ${owner}`),
+          refused: (await shown.refusedEndpoints.all()).map(({ what, message }) => [what, message]),
+          readings: (await shown.gaugeReadings.all()).map(({ of, points }) => `${of} ${points.length}`),
+          states: (await shown.inventoryStates.all()).map(({ of, refusal }) => [of, refusal?.message]),
+          ofFeature: (await shown.of(ofFeature).all()).map(({ path }) => path),
+          ofProject: (await shown.of(ofProject).all()).map(({ path }) => path),
+          ofNone: [(await shown.ownPipelines.all()).length, (await shown.budgets.all()).length],
+        }
+      }
+      const untold = expect.stringContaining('Not shown') as string
+      const ofA = {
+        polled: ['a/shop'],
+        sweeps: ['a'],
+        hooks: ['group a', 'project a/shop'],
+        ofProject: ['a/shop'],
+      }
+      expect(await seenBy('own')).toEqual({
+        ...ofA,
+        refused: [['jobs', 'no']],
+        readings: ['a/shop 2'],
+        states: [
+          ['a', untold],
+          ['a/shop', 'b/app'],
+        ],
+        ofFeature: [],
+        ofNone: [0, 0],
+      })
+      expect(await seenBy('hidden')).toEqual({
+        ...ofA,
+        refused: [
+          ['commits', untold],
+          ['jobs', 'no'],
+        ],
+        readings: ['a 1', 'a/shop 1'],
+        states: [
+          ['a', untold],
+          ['a/shop', 'b/app'],
+        ],
+        ofFeature: ['a/shop', 'b/app'],
+        ofNone: [1, 1],
+      })
+    })
+  })
+
   it('follows a project that moves, with all that it had, and one that has just appeared', async () => {
     await within(bench, async store => {
       const { views } = store.reads({ bounds: 'hidden', sees: ({ path }) => !path.startsWith('secret/') })
       const seen = async (): Promise<number[]> =>
         (await views.search({ limit: 10 })).runs.map(({ run }) => run.key.pipelineId)
-      const base: Thing = {
-        project: 0,
-        ref: 'main',
-        status: 'success',
-        job: 'unit',
-        also: 'nothing',
-        dead: false,
-        child: false,
-      }
-      const report = async (index: number, id: number, path: string): Promise<void> => {
-        const observed = { ...observationOf(base, index), project: { id, path } }
-        await store.runs.transact(mergeObservations([observed], 'webhook', rules))
-      }
       await fill(store, [base], everything)
       expect(await seen()).toEqual([100])
-      await report(1, 1, 'secret/shop')
+      await report(store, 1, 1, 'secret/shop')
       expect(await seen()).toEqual([])
       // What is reported of an older pipeline does not bring the old path back.
-      await report(0, 1, 'a/shop')
+      await report(store, 0, 1, 'a/shop')
       expect(await seen()).toEqual([])
-      await report(2, 9, 'secret/new')
-      await report(3, 10, 'a/new')
+      await report(store, 2, 9, 'secret/new')
+      await report(store, 3, 10, 'a/new')
       expect(await seen()).toEqual([103])
-      await report(4, 1, 'a/shop')
+      await report(store, 4, 1, 'a/shop')
       expect(await seen()).toEqual([104, 103, 101, 100])
     })
   })
