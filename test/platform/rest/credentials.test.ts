@@ -1,10 +1,15 @@
 // Tests that the client sends its token to the platform and to no other host, and never shows it.
+import { createServer } from 'node:https'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, inTurn, json, poll, rejection, startPlatform, token } from './platform-server.ts'
+import { listen } from '../../support/after-test.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
 import { PlatformError } from '../../../src/platform/port.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
+
+const tls = new URL('../../fixtures/tls/', import.meta.url)
 
 describe('the token', () => {
   it.each([
@@ -75,6 +80,24 @@ describe('the token', () => {
     platform.reply = inTurn(json([], { link: `<${foreign.url}/api/v4/pipelines?cursor=1>; rel="next"` }), json([]))
     await allOf(test.client.ownPipelines({}, poll))
     expect(foreign.asked).toHaveLength(0)
+  })
+
+  it('stays behind if a stream is redirected to another host, which is refused if the connection is less secure', async () => {
+    await using storage = await startPlatform(answer(200, 'done'))
+    const [key, cert] = ['key', 'crt'].map(end => readFileSync(new URL(`localhost.${end}`, tls), 'utf8'))
+    const secure = createServer({ key, cert }, (_, response) =>
+      response.writeHead(302, { location: `${storage.url}/log` }).end(),
+    )
+    await using test = clientOf(`https://localhost:${await listen(secure)}`, { ca: cert })
+    const log = { ...poll, maxBytes: 9, onWindow: () => undefined }
+    expect(await rejection(test.client.jobLog(1, 2, log))).toMatchObject({ kind: 'foreign-host' })
+    await using platform = await startPlatform(answer(302, '', { location: 'ftp://storage.example/log' }))
+    await using other = clientOf(platform.url)
+    expect(await rejection(other.client.jobLog(1, 2, log))).toMatchObject({ kind: 'foreign-host' })
+    expect(storage.asked).toHaveLength(0)
+    platform.reply = answer(302, '', { location: `${storage.url}/log` })
+    await other.client.jobLog(1, 2, log)
+    expect(storage.asked.map(({ headers }) => headers['private-token'])).toEqual([undefined])
   })
 
   it.each(['//evil.example', 'https://evil.example/api/v4/pipelines', '/\\evil.example', '@evil.example'])(
