@@ -150,6 +150,18 @@ describe('redelivery', () => {
     expect(here.keys()).toEqual(['key-2', 'key-3', 'key-4'])
   })
 
+  it('recognises its own hook if parts of the URL are masked', async () => {
+    await using here = await open()
+    const byPath = { ...own, id: 77, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
+    const byHost = { ...own, id: 78, url: 'https://{host}/webhooks', masked: ['host'] }
+    const others = { ...own, id: 79, url: 'https://{host}/{path}', masked: ['host', 'path'] }
+    const all = [byPath, byHost, others]
+    hooksOf(here.world.api).hooks.splice(0, Infinity, ...all)
+    for (const [index, hook] of all.entries()) record(here.world, hook, '503', delivery(index))
+    await here.redelivery.round()
+    expect(here.keys()).toEqual(['key-0', 'key-1'])
+  })
+
   it.each(['https://pipespan.example.com//', 'HTTPS://Pipespan.Example.com', 'https://pipespan.example.com/webhooks/'])(
     'recognises its own hook by the public URL %s',
     async publicUrl => {
