@@ -1,5 +1,4 @@
-// The Retry-After header (RFC 9110, 10.2.3): seconds or an HTTP date, in the one form that is still
-// generated (5.6.7).
+// The Retry-After header (RFC 9110, 10.2.3): seconds or an HTTP date, which has three forms (5.6.7).
 
 /** A longer wait is a mistake of the server rather than a plan, ms. */
 const maxRetryAfter = 24 * 3_600_000
@@ -15,11 +14,20 @@ export function retryAfter(header: string | undefined, now: number): number | un
   return wait > 0 ? Math.min(maxRetryAfter, wait) : undefined
 }
 
-const form = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
+const day = '(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)'
+const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
+const time = String.raw`\d\d:\d\d:\d\d`
+const forms = [
+  new RegExp(String.raw`^${day}, \d\d ${month} \d{4} ${time} GMT$`),
+  new RegExp(String.raw`^${day}day, \d\d-${month}-\d\d ${time} GMT$`),
+  new RegExp(String.raw`^${day} ${month} [\d ]\d ${time} \d{4}$`),
+]
 
 /** Milliseconds of Unix time; undefined when the header is absent or no HTTP date. `Date.parse` alone would take "-5" for a day in May. */
 export function httpDate(header: string | undefined): number | undefined {
   const text = header?.trim() ?? ''
-  const at = form.test(text) ? Date.parse(text) : NaN
+  if (!forms.some(form => form.test(text))) return undefined
+  // The third form (asctime) names no zone, and means GMT.
+  const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(at) ? undefined : at
 }

@@ -83,9 +83,12 @@ describe('the verdict table', () => {
     },
   )
 
-  it('reads an HTTP date', () => {
-    expect(judge(503, { retryAfter: 'Mon, 01 Jun 2026 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 30_000 })
-  })
+  it.each(['Mon, 01 Jun 2026 12:00:30 GMT', 'Monday, 01-Jun-26 12:00:30 GMT', 'Mon Jun  1 12:00:30 2026'])(
+    'reads each form of an HTTP date: %j',
+    value => {
+      expect(judge(503, { retryAfter: value })).toMatchObject({ retryAfterMs: 30_000 })
+    },
+  )
 
   it('blames an item only for 5xx and unknown outcomes', () => {
     const blamed = (verdict: Verdict): boolean => verdict.as === 'later' && blames(verdict)
