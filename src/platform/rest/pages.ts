@@ -5,8 +5,6 @@ import { maxItems, type Listed, type Page } from '../port.ts'
 export interface NextPage {
   /** Path and query, without the host: every page is asked for at the configured address. */
   readonly next: string | undefined
-  /** True if the platform named it. Otherwise it is a guess. */
-  readonly isLinked: boolean
 }
 
 /**
@@ -15,10 +13,10 @@ export interface NextPage {
  */
 export function nextPage(link: string | undefined, items: readonly unknown[], from: URL): NextPage {
   const target = nextLink(link)
-  if (link !== undefined && target === undefined) return { next: undefined, isLinked: true }
-  const search = target === undefined ? '' : (URL.parse(target, from.href)?.search ?? '')
-  if (search !== '') return { next: from.pathname + search, isLinked: true }
-  return { next: pageAfter(items, from), isLinked: false }
+  if (link !== undefined && target === undefined) return { next: undefined }
+  const linked = target === undefined ? null : URL.parse(target, from.href)
+  if (linked === null || linked.search === '') return { next: pageAfter(items, from) }
+  return { next: from.pathname + linked.search }
 }
 
 /**
@@ -70,8 +68,6 @@ export interface ListPage {
   readonly address: string
   readonly items: readonly unknown[]
   readonly next: string | undefined
-  /** True if the platform named the next page. Otherwise `next` is a guess, and a platform without pages answers the same items again. */
-  readonly isLinked: boolean
   /** Number of items in the whole list, if the platform reports it. */
   readonly total?: number | undefined
 }
@@ -81,14 +77,14 @@ export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
   /** The first and the last item of each page so far, and its number of items. */
   const seen = new Set<string>()
   let room = max
-  return ({ address, items: all, next, isLinked, total = 0 }) => {
+  return ({ address, items: all, next, total = 0 }) => {
     const mark = [keyOf(all[0]), keyOf(all.at(-1)), all.length].join()
     const isKnown = all.length > 0 && seen.has(mark)
     seen.add(mark)
     const items = isKnown ? [] : all.slice(0, room)
     room -= Math.max(minPage, all.length)
     if (isKnown || next === address)
-      return { items, next: undefined, cut: isLinked && next ? { by: 'repetition', left: 1 } : undefined }
+      return { items, next: undefined, cut: next === undefined ? undefined : { by: 'repetition', left: 1 } }
     const unread = all.length - items.length
     if (unread === 0 && (room > 0 || next === undefined)) return { items, next }
     return { items, next: undefined, cut: { by: 'length', left: Math.max(1, unread, total - max) } }

@@ -113,11 +113,13 @@ describe('a list', () => {
       expect(platform.asked).toHaveLength(1)
     })
 
-    it('ends if the platform repeats a page', async () => {
+    it('ends if the platform repeats a full page, with a warning', async () => {
       await using platform = await startPlatform(json(all.slice(0, 100)))
       await using test = clientOf(platform.url)
-      expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items).toHaveLength(100)
+      const { items: found, left } = await allOf(test.client.projectPipelines(4711, {}, poll))
+      expect([found.length, left]).toEqual([100, 1])
       expect(platform.asked).toHaveLength(2)
+      expect(test.logged.filter(line => line.includes('repeats itself'))).toHaveLength(1)
     })
   })
 
