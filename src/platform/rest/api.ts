@@ -6,6 +6,7 @@ import { errorOfAnswer } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { PlatformError, type CallOptions, type ListOptions, type Page, type ResourceId } from '../port.ts'
 import { readObject } from '../wire-read.ts'
+import { redact } from '../../lib/secret.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import { bounded, jsonOf, servedAt } from './answer.ts'
 import type { Asking, Query } from '../port/asking.ts'
@@ -118,6 +119,16 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     warnOnce(`${list} is cut`, { endpoint, left, detail }, cutMessage(by, list))
   }
 
+  /** Once for each host: every further page of every list leads there. */
+  function reportForeign(host: string, endpoint: string): void {
+    warnOnce(
+      `lists continue at ${host}`,
+      { endpoint },
+      `The platform's lists continue at another host, ${redact(host)}: they are read on at the configured address. ` +
+        "If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.",
+    )
+  }
+
   const read = async (answer: Answer) => ({ ...answer, json: await jsonOf(answer, maxBytes, answer.secrets) })
 
   return {
@@ -153,8 +164,10 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
         }
         const { json, headers, endpoint, url: at } = answer
         if (!Array.isArray(json)) throw errorOfAnswer('unexpected-answer', endpoint, 'a list was expected')
+        const { foreign, ...following } = nextPage(headers.link, json, at)
+        if (foreign !== undefined) reportForeign(foreign, endpoint)
         const { items, next, cut } = endOf({
-          ...{ address: url.pathname + url.search, items: json, ...nextPage(headers.link, json, at) },
+          ...{ address: url.pathname + url.search, items: json, ...following },
           total: Number(headers['x-total']) || 0,
         })
         if (cut !== undefined) reportCut(cut.by, cut.left, endpoint)

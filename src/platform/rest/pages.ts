@@ -5,6 +5,8 @@ import { maxItems, type Listed, type Page } from '../port.ts'
 export interface NextPage {
   /** Path and query, without the host: every page is asked for at the configured address. */
   readonly next: string | undefined
+  /** The other host to which the platform's link leads. */
+  readonly foreign?: string | undefined
 }
 
 /**
@@ -16,7 +18,9 @@ export function nextPage(link: string | undefined, items: readonly unknown[], fr
   if (link !== undefined && target === undefined) return { next: undefined }
   const linked = target === undefined ? null : URL.parse(target, from.href)
   if (linked === null || linked.search === '') return { next: pageAfter(items, from) }
-  return { next: from.pathname + linked.search }
+  const { origin, protocol, search } = linked
+  const foreign = origin === 'null' ? protocol : origin
+  return { next: from.pathname + search, ...(origin !== from.origin && { foreign }) }
 }
 
 /**

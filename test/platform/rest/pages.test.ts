@@ -49,8 +49,8 @@ describe('a list', () => {
     ['another host', () => 'https://elsewhere.example.com/git/api/v4/x'],
     ['another port', () => 'http://127.0.0.1:1/api/v4/x'],
     ['a name of the network', () => '//gitlab.internal/api/v4/x'],
-    ['a user', (host: string) => `http://user:password@${host}/api/v4/projects/4711/pipelines`],
-  ])('is read on at the configured address if its links lead to %s', async (_, linked) => {
+    ['a user', (host: string) => `http://user:password@${host}/api/v4/projects/4711/pipelines`, 0],
+  ])('is read on at the configured address if its links lead to %s', async (_, linked, warnings = 1) => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const next = `<${linked(asked.headers.host ?? '')}?page=${page + 1}&per_page=100>; rel="next"`
@@ -59,6 +59,7 @@ describe('a list', () => {
     await using test = clientOf(platform.url)
     expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items.map(({ id }) => id)).toEqual([1, 2, 3])
     expect(new Set(platform.asked.map(({ path }) => path))).toEqual(new Set(['/api/v4/projects/4711/pipelines']))
+    expect(test.logged.filter(line => line.includes('continue at another host'))).toHaveLength(warnings)
     expect(test.logged.join()).not.toContain('password')
   })
 
