@@ -116,6 +116,36 @@ describe.skipIf(chromiumPath === undefined)('an open page', () => {
     await page.context().close()
   })
 
+  it('shows the end of a job, and asks no more then', async () => {
+    const family = running(96_000_001)
+    await house.deliver(family.deliveries.slice(0, 12))
+    const page = await inZone('UTC', pageOf(family))
+    await page.locator('#jobs tbody tr', { hasText: 'running' }).locator('a').first().click()
+    await page.locator('#live', { hasText: 'Up to date' }).waitFor()
+    let asked = 0
+    page.on('request', one => (asked += one.headers()['if-none-match'] === undefined ? 0 : 1))
+    await house.deliver(family.deliveries.slice(12))
+    await page.locator('#live').waitFor({ state: 'detached' })
+    await page.locator('#head', { hasText: /success|failed/ }).waitFor()
+    asked = 0
+    await page.waitForTimeout(2_500)
+    expect(asked).toBe(0)
+    await page.context().close()
+  })
+
+  it('asks again after the time that a busy daemon names, and says so', async () => {
+    const page = await inZone('UTC', '/')
+    const at: number[] = []
+    await page.route(house.url + '/', async route => {
+      at.push(performance.now())
+      return at.length > 1 ? route.continue() : route.fulfill({ status: 429, headers: { 'retry-after': '3' } })
+    })
+    await page.locator('#live', { hasText: 'Busy, trying again' }).waitFor()
+    await page.locator('#live', { hasText: 'Up to date' }).waitFor()
+    expect(at[1]! - at[0]!).toBeGreaterThan(2_900)
+    await page.context().close()
+  })
+
   it('keeps the focus on a pipeline when a newer one is listed before it', async () => {
     const page = await inZone('UTC', '/')
     const link = page.locator('.run a').first()

@@ -8,25 +8,45 @@ const sign = document.getElementById('live')
 const last = new Map([...document.querySelectorAll('[data-region]')].map(region => [region.id, undefined]))
 /** Between an answer and the next question, ms. */
 const pause = 1_000
-let tag = ''
+/** Of the page as it was last sent. The header is also sent before: by it the server knows a page that is open. */
+let tag = '"none"'
 
 if (sign !== null) setTimeout(ask, pause)
 
 async function ask() {
   // Nobody looks at a page in the background.
-  if (!document.hidden) await update().catch(() => say('lost', 'Connection lost, trying again'))
-  setTimeout(ask, pause)
+  const next = document.hidden ? pause : await update().catch(lost)
+  if (next !== undefined) setTimeout(ask, next)
 }
 
+function lost() {
+  say('lost', 'Connection lost, trying again')
+  return pause
+}
+
+/** Returns the time until the next question, ms; undefined: the page does not change any more. */
 async function update() {
   const answer = await fetch(location.href, { headers: { 'if-none-match': tag }, redirect: 'manual' })
-  if (answer.type === 'opaqueredirect') return say('lost', 'Logged out: reload the page')
+  if (answer.type === 'opaqueredirect') {
+    say('lost', 'Logged out: reload the page')
+    return pause
+  }
+  if (answer.status === 429) {
+    say('busy', 'Busy, trying again')
+    return Math.max(pause, (Number(answer.headers.get('retry-after')) || 0) * 1_000)
+  }
   if (answer.status !== 304) {
     if (!answer.ok) throw new Error(answer.statusText)
-    tag = answer.headers.get('etag')
-    show(new DOMParser().parseFromString(await answer.text(), 'text/html'))
+    const sent = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const isLive = sent.getElementById('live') !== null
+    // A page of a proxy has none of ours.
+    if (!isLive && sent.querySelector('[data-region]') === null) throw new Error('not a page of the daemon')
+    show(sent)
+    if (!isLive) return sign.remove()
+    tag = answer.headers.get('etag') ?? tag
   }
   say('live', 'Up to date')
+  return pause
 }
 
 function show(sent) {
