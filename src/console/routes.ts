@@ -16,7 +16,7 @@ import {
 } from './access/guard.ts'
 import { busy, busyPage, notAllowedPage, notFoundPage, refusedPage } from './access/entrance.ts'
 import { createAccess, isOurs, mayChange, type Access } from './access/access.ts'
-import { createBusyLimit, maxRequests, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
+import { createBusyLimit, maxOpenPages, maxRequests, retryAfter, type BusyLimit } from '../lib/busy-limit.ts'
 import { createHourWatch, minute } from './overview/last-hour.ts'
 import { every } from '../lib/timer.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
@@ -99,12 +99,21 @@ export function createPages({
       inner.decorateRequest('admission')
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       await inner.register(async people => {
-        limitRoutes(people, createBusyLimit(maxRequests), reply => show(reply, bareDocument(busyPage(), base), 429))
+        const [clicks, openPages] = [createBusyLimit(maxRequests), createBusyLimit(maxOpenPages)]
+        // Pages that are open ask again and again, with this header; a browser that opens a page sends none, because nothing is cached.
+        const limitOf = ({ headers }: FastifyRequest): BusyLimit =>
+          headers['if-none-match'] === undefined ? clicks : openPages
+        limitRoutes(people, limitOf, reply => show(reply, bareDocument(busyPage(), base), 429))
         registerSite(people, { views, access, base, features })
         registerExit(people, access, base)
       })
       await inner.register(async programs => {
-        limitRoutes(programs, createBusyLimit(maxRequests), reply => reply.send({ message: busy }))
+        const limit = createBusyLimit(maxRequests)
+        limitRoutes(
+          programs,
+          () => limit,
+          reply => reply.send({ message: busy }),
+        )
         registerApi(programs, views.whole.routes, views.of)
         const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
         const tools = features.flatMap(one => one.tools ?? [])
@@ -125,14 +134,18 @@ export function createPages({
  * Routes that take long: each request begins in a turn of its own, and when too many are under way it is answered with 429. For the routes that are
  * registered after it, behind the guard. `refuse`: sends the answer to whoever must come again.
  */
-function limitRoutes(app: FastifyInstance, limit: BusyLimit, refuse: (reply: FastifyReply) => FastifyReply): void {
+function limitRoutes(
+  app: FastifyInstance,
+  limitOf: (request: FastifyRequest) => BusyLimit,
+  refuse: (reply: FastifyReply) => FastifyReply,
+): void {
   const limited = new WeakSet<RouteHandlerMethod>()
   app.addHook('onRoute', route => {
     const { handler } = route
     // Fastify makes a route for HEAD of each for GET, with its handler.
     if (limited.has(handler)) return
     route.handler = async function (request, reply) {
-      const answer = await limit.run(async () => {
+      const answer = await limitOf(request).run(async () => {
         await handler.call(this, request, reply)
         return 'answered' as const
       })

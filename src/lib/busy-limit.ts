@@ -6,6 +6,9 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 /** Of pages, and as many of the JSON API together with `/mcp`: programs do not keep people from their pages. */
 export const maxRequests = 36
 
+/** Of open pages that ask for themselves: they do not keep people from a page that they click on. */
+export const maxOpenPages = 8
+
 /** Seconds after which a refused request may come again. */
 export const retryAfter = 2
 

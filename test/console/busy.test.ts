@@ -51,4 +51,11 @@ describe('200 at once', () => {
     expect((await fetch(`${house.url}/exports`)).status).toBe(200)
     expect(await Promise.all(programs)).toContain(429)
   })
+
+  it('open pages leave room for people who click', async () => {
+    const headers = { 'if-none-match': '"none"' }
+    const open = Array.from({ length: 200 }, async () => (await fetch(`${house.url}/pipelines`, { headers })).status)
+    expect((await fetch(`${house.url}/exports`)).status).toBe(200)
+    expect(await Promise.all(open)).toContain(429)
+  })
 })
