@@ -2,6 +2,7 @@
 import { plainLine } from '../../lib/plain-text.ts'
 import { createFileTarget } from './file-target.ts'
 import { fingerprintOf } from '../../lib/secret.ts'
+import { InstanceError } from './instance-error.ts'
 import type { ListedToken } from './listed-token.ts'
 import { complain, print, table, type Terminal, printJson } from '../../lib/terminal.ts'
 import { rotateCommand, type RotateAction } from './rotate-command.ts'
@@ -75,7 +76,12 @@ async function create(
     } as const
     return await rotateCommand({ ...rotate, keepOlder: true }, setup, terminal)
   }
-  const { value, id } = await setup.instance.create(name)
+  const { value, id } = await setup.instance.create(name).catch((error: unknown) => {
+    if (!(error instanceof InstanceError) || !error.uncertain) throw error
+    const { message, status, uncertain } = error
+    const remedy = `A token named ${plainLine(name)} may have been created, and its value is lost: find it with \`pipespan tokens list\`, and end it with \`pipespan tokens revoke ID\`.`
+    throw new InstanceError(message, remedy, { status, uncertain })
+  })
   if (json) printJson(terminal, { id: id ?? null, name, token: value.reveal() }, 2)
   else print(terminal, value.reveal())
   complain(terminal, `Created${id === undefined ? '' : ` as ${plainLine(id)}`}. This value is not shown again.`)

@@ -105,6 +105,16 @@ describe('tokens create', () => {
     expect(JSON.parse(json.out)).toEqual({ id: '102', name: 'pipespan', token: instance.tokens[1]!.value })
   })
 
+  it('without a target names what finds and ends a token that may have been created', async () => {
+    instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+    const { code, err } = await tokens({ action: 'create', name: 'pipespan', json: false })
+    expect(code).not.toBe(0)
+    expect(err).toContain('A token named pipespan may have been created')
+    expect(err).toContain('`pipespan tokens revoke ID`')
+    instance.misbehaveOnce('POST', '/tokens', { status: 403 })
+    expect((await tokens({ action: 'create', name: 'pipespan', json: false })).err).not.toContain('may have been')
+  })
+
   it('writes the value directly to a target and revokes nothing', async () => {
     await tokens({ ...rotate, target: target() })
     const output = await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
