@@ -283,7 +283,7 @@ export function schemaOf(dialect: Dialect): string {
     value text NOT NULL
   ) ${byKey};
 
-  -- How many steps of the schemas of features were done (\`part-schema.ts\`).
+  -- How many steps of the schemas of features were done (\`missingSteps\`).
   CREATE TABLE schema_parts (
     name   text PRIMARY KEY,
     number integer NOT NULL
