@@ -37,6 +37,36 @@ export function after(ms: number, work: () => unknown, onError: (error: unknown)
   return { stop: () => clearTimeout(timer) }
 }
 
+/** A timeout that can be paused. */
+export interface PausableTimeout {
+  /** Is aborted when the timeout is over. */
+  readonly signal: AbortSignal
+  /** From now on no time counts. */
+  pause(): void
+  resume(): void
+}
+
+/** `ms`: how long it lasts without its pauses. Does not keep the process alive. */
+export function pausableTimeout(ms: number): PausableTimeout {
+  const over = new AbortController()
+  let left = ms
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+  const pause = (): void => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    timer = undefined
+    left -= performance.now() - since
+  }
+  const resume = (): void => {
+    pause()
+    since = performance.now()
+    timer = setTimeout(() => over.abort(), Math.max(0, left)).unref()
+  }
+  resume()
+  return { signal: over.signal, pause, resume }
+}
+
 /** The result of `work`; after `ms` that of `onLate`, which may throw. */
 export async function within<T>(ms: number, work: Promise<T>, onLate: () => T): Promise<T> {
   const late = Promise.withResolvers<T>()

@@ -6,6 +6,7 @@ import { httpDate } from '../../lib/retry-after.ts'
 import { errorOfAnswer, errorOfStatus, maxErrorBytes } from './errors.ts'
 import { PlatformError } from '../port.ts'
 import { reasonOf } from '../../lib/fault.ts'
+import { pausableTimeout, type PausableTimeout } from '../../lib/timer.ts'
 import { redact } from '../../lib/secret.ts'
 
 /** The API's base, below the platform's. */
@@ -96,7 +97,7 @@ export interface HttpRequest {
   readonly endpoint: string
   /** Timeout for the headers, and for each pause in the body, ms. */
   readonly answerMs: number
-  /** Timeout from the first byte sent to the last one received, ms. */
+  /** Timeout from the first byte sent to the last one received, ms. The time in which the caller reads does not count. */
   readonly wholeMs: number
   /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
@@ -113,12 +114,12 @@ export type Head = { readonly headers: Streamed['headers'] } & (
 /** Sends the request, follows no redirect, and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
 export async function headOf(sent: HttpRequest): Promise<Head> {
   const { dispatcher, method, url, body, endpoint, answerMs, wholeMs, secrets, signal } = sent
-  const timeout = AbortSignal.timeout(wholeMs)
+  const timeout = pausableTimeout(wholeMs)
   try {
     const answer = await request(url, {
       ...{ dispatcher, method, headers: { ...sent.headers }, body: body ?? null },
       ...(wholeMs > answerMs && { headersTimeout: answerMs, bodyTimeout: answerMs }),
-      signal: AbortSignal.any([signal, timeout]),
+      signal: AbortSignal.any([signal, timeout.signal]),
     })
     const { statusCode: status } = answer
     const headers = Object.fromEntries(
@@ -135,20 +136,26 @@ export async function headOf(sent: HttpRequest): Promise<Head> {
     return { as: 'error', status, headers, error }
   } catch (error) {
     signal.throwIfAborted()
-    return { as: 'error', status: undefined, headers: {}, error: connectionError(error, sent, timeout) }
+    return { as: 'error', status: undefined, headers: {}, error: connectionError(error, sent, timeout.signal) }
   }
 }
 
 async function* passedOn(
   body: AsyncIterable<Buffer>,
   sent: HttpRequest,
-  timeout: AbortSignal,
+  timeout: PausableTimeout,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* body
+    for await (const chunk of body) {
+      timeout.pause()
+      yield chunk
+      timeout.resume()
+    }
   } catch (error) {
     sent.signal.throwIfAborted()
-    throw connectionError(error, sent, timeout)
+    throw connectionError(error, sent, timeout.signal)
+  } finally {
+    timeout.pause()
   }
 }
 

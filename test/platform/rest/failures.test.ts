@@ -1,4 +1,5 @@
 // Tests failures between the client and the platform: which requests are repeated, and what the errors say.
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
   answer,
@@ -89,6 +90,22 @@ describe('a request', () => {
     await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 1_900, stream: 2_000 } })
     const log = test.client.jobLog(3, 1, { priority: 'inside', maxBytes: 2 ** 30, onWindow: () => undefined })
     expect(await rejection(log)).toMatchObject({ kind: 'slow', passing: true, detail: 'incomplete after 2 s' })
+  })
+
+  it('is not aborted as a stream because the caller reads slowly', async () => {
+    const size = 4 * 1024 * 1024
+    await using platform = await startPlatform((_asked, response) => response.end(Buffer.alloc(size)))
+    await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 900, stream: 1_000 } })
+    const read = test.client.jobArtifact(3, 1, { type: 'dotenv' }, { priority: 'inside' }, async body => {
+      let bytes = 0
+      for await (const chunk of body) {
+        // Longer than the whole stream may take.
+        if (bytes === 0) await pause(1_100)
+        bytes += chunk.length
+      }
+      return bytes
+    })
+    await expect(read).resolves.toBe(size)
   })
 
   it("ends when its signal is aborted, with the signal's reason", async () => {
