@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { Daemon } from '../../e2e/daemon.ts'
+import { openSqliteShared } from '../../support/stores.ts'
 import { OtlpReceiver } from '../../support/otlp-receiver.ts'
 import { PlatformState } from '../../../src/simulator/platform/state.ts'
 import { RestApi } from '../../../src/simulator/platform/rest-api.ts'
@@ -34,4 +35,28 @@ it('sends the inventory gauges, and continues after a kill without new requests'
   await Daemon.start(env)
   await receiver.until(reported)
   expect(api.asked.slice(asked).filter(({ path }) => /agents|flags/.test(path))).toEqual([])
+})
+
+it('makes the includes of a project due after a push that touched its CI file', async () => {
+  const api = closeAfterTest(await RestApi.start({ state: new PlatformState(), now: () => Date.now() }))
+  const file = `${temporaryFolder()}/pipespan.db`
+  const daemon = await Daemon.start({
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_INVENTORY_INCLUDES: 'brightwater/shop/storefront',
+    PIPESPAN_EVENTS: 'push',
+    PIPESPAN_STORE_URL: `sqlite:${file}`,
+    SERVICE_OBSERVABILITY_EXPORT: 'metrics',
+  })
+  const { repositories } = closeAfterTest(openSqliteShared(file, { now: () => Date.now(), maxSize: 2 ** 30 }))
+  const isDue = async (): Promise<boolean[]> =>
+    (await repositories.inventoryStates.all()).map(({ nextAt }) => nextAt <= Date.now())
+  await expect.poll(isDue).toEqual([false])
+  const push = {
+    ...{ object_kind: 'push', ref: 'refs/heads/main', before: '0'.repeat(40), after: 'b'.repeat(40) },
+    project: { id: 301, path_with_namespace: 'brightwater/shop/storefront', default_branch: 'main' },
+    commits: [{ id: 'b'.repeat(40), added: [], modified: ['.gitlab-ci.yml'], removed: [] }],
+  }
+  expect((await daemon.post(JSON.stringify(push), { 'x-service-event': 'Push Hook' })).status).toBe(202)
+  expect(await isDue()).toEqual([true])
 })
