@@ -21,6 +21,7 @@ import { profiles } from '../../../src/daemon/profile.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
 import { measure } from '../../../src/core/telemetry/metrics/samples.ts'
+import { documentBytes } from '../../../src/core/store/sql/stored-json.ts'
 import { deliver, pipelineIdOf } from '../../support/of-run.ts'
 import { opened, type BareBench } from './benches.ts'
 import type { Log } from '../../../src/lib/log.ts'
@@ -33,6 +34,7 @@ const bad = 3
 const others = all.filter(id => id !== bad)
 const half = `'{"half": '`
 const settings = telemetrySettings({ profiles })
+const ownerOfTotals = { key: { instance, projectId: 3 }, project: { id: 3 }, profile: 'otel', maxSeries: 100 }
 
 export function damageExercise(name: string, bench: () => Promise<BareBench>): void {
   describe(`a damaged row on ${name}`, () => {
@@ -123,6 +125,20 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(anew?.amount).toMatchObject({ kind: 'sum', by: 1 })
       expect(anew?.startedAt).toBeGreaterThanOrEqual(startedBefore - 1)
       expect(named()).toMatchObject([{ table: 'totals', metric }])
+    })
+
+    it.each([
+      ['another form', documentBytes({ bounds: [], projects: [] })],
+      ['an increment without an amount', documentBytes([{ ...ownerOfTotals, increments: [{ metric: 'm' }] }])],
+      ['no document', Buffer.from('half')],
+    ])('of what was added to totals (%s) is counted, and the rows after it are added', async (_what, content) => {
+      const insert = 'INSERT INTO totals_added (added_at, content) VALUES (?1, ?2)'
+      await store.on(sql => sql.change(insert, [here.now(), content]))
+      await observe([1])
+      await settle()
+      await damage('SELECT 1')
+      expect((await store.totals.read(10)).projects[0]?.series.length).toBeGreaterThan(0)
+      expect(named()).toMatchObject([{ table: 'totals_added', id: 1 }])
     })
 
     it.each([

@@ -23,6 +23,8 @@ import type { ObservedJob, PipelineFacts } from '../../../src/model/observation.
 import type { RateOf } from '../../../src/model/runner-time.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
+const used = { worker: '', totalMs: 1_000 }
+
 describe.each(bothDatabases())('figures on %s', (database, bench) => {
   let here: BareBench
   let store: Store
@@ -218,6 +220,24 @@ describe.each(bothDatabases())('figures on %s', (database, bench) => {
     const query = { step: day, since: t0 - day, until: t0 + day } as const
     expect(await trends.series({}, query)).toMatchObject([{ runs: 2 }])
     expect(await costs.lines('total', query, 1)).toMatchObject([{ runs: 1 }])
+  })
+
+  it.each([
+    ['another form', { pipeline: [at(100), [0, 100_000]] }],
+    ['a job without an end', { jobs: [{ name: 'build' }] }],
+    ['a waste of no known purpose', { jobs: [{ name: 'x', endedAt: at(1), used: { ...used, wasted: 'away' } }] }],
+    ['no jobs', { jobs: undefined }],
+    ['nothing', null],
+  ])('counts a row that cannot be read (%s) as damaged, and adds those after it', async (_what, content) => {
+    const known = { instance, projectId: 3, project: 'acme/shop', branch: 'default', source: 'push' }
+    const row = content === null ? [null] : [{ ...known, pipelineName: '', jobs: [], ...content }]
+    const insert = 'INSERT INTO figures_added (project_id, content) VALUES (3, ?1)'
+    await store.on(sql => sql.change(insert, [JSON.stringify(row)]))
+    await observe(1, 'success', { created: 0, finished: 100 })
+    await takeSnapshot(1)
+    await countFigures(store)
+    expect(await trends.series({}, { step: day, since: t0 - day, until: t0 + day })).toMatchObject([{ runs: 1 }])
+    expect(store.damaged.count).toBe(1)
   })
 
   it('adds up one transaction of a backlog in each turn, so that it can be stopped after each', async () => {

@@ -5,13 +5,20 @@
 //    whatever is killed and however many replicas fold, so a total is always the sum of the rows that are gone: no position has to be stored.
 //
 // Rows are not read back by their own transaction, so what a busy daemon adds to one series thousands of times is written to it once every few seconds.
-import type { ActiveJob, ActiveRuns, ProjectTotals, SeriesTotal, ProjectIncrements } from '../../../model/totals.ts'
+import type {
+  ActiveJob,
+  ActiveRuns,
+  Amount,
+  ProjectTotals,
+  SeriesTotal,
+  ProjectIncrements,
+} from '../../../model/totals.ts'
 import type { Millis } from '../../../model/instant.ts'
 import { json, number, optional, record, text, bytes, type Row } from '../sql/columns.ts'
 import { lockNames, type Steps, type Within } from '../sql/steps.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { projectKey, projectOfSeries, seriesOf, addToTotals } from '../sql/fold-totals.ts'
-import { documentBytes, documentOf, storedJson } from '../sql/stored-json.ts'
+import { documentBytes, documentOf, storedJson, storedList } from '../sql/stored-json.ts'
 import type { DamagedRows } from '../sql/damaged-rows.ts'
 import type { Statements } from '../sql/statements.ts'
 import { isPending, isRunning } from '../../../model/status.ts'
@@ -42,20 +49,49 @@ const isAnyAdded = 'SELECT 1 FROM totals_added LIMIT 1'
 const takeAdded = `
   DELETE FROM totals_added WHERE id IN (SELECT id FROM totals_added ORDER BY id LIMIT ${rowsAtOnce})
   RETURNING id, added_at, content`
-const added = record({ id: number('id'), at: number('added_at'), content: bytes('content') })
+const added = record({ at: number('added_at'), content: bytes('content') })
 
 function* foldSome(within: Within): Steps<number> {
   // Two replicas that fold at once would lock the same totals in turn.
   yield* lockNames(['totals'], within)
   const taken = (yield [takeAdded, []]).toSorted((a, b) => id(a) - id(b))
-  const rows = taken.map(added)
-  const increments = within.damaged
-    .rows('totals_added', taken, row => documentOf<ProjectIncrements[]>(added(row).content))
-    .flat()
+  const rows = within.damaged.rows('totals_added', taken, row => {
+    const { at, content } = added(row)
+    return { at, increments: storedList(documentOf(content), areIncrements) }
+  })
+  const increments = rows.flatMap(row => row.increments)
   // The interval of a new series begins before the first of these rows.
   const at = Math.min(...rows.map(row => row.at))
   if (increments.length > 0) yield* addToTotals(increments, { ...within, now: at })
-  return rows.length
+  return taken.length
+}
+
+/** Whether all is there that adding them reads. Throws if they are no object. */
+function areIncrements({ key, project, profile, maxSeries, increments }: ProjectIncrements): boolean {
+  return (
+    typeof key.instance === 'string' &&
+    typeof key.projectId === 'number' &&
+    typeof project.id === 'number' &&
+    typeof profile === 'string' &&
+    typeof maxSeries === 'number' &&
+    increments.every(
+      ({ metric, attributes, amount }) =>
+        typeof metric === 'string' && typeof attributes === 'string' && isAmount(amount),
+    )
+  )
+}
+
+function isAmount(amount: Amount): boolean {
+  switch (amount.kind) {
+    case 'sum':
+      return typeof amount.by === 'number'
+    case 'last':
+      return typeof amount.value === 'number' && typeof amount.at === 'number'
+    case 'histogram':
+      return amount.counts.length === amount.bounds.length + 1 && typeof amount.sum === 'number'
+    default:
+      return false
+  }
 }
 
 export function totals(sql: Statements) {

@@ -45,6 +45,16 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
+/** A list of which each entry passes. Throws DataError if it is none: an earlier build may have written another form. */
+export function storedList<T>(content: unknown, isOne: (entry: T) => boolean): readonly T[] {
+  try {
+    if (Array.isArray(content) && content.every(isOne)) return content as readonly T[]
+  } catch {
+    // Something is missing that the check has read.
+  }
+  throw damagedData()
+}
+
 // Documents of a column of bytes: JSON, compressed, because the documents of runs repeat the same names and addresses over and over (decision 116).
 
 /** The lowest level: higher ones take several times as long for a tenth fewer bytes. */

@@ -10,8 +10,9 @@ import { each, forRows, lockNames, type Steps, type StepValue, type Within } fro
 import { number, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { addFigures, PipelineNames, TrendSums, type Addition } from './sums.ts'
 import { figuresOf } from '../reading/sql.ts'
-import { storedJson } from '../../../core/store/sql/stored-json.ts'
-import type { CountedChunk } from './counted-chunk.ts'
+import { storedJson, storedList } from '../../../core/store/sql/stored-json.ts'
+import { wastedPurposes } from '../cost/rows.ts'
+import type { CountedChunk, Ran, Used } from './counted-chunk.ts'
 import type { Context } from '../../../daemon/context.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'
 import type { Statements } from '../../../core/store/sql/statements.ts'
@@ -74,13 +75,40 @@ function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Pl
   for (let count = 0; from !== undefined && count < taken.max && sums.size < maxRows; count += taken.atOnce) {
     const rows: readonly Row[] = yield [takeAdded, [from.projectId, from.id]]
     const sorted = rows.toSorted((a, b) => byPlace(placeOf(a), placeOf(b)))
-    for (const some of damaged.rows('figures_added', sorted, row => storedJson<CountedChunk[]>(contentOf(row))))
+    for (const some of damaged.rows('figures_added', sorted, row => storedList(storedJson(contentOf(row)), isCounted)))
       for (const one of some) sums.add({ ...one, pipelineName: names.of(one) })
     const last = sorted.at(-1)
     from = last === undefined || rows.length < taken.atOnce ? undefined : placeOf(last)
   }
   yield* writeSums(sums, damaged)
   return from
+}
+
+/** Whether all is there that adding a stored one reads. Throws if it is no object. */
+function isCounted(stored: CountedChunk): boolean {
+  const { instance, projectId, project, branch, source, pipelineName, pipeline, jobs } = stored
+  const texts: unknown[] = [instance, project, branch, source, pipelineName]
+  return (
+    texts.every(one => typeof one === 'string') &&
+    typeof projectId === 'number' &&
+    (pipeline === undefined || (typeof pipeline.endedAt === 'number' && hasRan(pipeline))) &&
+    jobs.every(
+      ({ name, endedAt, ran, used }) =>
+        typeof name === 'string' &&
+        typeof endedAt === 'number' &&
+        (ran === undefined || hasRan(ran)) &&
+        (used === undefined || hasUsed(used)),
+    )
+  )
+}
+
+function hasRan({ failed, tookMs, queuedMs = 0 }: Ran): boolean {
+  return typeof failed === 'boolean' && typeof tookMs === 'number' && typeof queuedMs === 'number'
+}
+
+function hasUsed({ worker, totalMs, cost = 0, wasted }: Used): boolean {
+  const isPurpose = wasted === undefined || wastedPurposes.includes(wasted)
+  return typeof worker === 'string' && typeof totalMs === 'number' && typeof cost === 'number' && isPurpose
 }
 
 function byPlace(a: Place, b: Place): number {
