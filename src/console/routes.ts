@@ -24,6 +24,7 @@ import { html } from './layout/html.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { createViews } from './access/views.ts'
+import { sharedAnswers } from '../lib/shared-answer.ts'
 import { identifier, type ProjectChoice } from './access/person.ts'
 import type { ApiRoute } from './api/api-route.ts'
 import type { ConsolePart } from './console-part.ts'
@@ -195,6 +196,15 @@ function registerNotFound(app: FastifyInstance, base: string): void {
 
 const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
 
+/** ms. What an open page gets is at most that much older: it asks each second anyway. */
+const openPageKeptMs = 1_000
+const maxOpenPagesKept = 32
+
+interface Shown {
+  readonly page: Page
+  readonly text: string
+}
+
 interface SiteParts {
   readonly views: ReturnType<typeof createViews>
   readonly access: Access
@@ -217,6 +227,7 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
       person: admission.by === 'proxy' ? admission.person : undefined,
     }
   }
+  const ofOpenPages = sharedAnswers<Shown>(openPageKeptMs, maxOpenPagesKept)
   for (const [index, { path }] of views.whole.site.entries()) {
     app.get(path, { config: forPeople }, async (request, reply) => {
       const context = readerOf(request, addressOf(request, base))
@@ -225,9 +236,15 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
       )
       const asked = { ...Object.fromEntries(ids), instance: context.query.get('instance') ?? undefined }
       const own = ids.every(([, id]) => id !== undefined) ? views.of(admissionOf(request)).site[index] : undefined
-      const page =
-        (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
-      const text = document(page, context)
+      const read = async (): Promise<Shown> => {
+        const page =
+          (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
+        return { page, text: document(page, context) }
+      }
+      // The key has all that a page knows about a request and its reader, but for the time: readers with other rights, or of other projects, share nothing.
+      const key = JSON.stringify({ ...context, query: undefined, now: undefined })
+      const isOpenPage = request.headers['if-none-match'] !== undefined
+      const { page, text } = await (isOpenPage ? ofOpenPages(key, read) : read())
       if (page.live === true) {
         // Open pages ask for themselves again and again.
         const tag = `"${createHash('sha256').update(text).digest('base64url')}"`

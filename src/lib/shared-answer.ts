@@ -1,4 +1,5 @@
 // An answer that is kept for a while, so that questions at the same time, or soon after, share it.
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** Reads again when the last answer is older than `keptMs`, or failed. `now`: a clock that may be set back. */
 export function sharedAnswer<T>(
@@ -13,6 +14,21 @@ export function sharedAnswer<T>(
     const answer = read(at)
     last = { at, answer }
     answer.catch(() => (last = undefined))
+    return answer
+  }
+}
+
+/** Shares answers to the same question by its key: while one is read, and `keptMs` after its begin. At most `maxKept` are kept; others are read for each. */
+export function sharedAnswers<T>(keptMs: number, maxKept: number): (key: string, read: () => Promise<T>) => Promise<T> {
+  const kept = new Map<string, Promise<T>>()
+  return async (key, read) => {
+    const known = kept.get(key)
+    if (known !== undefined || kept.size >= maxKept) return known ?? read()
+    const answer = read()
+    kept.set(key, answer)
+    const age = pause(keptMs, undefined, { ref: false })
+    const forget = () => kept.delete(key)
+    answer.then(async () => age.then(forget), forget)
     return answer
   }
 }

@@ -80,6 +80,16 @@ describe('who gets in', () => {
     }
   })
 
+  it('is told from others who have the same page open', async () => {
+    const headers = { 'if-none-match': '"none"' }
+    const all = [operator, viewer, shopViewer, shopOperator]
+    const pages = await Promise.all(all.map(async who => (await ask(who, '/pipelines', { headers })).text()))
+    for (const [at, page] of pages.entries()) {
+      expect(page).toContain(`${all[at]}, `)
+      expect(page.includes('brightwater/data/warehouse')).toBe(at < 2)
+    }
+  })
+
   it('is nobody else, not even from this machine', async () => {
     for (const who of [
       'nobody@other.example',
