@@ -1,5 +1,6 @@
 // What every store promises of running totals, as one function: run against each database.
 import { beforeEach, describe, expect, it } from 'vitest'
+import { documentOf } from '../../../src/core/store/sql/stored-json.ts'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { event, instance, job, at, rules } from '../../flow/world.ts'
@@ -69,6 +70,22 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
           ],
         },
       ])
+    })
+
+    it('wait as one increment of each series of a project, except for those whose folding is counted', async () => {
+      const folded = { ...runs(1, 'other'), folded: true as const }
+      const elsewhere = { key: { instance, projectId: 4 }, project: { id: 4 } }
+      await move(increments([runs(1), folded]), increments([runs(8)], elsewhere), increments([runs(2), folded]))
+      const [row = {}] = await store.on(async sql => sql.all('SELECT content FROM totals_added'))
+      expect(documentOf(row.content as Uint8Array)).toEqual([
+        increments([runs(3), folded, folded]),
+        increments([runs(8)], elsewhere),
+      ])
+      expect(await amounts()).toEqual([
+        ['runs {"status":"other"}', { kind: 'sum', by: 2 }],
+        ['runs {"status":"success"}', { kind: 'sum', by: 3 }],
+      ])
+      expect((await store.counters.all()).get('metrics.folded.refs')).toBe(2)
     })
 
     it('are read metric by metric, a few series at a time and projects as a whole', async () => {

@@ -17,7 +17,7 @@ import type { Millis } from '../../../model/instant.ts'
 import { json, number, optional, record, text, bytes, type Row } from '../sql/columns.ts'
 import { lockNames, type Steps, type Within } from '../sql/steps.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { projectKey, projectOfSeries, seriesOf, addToTotals } from '../sql/fold-totals.ts'
+import { projectKey, projectOfSeries, seriesOf, summedByProject, addToTotals } from '../sql/fold-totals.ts'
 import { documentBytes, documentOf, storedJson, storedList } from '../sql/stored-json.ts'
 import type { DamagedRows } from '../sql/damaged-rows.ts'
 import type { Statements } from '../sql/statements.ts'
@@ -42,7 +42,10 @@ const rowsAtOnce = 32
 /** Within the transaction that takes the snapshots or counts. */
 export function* addTotals(increments: readonly ProjectIncrements[], { now }: Within): Steps<void> {
   if (increments.length > 0)
-    yield ['INSERT INTO totals_added (added_at, content) VALUES (?1, ?2)', [now, documentBytes(increments)]]
+    yield [
+      'INSERT INTO totals_added (added_at, content) VALUES (?1, ?2)',
+      [now, documentBytes(summedByProject(increments))],
+    ]
 }
 
 const isAnyAdded = 'SELECT 1 FROM totals_added LIMIT 1'

@@ -106,7 +106,8 @@ function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Wit
     const isLimited = own.increments.some(({ limited }) => limited !== undefined)
     // If the names are damaged, the limit begins anew.
     const names = (isLimited ? damaged.row('totals_projects', row, namesInRow) : undefined) ?? {}
-    const { newNames, ...limited } = namedWithin(summed(own.increments), names)
+    const bySeries = new Map(summed(own.increments).map(one => [storedName(one), one]))
+    const { newNames, ...limited } = namedWithin(bySeries, names)
     for (const [metric, more] of Object.entries(newNames))
       if (more.includes(otherNames)) log?.warn({ project: own.project.path, metric }, tooManyNames)
     if (Object.keys(newNames).length > 0) changed.push([id(row), JSON.stringify(joinedNames(names, newNames))])
@@ -166,12 +167,24 @@ function storedName(series: Increment): string {
   return createHash('sha256').update(seriesId(series)).digest('base64url')
 }
 
-/** By `storedName`. Added up under a plain name first: hashes are slow, and most series occur in every pipeline of a batch. */
-function summed(increments: readonly Increment[]): ReadonlyMap<string, Increment> {
+/** One increment for each series, under plain names: hashes are slow, and most series occur in every pipeline of a batch. */
+function summed(increments: readonly Increment[]): Increment[] {
   const sums = new Map<string, Increment>()
   for (const increment of increments)
     add(sums, `${increment.metric}\n${shapeOf(increment.amount)}\n${increment.attributes}`, increment)
-  return new Map([...sums.values()].map(increment => [storedName(increment), increment]))
+  return [...sums.values()]
+}
+
+/** The same totals from less to write and to read again: the pipelines of a project that are added at once mostly have the same series. */
+export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncrements[] {
+  return [...Map.groupBy(all, ({ key }) => nameOfKey(key)).values()].flatMap(ofProject => {
+    const newest = ofProject.at(-1)
+    if (newest === undefined || ofProject.length === 1) return ofProject
+    const increments = ofProject.flatMap(one => one.increments)
+    // Those that were folded are counted when they are added to the totals.
+    const folded = increments.filter(one => one.folded === true)
+    return [{ ...newest, increments: [...summed(increments.filter(one => one.folded !== true)), ...folded] }]
+  })
 }
 
 /** The series with `otherNames` for all names beyond the limit. `known`: the project's names. */
