@@ -13,21 +13,21 @@ import type { Tool } from './api/tool.ts'
 
 export interface ConsolePart {
   readonly links?: readonly NavigationLink[]
-  /** What is shown only where an admin token is set; called at each request. */
+  /** What is shown only if an admin token is set; called at each request. */
   readonly secret?: () => Secret | undefined
   readonly timeline?: TimelinePart
-  /** What it adds to pages of others, where these have a slot. */
+  /** What the feature adds to other pages, where these have a slot. */
   readonly fills?: readonly Filling[]
-  /** `parts`: what somebody may see. Called for each of these views; what it returns outlives requests. */
+  /** Called once for each view; what it returns is used for many requests. `parts`: the sources of the view, with what it may show. */
   readonly pages?: (parts: PagesParts, settings: PagesSettings) => readonly Address[]
   readonly routes?: (parts: PagesParts, settings: ApiSettings) => readonly ApiRoute[]
-  /** What programs with a language model may ask. */
+  /** Tools for programs with a language model. */
   readonly tools?: readonly Tool[]
   /** Adds routes for programs, behind the guard and the limits of the JSON API. */
   readonly programs?: (app: FastifyInstance, asked: AskedApi) => void
 }
 
-/** `routesOf`: the routes of the JSON API, with what a request may see; the same list for the same view. `tools`: those of all features. */
+/** `routesOf`: the routes of the JSON API for what a request may see; the same list for the same view. `tools`: the tools of all features. */
 export interface AskedApi {
   readonly routesOf: (request: FastifyRequest) => readonly ApiRoute[]
   readonly tools: readonly Tool[]
@@ -52,7 +52,7 @@ export interface Address {
   readonly page: Render<never>
 }
 
-/** `asked`: the ids in the path, and which of several platforms is meant. */
+/** `asked`: the ids in the path, and which of several platforms they belong to. */
 type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
 
 /** A page at a path. */
@@ -63,7 +63,7 @@ export function at<Path extends string>(
   return { path, page }
 }
 
-/** A page that can be filtered by the operator's attribute: the parts that it gets have the projects of the value only. */
+/** A page that can be filtered by the operator's attribute: its parts are limited to the projects that have the value. */
 export function filteredAt(
   parts: PagesParts,
   path: string,

@@ -21,16 +21,16 @@ import type { PeopleOptions } from './access/person.ts'
 import type { TimelinePart } from './timeline/timeline-part.ts'
 import type { Usuals } from './pipelines/usual.ts'
 
-/** What pages read and do, within the scope of whoever looks at them. */
+/** What pages read and do, limited to the projects that the reader may see. */
 export interface PagesSources extends Reads {
   readonly bounds: Scope['bounds']
-  /** Undefined: what could not be decoded is not listed, because nobody knows its project. */
+  /** Without `list`, deliveries that could not be decoded are not shown, because their project is unknown. */
   readonly quarantine: Pick<Quarantine, 'count'> & Partial<Pick<Quarantine, 'list'>>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** The counts of this process since its start. */
   readonly flow: () => Flow
-  /** What a message would send: names and attributes; undefined if it is damaged. */
+  /** The content of a message: names and attributes; undefined if the message is damaged. */
   readonly contentsOf: (
     signal: Signal,
     body: Uint8Array,
@@ -42,40 +42,40 @@ export interface PagesSources extends Reads {
   readonly isTraceOf: (traceId: string, root: RunKey) => boolean
   /** Whether this is the id (16 lower-case hex digits) of the span of the chunk's pipeline, or of one of its jobs. */
   readonly hasSpan: (chunk: Chunk, spanId: string) => boolean
-  /** Who can fix a failure of this reason: `user`, the authors of the pipeline; `platform`, who operates the platform and its runners. */
+  /** Who can fix a failure of this reason: `user`, the authors of the pipeline; `platform`, the operators of the platform and its runners. */
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   readonly setup: () => Setup
   /** Undefined: nothing reloads the configuration. */
   readonly configStatus?: (() => ConfigStatus) | undefined
-  /** Retries now what is pending for one destination, or for all: see the export room. */
+  /** Retries at once what is pending for one destination, or for all: see the export room. */
   readonly tryNow: (destination?: string) => Promise<TriedNow>
-  /** Called after an operator has done something; undefined: it is only logged by what does it. */
+  /** Called after an operator's action. Undefined: the action is only logged, by the code that performs it. */
   readonly onAction?: ((action: OperatorAction) => Promise<void>) | undefined
-  /** Called when dead letters are pending again. */
+  /** Called when dead letters have become pending again. */
   readonly onRetried: () => void
-  /** How far the clock of an instance is ahead of ours, ms, by the answers of its API; undefined if none is known. */
+  /** How far the clock of an instance is ahead of ours, ms, according to the answers of its API; undefined if unknown. */
   readonly clockOffset: (instance: string) => number | undefined
   readonly now: () => Millis
   readonly log: Log
 }
 
-/** Something that was done on the pages or through their API. */
+/** An action of an operator on the pages or through the JSON API. */
 export interface OperatorAction {
-  /** Who; `admin token` or `this machine` if no proxy says it. */
+  /** Who did it; `admin token` or `this machine` if no proxy names the person. */
   readonly user: string
   readonly role: 'viewer' | 'operator'
   readonly action: 'retry' | 'drop' | 'try_now'
-  /** Ids of dead letters with commas, a destination, or `all`. */
+  /** Ids of dead letters, separated by commas; or a destination; or `all`. */
   readonly target: string
-  /** Exports that it changed. */
+  /** How many exports it changed. */
   readonly count: number
 }
 
-/** The sources with what is cached or sampled from them. */
+/** The sources, with values that are cached or sampled from them. */
 export interface PagesParts extends PagesSources {
   /** What features add to the timeline. */
   readonly timeline: readonly TimelinePart[]
-  /** What features add where pages have a slot. */
+  /** What features add to the slots of pages. */
   readonly fillings: readonly Filling[]
   readonly usuals: Usuals
   readonly clock: PlatformNow
@@ -103,17 +103,17 @@ export type DiscoveryRepositories = Pick<
 export interface PagesSettings {
   /** Called at every request, because the token may change while the daemon runs. */
   readonly adminToken: () => Secret | undefined
-  /** With `{traceId}`. */
+  /** A URL with `{traceId}` where the id goes. */
   readonly traceLink?: string | undefined
   /** The unit of prices. */
   readonly costUnit?: string | undefined
-  /** The operator's attribute by which figures are grouped and pages are filtered, and its value in a project (full path) for a class of branches. */
+  /** The operator's attribute by which figures are grouped and pages are filtered, and its value for a project (full path) and a class of branches. */
   readonly groupBy?:
     { readonly name: string; readonly valueOf: (project: string, branch: string) => string | undefined } | undefined
   /** Whether there is a price table. */
   readonly hasPrices?: boolean | undefined
-  /** Kinds of the timeline that features add, where an admin token is set. */
+  /** Kinds of the timeline that features add only if an admin token is set. */
   readonly secretKinds?: (() => readonly ShownKind[]) | undefined
-  /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */
+  /** Which people may open the pages after a proxy has logged them in; undefined: no proxy is trusted. */
   readonly people?: PeopleOptions | undefined
 }

@@ -31,11 +31,11 @@ import type { ConsolePart } from './console-part.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { Repositories } from '../core/store/ports/repository.ts'
 
-/** Bytes; forms only have a few short fields. */
+/** Bytes. Forms only have a few short fields. */
 const maxFormBytes = 16 * 1024
 
 export interface PagesOptions {
-  /** Those of a person's choice of projects; of all that are not hidden without one. */
+  /** The sources for a person's choice of projects; without a choice, for all projects that are not hidden. */
   readonly sourcesOf: (choice: ProjectChoice | undefined) => PagesSources
   readonly sessions: Repositories['sessions']
   readonly settings: PagesSettings
@@ -101,7 +101,7 @@ export function createPages({
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       await inner.register(async people => {
         const [clicks, openPages] = [createBusyLimit(maxRequests), createBusyLimit(maxOpenPages)]
-        // Pages that are open ask again and again, with this header; a browser that opens a page sends none, because nothing is cached.
+        // An open page requests itself again every second, with this header. A browser that opens a page does not send it, because nothing is cached.
         const limitOf = ({ headers }: FastifyRequest): BusyLimit =>
           headers['if-none-match'] === undefined ? clicks : openPages
         limitRoutes(people, limitOf, reply => show(reply, bareDocument(busyPage(), base), 429))
@@ -121,7 +121,7 @@ export function createPages({
         for (const one of features) one.programs?.(programs, { routesOf, tools })
       })
       await inner.register(async rest => {
-        // They are about all projects.
+        // These routes show all projects.
         rest.addHook('onRequest', async (request, reply) =>
           views.of(admissionOf(request)).isWhole ? undefined : reply.code(403).send({ message: notBound }),
         )
@@ -132,8 +132,8 @@ export function createPages({
 }
 
 /**
- * Routes that take long: each request begins in a turn of its own, and when too many are under way it is answered with 429. For the routes that are
- * registered after it, behind the guard. `refuse`: sends the answer to whoever must come again.
+ * Limits routes that take long: each request begins in its own turn of the event loop, and is answered with 429 if too many are under way. It applies to
+ * the routes that are registered after this call, behind the guard. `refuse`: sends the answer to a client that must try again.
  */
 function limitRoutes(
   app: FastifyInstance,
@@ -143,7 +143,7 @@ function limitRoutes(
   const limited = new WeakSet<RouteHandlerMethod>()
   app.addHook('onRoute', route => {
     const { handler } = route
-    // Fastify makes a route for HEAD of each for GET, with its handler.
+    // Fastify adds a HEAD route for each GET route, with the same handler.
     if (limited.has(handler)) return
     route.handler = async function (request, reply) {
       const answer = await limitOf(request).run(async () => {
@@ -196,7 +196,7 @@ function registerNotFound(app: FastifyInstance, base: string): void {
 
 const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
 
-/** ms. What an open page gets is at most that much older: it asks each second anyway. */
+/** How long the content of open pages is shared, ms. So it may be that much older, which is no loss: open pages are updated only every second. */
 const openPageKeptMs = 1_000
 const maxOpenPagesKept = 32
 
@@ -241,12 +241,12 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
           (await own?.page(context, asked as never)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
         return { page, text: document(page, context) }
       }
-      // The key has all that a page knows about a request and its reader, but for the time: readers with other rights, or of other projects, share nothing.
+      // The key has all that a page knows about a request and its reader, except the time. So readers with other rights or other projects share nothing.
       const key = JSON.stringify({ ...context, query: undefined, now: undefined })
       const isOpenPage = request.headers['if-none-match'] !== undefined
       const { page, text } = await (isOpenPage ? ofOpenPages(key, read) : read())
       if (page.live === true) {
-        // Open pages ask for themselves again and again.
+        // Open pages request themselves every second; 304 saves sending the same page again.
         const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
         void reply.header('etag', tag)
         if (request.headers['if-none-match'] === tag) return reply.code(304).send()

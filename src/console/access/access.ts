@@ -1,8 +1,8 @@
 // Who may see the pages, and whose requests may change something.
 //
-// The gate of the admin listener admits requests of this machine or with the admin token; here people may also log in with it. Requests that
-// change something must come from our own pages: browsers name the site that sends a request, and no site can change what they say. Tokens in
-// forms would add a key that replicas share, and prove no more.
+// The gate of the admin listener admits requests from this machine, or with the admin token. Here people may also log in with that token. Requests that
+// change something must come from our own pages: browsers name the site that sends a request, and no site can change that. Tokens in
+// forms would prove no more, and would need a key that all replicas share.
 import { bearerOf, createGate, type Refused } from './gate.ts'
 import { cookieOf, createSessions, sessionCookie, type Session, type SessionParts } from './session.ts'
 import type { FastifyRequest } from 'fastify'
@@ -29,9 +29,9 @@ export interface Access {
   /** Checks a token that somebody typed. If it is right, begins a session and answers its cookie. */
   login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong token' | 'too many'>
   logout(admission: Admitted): Promise<void>
-  /** Whether not everybody on this machine is admitted. */
+  /** Whether admission needs proof. False: everybody on this machine is admitted. */
   secured(): boolean
-  /** Whether there is a token to log in with, and no proxy has logged in whoever asks. */
+  /** Whether a login form is useful: a token is set, and no proxy has already logged this person in. */
   takesLogin(request: FastifyRequest): boolean
   /** Ends all waiting. */
   close(): void
@@ -48,7 +48,7 @@ export function createAccess(options: AccessOptions): Access {
       const person = options.identify?.(request) ?? 'absent'
       if (typeof person === 'object') return { as: 'admitted', by: 'proxy', person }
       if (person !== 'absent' && bearerOf(request) === undefined) return { as: person }
-      // Behind a proxy on this machine, everybody would come from here.
+      // Behind a proxy on this machine, every request would look local.
       if (options.identify !== undefined && options.token() === undefined) return { as: 'nobody' }
       const found = await gate.check(request)
       if (found === 'loopback' || found === 'bearer') return { as: 'admitted', by: found }
@@ -75,14 +75,14 @@ export function isOurs(request: FastifyRequest, admission: Admitted): boolean {
   return admission.by === 'bearer' || isSameSite(request)
 }
 
-/** What an admitted request may change: everything, only what is about its projects, or nothing. */
+/** What an admitted request may change: everything, only what belongs to its projects, or nothing. */
 export function mayChange(admission: Admitted): 'all' | 'own' | 'nothing' {
   if (admission.by !== 'proxy') return 'all'
   if (admission.person.role !== 'operator') return 'nothing'
   return admission.person.entry.projects === undefined ? 'all' : 'own'
 }
 
-/** Who does something, for the record of it. */
+/** The user and role that are recorded with an action. */
 export function actorOf(admission: Admitted): { readonly user: string; readonly role: Role } {
   if (admission.by === 'proxy') return { user: admission.person.name, role: admission.person.role }
   return { user: admission.by === 'loopback' ? 'this machine' : 'admin token', role: 'operator' }
@@ -92,7 +92,7 @@ export function actorOf(admission: Admitted): { readonly user: string; readonly 
 export function isSameSite(request: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false
-  // The origin may be "null", as of a form on a page without a referrer: that is not our host.
+  // The origin may be "null", for instance from a form on a page without a referrer. That is not our host.
   if (origin === undefined) return true
   return URL.parse(origin)?.host === request.host
 }

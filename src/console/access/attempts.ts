@@ -1,19 +1,19 @@
 // Slows down the guessing of tokens. After a few wrong tokens from an address, every further attempt from there, right or wrong, is
 // checked only after a pause. The right token is never refused: it waits a few seconds at most.
 //
-// The same wrong token again does not count: a script with last month's token slows nobody down. Pauses of one address grow by a
-// step for each attempt, up to the longest. All addresses together have a limit, too, against guesses from many of them.
+// The same wrong token counts only once: a script with last month's token slows nobody down. The pauses of one address grow by a
+// step for each attempt, up to a maximum. All addresses together have a limit, too, against guesses from many addresses.
 import { createHmac, randomBytes } from 'node:crypto'
 import { networkOf } from '../../lib/network-of.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export const limits = {
-  /** How many different wrong tokens are free: of one address, and of all together. */
+  /** How many different wrong tokens cause no pause: from one address, and from all together. */
   address: 5,
   everybody: 100,
-  /** How long wrong tokens count, from the first one on, ms. */
+  /** How long wrong tokens count, starting with the first one, ms. */
   span: 15 * 60_000,
-  /** The least pause, the step from one attempt to the next, the longest pause, ms. */
+  /** The shortest pause, the step from one attempt to the next, the longest pause, ms. */
   least: 1_000,
   step: 100,
   longest: 5_000,
@@ -25,7 +25,7 @@ const remembered = 10_000
 const known = 8
 
 interface Attempts {
-  /** How long to wait before this attempt of the address is checked, ms. Each call counts as an attempt. */
+  /** How long to wait before this attempt from the address is checked, ms. Each call counts as an attempt. */
   pause(address: string): number
   /** Records a wrong token. */
   failed(address: string, given: string): void
@@ -78,7 +78,7 @@ function fresh(now: Millis): Tries {
   return { count: 0, since: now, last: 0, given: [] }
 }
 
-/** False also when the clock was set back: nobody must wait until it has caught up. */
+/** Also false after the clock was set back: nobody should have to wait until it has caught up. */
 function isCurrent({ since }: Tries, now: Millis): boolean {
   return now >= since && now - since < limits.span
 }

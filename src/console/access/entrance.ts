@@ -19,7 +19,7 @@ export function loginPage(base: string, next: string, problem?: string): Page {
   }
 }
 
-/** What people read who are not admitted; others are sent to the login. */
+/** The messages for people who are not admitted. All others are sent to the login. */
 const notAdmitted = {
   'strange host': [
     'Host name not allowed',
@@ -48,7 +48,7 @@ const notAdmitted = {
   ],
 } as const
 
-/** Undefined if they may log in, or wait. */
+/** Undefined if the person may still log in, or has to wait. */
 export function notAdmittedPage(why: string): Page | undefined {
   if (!Object.hasOwn(notAdmitted, why)) return undefined
   const [title, content] = notAdmitted[why as keyof typeof notAdmitted]
@@ -95,7 +95,7 @@ function saying(status: number, title: string, content: Html): Page {
   }
 }
 
-/** The address if it is a path of ours, else `/`. `//other.example` and `/\other.example` are other hosts to a browser. */
+/** The address if it is one of our paths, else `/`. A browser reads `//other.example` and `/\other.example` as other hosts. */
 export function ownAddress(next: unknown): string {
   return typeof next === 'string' && /^\/(?!\/)[!-[\]-~]{0,2000}$/.test(next) ? next : '/'
 }

@@ -1,6 +1,6 @@
-// Who may read what the admin listener has.
+// Who may read what the admin listener serves.
 //
-// Without an admin token: requests to a loopback name that no proxy forwards for another machine. The name is checked because any web
+// Without an admin token: requests to a loopback name, unless a proxy forwards them for another machine. The name is checked because any web
 // site can let its name point at 127.0.0.1 (DNS rebinding). With a token: requests with it as a bearer token.
 import { after } from '../../lib/timer.ts'
 import { createAttempts } from './attempts.ts'
@@ -24,7 +24,7 @@ type Passed = 'loopback' | 'bearer'
 
 export interface Gate {
   check(request: FastifyRequest): Promise<Passed | Refused>
-  /** Compares a token that somebody gave. */
+  /** Compares a given token with the admin token. */
   compare(request: FastifyRequest, given: string): Promise<'right' | 'wrong token' | 'too many'>
   /** Ends all waiting. */
   close(): void
@@ -75,7 +75,7 @@ const wrongToken = [
   { 'www-authenticate': 'Bearer' },
 ] as const
 
-/** `nobody`, `other host`: what the header of a proxy proves, see `person.ts`. */
+/** `nobody`, `other host`: the results of checking a proxy's header, see `person.ts`. */
 const refusals = {
   'strange host': [
     403,
@@ -100,7 +100,7 @@ const refusals = {
   readonly [status: number, message: string, headers: object]
 >
 
-/** Answers a program that may not read. */
+/** Answers a program that is not admitted. */
 export function refuse(reply: FastifyReply, why: keyof typeof refusals): FastifyReply {
   const [status, message, headers] = refusals[why]
   return reply.code(status).headers(headers).send({ message })
@@ -110,7 +110,7 @@ export function bearerOf({ headers }: FastifyRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** False if the connection or the listener closes before. */
+/** False if the connection or the listener closes before the pause ends. */
 async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
   if (socket.destroyed || signal.aborted) return false
   return new Promise(resolve => {
@@ -131,7 +131,7 @@ async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<
   })
 }
 
-/** Behind a proxy, the address that the proxy saw: anybody may write the ones before it in the header. */
+/** Behind a proxy, the address that the proxy saw. Any client can forge the addresses before it in the header. */
 function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
 }
@@ -151,7 +151,7 @@ function isFromHere(headers: FastifyRequest['headers']): boolean {
   )
 }
 
-/** The name in lower case, without port and brackets; empty for what is no host. */
+/** The name in lower case, without port and brackets; empty if the text is not a host. */
 export function hostNameOf(host: string | undefined): string {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? []
   return (bracketed ?? plain ?? '').toLowerCase()

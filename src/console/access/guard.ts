@@ -1,4 +1,4 @@
-// The guard of everything on the admin listener except health: admits a request, or answers why not. The routes that need no login (assets, login),
+// The guard of everything on the admin listener except health: admits a request, or answers why not. Also the routes that need no login (assets, login),
 // and the logout.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assets, bareDocument } from '../layout/frame.ts'

@@ -1,4 +1,4 @@
-// The events of operators' actions on the pages and in their API, and their table of attributes.
+// Events about what operators do on the pages or through the JSON API, and the table of their attributes.
 import { randomUUID } from 'node:crypto'
 import type { Millis } from '../../model/instant.ts'
 import type { OperatorAction } from '../ports.ts'
@@ -15,7 +15,7 @@ const attributes: Readonly<Record<string, readonly ['string' | 'int', string, ke
   'pipespan.operator.count': ['int', 'exports that it changed', 'count'],
 }
 
-/** Their part of docs/EVENTS.md. */
+/** The part of docs/EVENTS.md about these events. */
 export function operatorReference(): string {
   const rows = Object.entries(attributes).map(([key, [type, note]]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
@@ -25,7 +25,7 @@ export function operatorReference(): string {
   ].join('\n\n')
 }
 
-/** `instance`: of the platform whose pipelines the daemon has, as an event belongs to one. */
+/** `instance`: the platform whose pipelines the daemon has. Every event must belong to a platform. */
 export function operatorEvent(action: OperatorAction, instance: string, at: Millis): PlatformEvent {
   const key = `operator ${randomUUID()}`
   const { user, action: what, target, count } = action

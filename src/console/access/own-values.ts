@@ -1,18 +1,18 @@
-// Which known projects have which value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team; and the pages' sources with the
-// projects of one value alone.
+// Which known projects have which value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY), such as a team; and the pages' sources, limited to the
+// projects that have one value.
 import { sharedAnswer } from '../../lib/shared-answer.ts'
 import { isInScope, type ProjectScope } from '../../core/store/ports/project-scope.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import type { OwnFilter } from '../layout/frame.ts'
 import type { OwnValues, PagesParts, PagesSettings, PagesSources } from '../ports.ts'
 
-/** Projects that are read, by their paths: SQLite takes 32,766 values in a statement. */
+/** Maximum number of projects that are read. Their paths are values of a statement, of which SQLite allows 32,766. */
 const maxProjects = 16_000
-/** How long an answer is used again, ms: pages are updated every second, and 10,000 projects take a tenth of one. */
+/** How long an answer is cached, ms: pages are updated every second, and reading 10,000 projects takes a tenth of a second. */
 const freshFor = 10_000
 const maxNamed = 20
 
-/** A project's value does not depend on branches: a rule with `branches` does not count. */
+/** A project has one value for all branches, so rules with `branches` are ignored. */
 export function createOwnValues(
   { views, now }: Pick<PagesSources, 'views' | 'now'>,
   groupBy: PagesSettings['groupBy'],
@@ -20,7 +20,7 @@ export function createOwnValues(
   if (groupBy === undefined) return async () => ({ name: undefined, projects: new Map() })
   const { name, valueOf } = groupBy
   return sharedAnswer(freshFor, now, async () => {
-    // Features store figures for longer than pipelines.
+    // Features store figures for longer than pipelines, so they may know projects that no stored pipeline names.
     const known = await Promise.all([views.projects(maxProjects), views.latestPaths(maxProjects)])
     const paths = [...new Set(known.flat())].slice(0, maxProjects)
     const byValue = Map.groupBy(paths, path => valueOf(path, '') ?? '')
@@ -30,7 +30,7 @@ export function createOwnValues(
   })
 }
 
-/** The sources with the projects that have this value, and the filter; undefined without an attribute. No value: all projects. */
+/** The sources, limited to the projects that have this value (without a value: all projects); and the filter, undefined without an attribute. */
 export async function ofValue(
   parts: PagesParts,
   value: string | undefined,
@@ -43,7 +43,7 @@ export async function ofValue(
   return { parts: withinProjects(parts, own ?? new Set()), filter: { ...filter, unknown } }
 }
 
-/** The answer of `read` for the projects that have this value, or that no known project has it. */
+/** The answer of `read` for the projects that have this value; `NotShown` if no known project has it. */
 export async function answerOf<T>(
   parts: PagesParts,
   value: string | undefined,
@@ -66,8 +66,8 @@ interface OfProject {
 }
 
 /**
- * The sources within some projects: lists and sums of all others are left out. The store selects them, so that lists are as long as asked for.
- * `projects`: full paths. What names no project, such as the list of known projects, stays as it is.
+ * The sources, limited to some projects: lists and sums leave out all others. The store selects them, so that lists are as long as requested.
+ * `projects`: full paths. Reads that are not about a project, such as the list of known projects, are not limited.
  */
 function withinProjects(parts: PagesParts, projects: ReadonlySet<string>): PagesParts {
   const { views, runs, repositories } = parts

@@ -1,10 +1,10 @@
-// Who has logged in at a proxy in front of the admin listener, by the header that the proxy sets.
+// Who has logged in at a proxy in front of the admin listener, according to the header that the proxy sets.
 //
 // The header is believed only if the connection itself comes from one of the listed proxies: what a request says about earlier senders proves
 // nothing. The proxy must remove the header from what it receives. A header that occurs twice, or that has no plausible value, is refused.
 //
 // A browser on the machine of the proxy connects from the same address, and any web site can let its name point here (DNS rebinding) and have
-// the browser send the header. It cannot choose the name in `Host`, so that name is checked: if names are configured, for all proxies.
+// the browser send the header. It cannot choose the name in `Host`, so that name is checked; for all proxies if names are configured.
 import { BlockList, isIPv4, type Socket } from 'node:net'
 import { chooser } from '../../lib/chooser.ts'
 import { hostNameOf, isLoopbackName } from './gate.ts'
@@ -16,7 +16,7 @@ export interface Person {
   /** The value of the header. */
   readonly name: string
   readonly role: Role
-  /** The entry that they match. */
+  /** The entry of admin.people that matches this person. */
   readonly entry: PeopleEntry
 }
 
@@ -40,11 +40,11 @@ export interface PeopleOptions {
   readonly proxies: readonly string[]
   /** Host names in lower case; undefined: any for a proxy on another machine. Loopback names are always accepted. */
   readonly hosts?: readonly string[] | undefined
-  /** The first that matches counts. */
+  /** The first entry that matches applies. */
   readonly people: readonly PeopleEntry[]
 }
 
-/** `absent`: the request is not from a proxy with the header. `other host`: it is to a name that is not ours. */
+/** `absent`: the request does not come from a proxy with the header. `other host`: the request is to a host name that is not ours. */
 export type Identify = (request: Pick<FastifyRequest, 'raw'>) => Person | 'absent' | 'nobody' | 'other host'
 
 const maxNameLength = 254
@@ -72,7 +72,7 @@ export function identifier({ header, proxies, hosts, people }: PeopleOptions): I
   }
 }
 
-/** Also through an address of its own that is not a loopback address. */
+/** Also if this machine connects to itself through an address that is not a loopback address. */
 function isThisMachine({ remoteAddress = '', localAddress }: Pick<Socket, 'remoteAddress' | 'localAddress'>): boolean {
   return remoteAddress === localAddress || isLoopbackName(isIPv4(remoteAddress) ? remoteAddress : `[${remoteAddress}]`)
 }

@@ -1,5 +1,5 @@
-// Sessions of people who logged in. A cookie has a random id and its end, signed with the admin token: every replica can check it, and a new token ends all
-// sessions. Signed cookies alone cannot be taken back, so a logout is stored until the session would have ended by itself.
+// Sessions of people who logged in. A cookie has a random id and its expiry, signed with the admin token: every replica can check it, and a new token ends all
+// sessions. A signed cookie alone cannot be revoked, so a logout is stored until the session would have expired.
 //
 // A login writes nothing: people need the pages most while the disk is full.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -15,7 +15,7 @@ export const sessionCookie = 'pipespan_session'
 export const sessionLife = 12 * 3_600_000
 /** How much the clocks of replicas may differ, ms. */
 const clockSlack = 3_600_000
-/** Logouts that this process remembers by itself, in case the store takes no writes. */
+/** How many logouts this process remembers in memory, in case the store takes no writes. */
 const maxRemembered = 10_000
 
 export interface Session {
@@ -58,7 +58,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       const digest = keyed(token, 'session', id)
       remember(endedHere, digest, true, maxRemembered)
       try {
-        // Much later than at their end: while the clock is ahead, a logout of a session that is still valid must stay.
+        // Pruned long after the sessions expired: if this clock is ahead, the logout of a session that is still valid must not be deleted.
         await sessions.prune(one => one.until + sessionLife + clockSlack <= now())
         await sessions.put({ digest, until })
       } catch (error) {
@@ -71,7 +71,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
   }
 }
 
-/** Also false for an end that is too far in the future: a wrong clock must not prolong a session. */
+/** Also false if the expiry is too far in the future: a wrong clock must not prolong a session. */
 function isCurrent(until: Millis, now: Millis): boolean {
   return until > now && until <= now + sessionLife + clockSlack
 }

@@ -1,5 +1,5 @@
-// What each admitted request may see: everything, or for people who are bound to some projects, only these. A view has the same pages, routes and
-// tools over its own sources.
+// What each admitted request may see: everything, or only the projects that a person is limited to. A view has the same pages, routes and
+// tools, with its own sources.
 import { apiRoutes } from '../api/api.ts'
 import { createOwnValues } from './own-values.ts'
 import { noUsuals, usualsSlot } from '../pipelines/usual.ts'
@@ -15,13 +15,13 @@ export interface View {
   readonly parts: PagesParts
   readonly site: readonly Address[]
   readonly routes: readonly ApiRoute[]
-  /** False: only some projects. */
+  /** False: the view shows only some projects. */
   readonly isWhole: boolean
 }
 
 export type ViewOf = (admission: Admitted) => View
 
-/** `sourcesOf`: those of a person's choice of projects; of all that are not hidden without one. */
+/** `sourcesOf`: the sources for a person's choice of projects; without a choice, for all projects that are not hidden. */
 export function createViews(
   sourcesOf: (choice: ProjectChoice | undefined) => PagesSources,
   settings: PagesSettings,

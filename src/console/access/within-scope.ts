@@ -1,11 +1,11 @@
-// What the pages say about the daemon as a whole to people within bounds: no text that may name a project they do not see, and to people who are bound
-// to some projects nothing about destinations and tokens.
+// What the pages show about the daemon itself to people who may not see all projects: no text may name a project they cannot see, and people who are limited
+// to some projects see nothing about destinations and tokens.
 import { textWithin, type Scope } from '../../core/store/ports/scope.ts'
 import type { ConfigStatus, Setup } from '../sources/setup-shape.ts'
 import type { ExportQueueStatus } from '../exports/columns.ts'
 import type { Flow } from '../overview/flow.ts'
 
-/** Stands in the place of the state of destinations. */
+/** Shown instead of the state of destinations. */
 export const destinationsWithheld = 'The state of destinations is shown to people who may see all projects.'
 
 export function flowWithin(flow: Flow, scope: Scope): Flow {
@@ -32,7 +32,7 @@ export function queuesWithin(queues: readonly ExportQueueStatus[], scope: Scope)
   })
 }
 
-/** `setup`: without the names of hidden groups. */
+/** `setup`: it must already lack the names of hidden groups. */
 export function setupWithin(setup: Setup, { bounds }: Scope): Setup {
   if (bounds !== 'own') return setup
   const { webhooks, platform, hasPlatformToken, hasWebhookSecret, isExportOff } = setup

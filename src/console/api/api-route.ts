@@ -13,9 +13,9 @@ export interface ApiRoute {
   readonly query?: z.ZodObject | undefined
   readonly body?: z.ZodType | undefined
   readonly answer: z.ZodType
-  /** Given the parameters and the query together, or the body, as their shapes read them. Undefined becomes 404, `NotShown` too, with its reason. */
+  /** Gets the parsed parameters and query together, or the parsed body. Undefined is answered with 404; `NotShown` with 404 and its reason. */
   readonly handle: (asked: never, by: Admitted) => Promise<unknown>
-  /** An action that is not about single projects. */
+  /** True: the action affects all projects, not single ones. */
   readonly isOfAll?: boolean
 }
 
@@ -30,7 +30,7 @@ export function get<Path extends string, Query extends z.ZodObject | undefined =
   return { method: 'GET', path, description, params, query, answer, handle }
 }
 
-/** `jobId` is the ID of a job. */
+/** A parameter for an ID. Its name says of what: `jobId` is the ID of a job. */
 function idOf(name: string): z.ZodType {
   const of = name.replace(/Id$/, '').replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
   return wholeNumber.describe(`ID of the ${of}.`)

@@ -9,9 +9,9 @@ import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
 import type { ViewOf } from '../access/views.ts'
 
-/** `routes`: those of a view of everything; `viewOf`: what a request may see. */
+/** `routes`: the routes of the view that shows everything; `viewOf`: what a request may see. */
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
-  // Made at the first request: it takes longer than the start of all other pages.
+  // Generated at the first request: it takes longer than the start of all other pages.
   let description: ReturnType<typeof openApi> | undefined
   app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
   for (const [index, route] of routes.entries()) {

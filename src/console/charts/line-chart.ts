@@ -1,4 +1,4 @@
-// A chart of durations over time, as lines with a point for each step that has a value.
+// A chart of durations over time: lines with a point for each step that has a value.
 import { duration } from '../layout/format.ts'
 import { html, type Html } from '../layout/html.ts'
 import { linked, niceDuration, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'

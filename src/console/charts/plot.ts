@@ -1,5 +1,5 @@
-// What all charts over time have: their size, grid, axis, and marks of what happened. Inline SVG, readable without scripts. A table on the page has
-// the same figures. Links of a chart are for pointers: a year would be 365 stops for the keyboard.
+// What all charts over time share: size, grid, axis, and marks of what happened. They are inline SVG, readable without scripts. A table on the page has
+// the same figures. Links in a chart cannot be focused by keyboard: a chart of a year would have 365 of them.
 import { addressWith } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { utc, zoned } from '../layout/format.ts'
@@ -31,7 +31,7 @@ export interface ChartMoment {
 }
 
 export interface PlotOptions {
-  /** In units of the drawing, which is stretched to the width of its card. */
+  /** In SVG units: the drawing is stretched to the width of its card. */
   readonly width?: number | undefined
   /** The greatest value on the vertical axis. */
   readonly max: number
@@ -78,7 +78,7 @@ export class Plot {
     return top + (1 - value / this.#options.max) * (height - top - bottom)
   }
 
-  /** `content`: what is drawn over the grid. */
+  /** `content`: is drawn over the grid. */
   draw(label: string, names: readonly Key[], content: Content): Html {
     const { width: own, moments = [] } = this.#options
     return html`<figure class="chart ${own !== undefined && 'wide-chart'}">
@@ -155,7 +155,7 @@ export class Plot {
     })
   }
 
-  /** A line with a head, which is full for what went well and a cross for what did not. */
+  /** A line with a head: a filled one for success, a cross for failure. */
   #moment({ at, description, isBad, href }: ChartMoment): Content {
     const x = this.#place(at)
     if (at < this.#frame.since || at > this.#frame.until) return ''
@@ -178,7 +178,7 @@ export function stepName(at: Millis, { step }: Pick<Frame, 'step'>): string {
   return step < day ? `${utc(at).slice(11, 16)} UTC` : utc(at).slice(5, 10)
 }
 
-/** The least value of 1, 2, 4, 6, 8 or 10 times a power of ten that is not less: its quarters are short. */
+/** The smallest number of the form 1, 2, 4, 6, 8 or 10 times a power of ten that is not less than `value`: its quarters are short to write. */
 export function niceMax(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 4, 6, 8, 10].find(one => one * unit >= value) ?? 10) * unit
@@ -186,7 +186,7 @@ export function niceMax(value: number): number {
 
 const niceSeconds = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200]
 
-/** A duration that is not less, whose quarters are short; ms. */
+/** A duration that is not less than `ms`, and whose quarters are short to write; ms. */
 export function niceDuration(ms: number): number {
   const seconds = niceSeconds.find(one => one * 1_000 >= ms)
   return seconds === undefined ? niceMax(ms / 86_400_000) * 86_400_000 : seconds * 1_000
@@ -198,14 +198,14 @@ interface RunsFilter extends Pick<Scope, 'project' | 'own'> {
   readonly job?: string | undefined
 }
 
-/** The list of pipelines of the step that begins at `at`. */
+/** The address of the list of pipelines in the step that begins at `at`. */
 export function runsLink(base: string, at: Millis, { step }: Pick<Frame, 'step'>, filter: RunsFilter = {}): string {
   const { project, own, job } = filter
   const text = (one: Millis): string =>
     utc(one)
       .slice(0, step < day ? 16 : 10)
       .replace(' ', 'T')
-  // The end is inclusive.
+  // The filter includes its end.
   const until = text(at + step - minute)
   return addressWith(`${base}/pipelines`, { project, own, job, since: text(at), until })
 }

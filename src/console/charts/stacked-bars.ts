@@ -1,4 +1,4 @@
-// A chart of amounts over time: a bar for each step, stacked by what it consists of.
+// A chart of amounts over time: a bar for each step, stacked from the parts of the amount.
 import { html, type Html } from '../layout/html.ts'
 import { linked, niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -14,10 +14,10 @@ interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'
   readonly frame: Frame
   /** Steps without anything may be left out. `at`: the beginning of the step. */
   readonly steps: readonly T[]
-  /** From the bottom. */
+  /** In order from the bottom. */
   readonly areas: readonly Area<T>[]
   readonly shown: (value: number) => string
-  /** The axis ends at such a value. Default: whole numbers. */
+  /** Rounds a value up to one at which the axis ends. Default: to whole numbers. */
   readonly nice?: (value: number) => number
   /** What a bar links to: the runs behind it. */
   readonly href?: ((step: T) => string) | undefined

@@ -1,4 +1,4 @@
-// The lists of the page of exports: the backlog of each destination and signal, and dead letters.
+// The lists on the exports page: the backlog of each destination and signal, and dead letters.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { drawn, listOf } from '../layout/list.ts'
@@ -138,7 +138,7 @@ export const triedNowShape = z.object({
   probes: z.number().describe('Number of queues whose circuit breaker was open.'),
 })
 
-/** The exports are due now, and the circuit breakers half-open. */
+/** How many exports are due now, and how many circuit breakers are half-open. */
 export type TriedNow = Shaped<typeof triedNowShape>
 
 interface QueueState {
@@ -167,7 +167,7 @@ const causeWords: Readonly<Record<NonNullable<QueueState['cause']>, string>> = {
   unacceptable: 'refuses everything',
 }
 
-/** In whole seconds, because the page is sent again every second if it has changed. */
+/** In whole seconds, because an open page is sent again each second if it has changed. */
 function tryWords(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return '–'
   const seconds = Math.ceil((at - now) / 1_000)

@@ -1,4 +1,4 @@
-// One dead letter, for its page and the JSON API: the backend's answer, and what was refused.
+// One dead letter, for its page and the JSON API: the backend's answer, and the refused content.
 import { z } from 'zod'
 import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { deadLetterList } from './columns.ts'
@@ -27,7 +27,7 @@ export async function deadLetterDetail(
   return found && { letter: found.letter, contents: contentsOf(found.letter.signal, found.body) }
 }
 
-/** How many spans or records are shown in full; of the others only the names. */
+/** How many spans or records are shown in full. Of the others only the names are shown. */
 const whole = 3
 
 export async function deadLetterPage(

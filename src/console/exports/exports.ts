@@ -1,4 +1,4 @@
-// The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
+// The exports page: what is pending for each destination, dead letters with their reasons, and the actions on them.
 import { z } from 'zod'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, number } from '../layout/format.ts'
@@ -18,12 +18,12 @@ export const exportsShape = z.object({
 
 type ExportsView = Shaped<typeof exportsShape>
 
-/** Columns of either list. */
+/** `sort` may be a column of either list. */
 export const exportsQuery = z.object({ sort: sortBy(queueList.keys, deadLetterList.keys) })
 
 const shown = 100
 
-/** `sort`: a column of either table. It does not change which dead letters are listed: the newest. */
+/** `sort`: a column of either table. It does not change which dead letters are listed: always the newest. */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
   return {
@@ -96,7 +96,7 @@ export function actionOf(values: URLSearchParams): Action | undefined {
   return Number.isSafeInteger(id) && id > 0 ? { verb, which: [id] } : undefined
 }
 
-/** Undefined if it is about a dead letter that does not exist for whoever asks. */
+/** Undefined if the action names a dead letter that does not exist, or that the reader may not see. */
 export async function confirmPage(
   { outbox }: Pick<PagesSources, 'outbox'>,
   { verb, which }: Action,
@@ -124,7 +124,7 @@ export async function confirmPage(
   }
 }
 
-/** `by`: whoever asks for it. */
+/** `by`: who performs it. */
 export async function perform(parts: PagesSources, { verb, which }: Action, by: Admitted): Promise<number> {
   const { outbox: exports, onRetried } = parts
   const count = await (verb === 'drop' ? exports.dropDead(which) : exports.retryDead(which))
@@ -133,14 +133,14 @@ export async function perform(parts: PagesSources, { verb, which }: Action, by: 
   return count
 }
 
-/** The same. */
+/** `by`: who performs it. `destination`: undefined for all. */
 export async function tryNow(parts: PagesSources, by: Admitted, destination?: string): Promise<TriedNow> {
   const tried = await parts.tryNow(destination)
   await parts.onAction?.({ ...actorOf(by), action: 'try_now', target: destination ?? 'all', count: tried.due })
   return tried
 }
 
-/** Links that sort a table leave out the outcome of the last action. */
+/** The query without the outcome of the last action, so that links that sort a table do not repeat it. */
 function withoutOutcome(context: RequestContext): RequestContext {
   const query = new URLSearchParams(context.query)
   for (const name of ['done', 'count', 'probes']) query.delete(name)
@@ -167,7 +167,7 @@ function outcome(query: URLSearchParams): Html | false {
   return html`<p class="notice done" role="status">${outcomes[done as keyof typeof outcomes](count, probes)}</p>`
 }
 
-/** Whether something waits for its next try: exports, or an open circuit breaker. */
+/** Whether exports or an open circuit breaker wait for their next try. */
 function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
   if (state === 'unserved' || state === 'held') return false
   return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)

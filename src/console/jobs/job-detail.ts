@@ -47,17 +47,17 @@ export const jobDetailShape = z.object({
   history: historyShape,
   spans: z.array(exportedSpanShape),
 })
-/** What was not read, or not counted, is undefined. */
+/** Fields are undefined if nothing was read or counted for them. */
 export type JobDetail = Shaped<typeof jobDetailShape>
 
 /** What a feature adds to the page of a job, and to the answer about it. */
 export interface JobPart {
-  /** The fields of the answer that `read` has. */
+  /** The fields of the answer that `read` fills. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, key: RunKey, jobId: number) => Promise<object>
   /** Links in the head of the page. */
   readonly links: (detail: JobDetail, settings: PagesSettings, context: RequestContext) => Content
-  /** Cards below the reasons of a failure. `detail`: with what was read. */
+  /** Cards below the reasons of a failure. `detail`: includes what `read` has read. */
   readonly failure: (
     parts: PagesParts,
     settings: PagesSettings,
@@ -82,7 +82,7 @@ export interface AskedJob {
   readonly instance?: string | undefined
 }
 
-/** Chunks that are read: a job has one with sections for each of its runs. */
+/** Maximum number of chunks that are read: a job has one chunk with sections for each of its runs. */
 const maxReadings = 20
 
 /** Undefined if there is no such job. */
@@ -128,7 +128,7 @@ interface Known {
   readonly known: Job
   /** Its snapshots, one for each of its runs. */
   readonly snapshots: readonly JobSnapshot[]
-  /** What was read of its log. */
+  /** What was read from its log. */
   readonly insides: readonly JobInside[]
 }
 

@@ -28,7 +28,7 @@ export const jobSectionsShape = z.object({
 })
 export type JobSections = Shaped<typeof jobSectionsShape>
 
-/** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
+/** The sections of the job's last run: a manual job that is played again keeps its id. Undefined if nothing was read. */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
   const last = insides.findLast(({ job, sections }) => job.id === jobId && sections !== undefined)
   if (last?.sections === undefined) return undefined
@@ -37,13 +37,13 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
-/** `depth`: that of the job's row. */
+/** `depth`: the depth of the job's row. */
 export function sectionRows(
   { sections }: JobSections,
   { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,
 ): WaterfallRow[] {
   const known = new Set(sections.map(({ ordinal }) => ordinal))
-  // An enclosing section comes before the enclosed one. Checking that prevents cycles.
+  // An enclosing section must come before the enclosed one. This check prevents cycles.
   const isAround = (parent: number | undefined, { ordinal }: Section): parent is number =>
     parent !== undefined && parent < ordinal && known.has(parent)
   const inner = Map.groupBy(sections, one => (isAround(one.parent, one) ? one.parent : undefined))
@@ -66,7 +66,7 @@ export function sectionRows(
   return rows
 }
 
-/** Names for sections of the runner, titles for those of scripts. */
+/** Sections of the runner are labelled by name, sections of scripts by title. */
 export function labelOf({ kind, name, title }: Section): string {
   return kind === 'runner' ? name : (title ?? name)
 }

@@ -1,4 +1,4 @@
-// The page of a job: why it failed, its tests and the end of its log; facts, sections, comparison with the usual duration, recent runs, exported attributes.
+// The page of a job: why it failed, its tests, the end of its log; facts, sections, comparison with the usual duration, recent runs, exported attributes.
 import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
@@ -18,7 +18,7 @@ import type { FailureDomain, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-/** `links`, `tail`, `noSections`: what features add; `noSections`: why there are none. */
+/** `links`, `tail`, `noSections`: content from features; `noSections` says why there are no sections. */
 interface JobPageParts extends Pick<PagesSources, 'legacyName'> {
   readonly links: Content
   readonly tail: Content
@@ -124,7 +124,7 @@ function aboutJob(
   ])
 }
 
-/** Amounts below 1 with three significant digits. */
+/** The amount as text; below 1 with three significant digits. */
 function amount(value: number): string {
   return new Intl.NumberFormat('en', value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }).format(
     value,
@@ -162,7 +162,7 @@ function sectionsContent({ pipeline, job, sections }: JobDetail, none: Content):
   ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
 }
 
-/** One or two sentences. `tookMs`: of this run, so far; undefined if it never started. */
+/** One or two sentences. `tookMs`: how long this run has taken so far; undefined if it never started. */
 export function againstUsual(usual: Usual | undefined, tookMs: number | undefined, isOver: boolean): string {
   const { runs = 0, p50, p95 } = usual ?? {}
   if (usual === undefined || p50 === undefined || p95 === undefined) {

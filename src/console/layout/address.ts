@@ -13,7 +13,7 @@ export function given(query: URLSearchParams, name: string): string | undefined 
   return text === '' ? undefined : text
 }
 
-/** The group in the query, where a project may be, too. */
+/** The group in the query's `project`, which may also be a project. */
 export function groupIn(query: URLSearchParams): string | undefined {
   const scope = given(query, 'project')
   return scope !== undefined && isGroup(scope) ? scope : undefined

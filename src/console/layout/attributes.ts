@@ -1,11 +1,11 @@
-// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and their common value.
+// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and the value that both have.
 import { z } from 'zod'
 import { card, empty, table } from './frame.ts'
 import { counted, duration, said } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { millis, type Shaped } from './shape.ts'
 
-/** A span as it is sent. */
+/** A span as it is exported. */
 export const exportedSpanShape = z.object({
   attempt: z.number(),
   name: z.string(),
@@ -26,7 +26,7 @@ export type LegacyName = (kind: ExportedSpan['kind'], name: string) => string | 
 interface AttributeCard {
   readonly title: string
   readonly spans: readonly ExportedSpan[]
-  /** The text if there are no spans. */
+  /** The text to show if there are no spans. */
   readonly none: string
   readonly legacyName: LegacyName
   readonly aside?: Content
@@ -60,7 +60,7 @@ function resource({ resource: attributes }: ExportedSpan): Html {
   </details>`
 }
 
-/** One row for each value. Attributes that only have a vendor's name are in the column of the conventions. */
+/** One row for each value. An attribute that only has a vendor's name is shown in the column of the conventions. */
 export function attributeTable(
   label: string,
   attributes: Readonly<Record<string, unknown>>,

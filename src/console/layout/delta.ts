@@ -4,11 +4,11 @@ import { html, type Content } from './html.ts'
 
 /** Smaller changes are shown as unchanged, because percentiles are exact only to 5 %. */
 const minChange = 0.05
-/** Smaller changes have no colour: both percentiles may be wrong by 5 %. */
+/** Smaller changes have no colour, because either percentile may be wrong by 5 %. */
 const minColoured = 0.1
-/** Percentage points. */
+/** Smaller changes of a share are shown as unchanged; 0.005 is half a percentage point. */
 const minPoints = 0.005
-/** With fewer runs on either side a change may be chance: it has no colour, and the counts are shown. */
+/** With fewer runs on either side, the change may be chance: it has no colour, and the counts are shown. */
 const minRuns = 20
 
 interface DeltaOptions {
@@ -20,7 +20,7 @@ interface DeltaOptions {
   readonly isExact?: boolean
 }
 
-/** Against the previous period. `better`: `less` if a smaller figure is better. Empty if there is nothing to compare with. */
+/** The change since the previous period. `better`: `less` if a smaller figure is better. Empty if there is nothing to compare with. */
 export function delta(
   now: number | undefined,
   before: number | undefined,
@@ -51,11 +51,11 @@ export function delta(
   >`
 }
 
-/** Smaller differences are shown without a colour, because times are known to the second. */
+/** Smaller differences have no colour, because times are only known to the second. */
 const minMs = 1_000
 
 /**
- * How much longer or shorter one run took than another, or than is usual of so many runs. `factor`: differences below this factor of
+ * How much longer or shorter one run took than another, or than the median of `runs` runs. `factor`: differences below this factor of
  * `there` are shown without a colour, as they may be chance; absent: every difference counts.
  */
 export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1, runs = Infinity): Content {

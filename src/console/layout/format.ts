@@ -72,12 +72,12 @@ export function figure(content: Content, description?: string): Html {
   return html`<span class="figure" ${description !== undefined && html` title="${description}"`}>${content}</span>`
 }
 
-/** A text of others, which may be long: it is broken anywhere. */
+/** A text from outside. It may be long, so browsers may break it anywhere. */
 export function said(text: Content): Html {
   return html`<span class="said">${text}</span>`
 }
 
-/** Made at the first use: the tables of languages that it brings into memory take 5 MiB. */
+/** Created at first use, because its language tables take 5 MiB of memory. */
 let grouped: Intl.NumberFormat | undefined
 
 export function number(count: number): string {

@@ -9,10 +9,10 @@ import type { Millis } from '../../model/instant.ts'
 /** The filter by a value of the operator's attribute (PIPESPAN_PAGES_GROUP_BY). */
 export interface OwnFilter {
   readonly name: string | undefined
-  /** To choose from. */
+  /** The values to choose from. */
   readonly values: readonly string[]
   readonly value: string | undefined
-  /** Says that no known project has the value. */
+  /** A sentence that says that no known project has the value. */
   readonly unknown: string | undefined
 }
 
@@ -26,13 +26,13 @@ export interface RequestContext {
   readonly now: Millis
   /** The filter by the operator's attribute, on the pages that have it; undefined without an attribute. */
   readonly own?: OwnFilter | undefined
-  /** Those of features in the navigation. */
+  /** The links of features in the navigation. */
   readonly links?: readonly NavigationLink[] | undefined
-  /** What the reader may change: everything, only what is about their projects, or nothing. */
+  /** What the reader may change: everything, only what belongs to their projects, or nothing. */
   readonly may: 'all' | 'own' | 'nothing'
-  /** False for readers who are bound to some projects. */
+  /** False for readers who are limited to some projects. */
   readonly seesDestinations?: boolean | undefined
-  /** Who has logged in at a proxy, and as what. */
+  /** Who has logged in at a proxy, and with which role. */
   readonly person?: { readonly name: string; readonly role: string } | undefined
   /** Whether there is a session to log out of. */
   readonly session: boolean
@@ -43,16 +43,16 @@ export interface Page {
   readonly status?: number
   readonly title: string
   readonly content: Html
-  /** Whether it needs the script of waterfalls. */
+  /** Whether the page needs the script of waterfalls. */
   readonly hasWaterfall?: boolean
-  /** Whether it is updated while it is open. */
+  /** Whether the page is updated while it is open. */
   readonly live?: boolean
 }
 
 interface Asset {
   readonly type: string
   readonly body: Buffer
-  /** Changes with the content, so that it may be cached forever. */
+  /** Changes whenever the content changes, so that browsers may cache the asset forever. */
   readonly version: string
 }
 
@@ -159,14 +159,14 @@ export function card(
   </section>`
 }
 
-/** Where a page is, below the pages that lead to it. */
+/** Breadcrumbs: the pages above this one, and this one. */
 export function crumbs(...places: readonly Content[]): Html {
   return html`<nav class="crumbs" aria-label="Where this is">
     ${places.map((place, index) => [index > 0 && ' / ', place])}
   </nav>`
 }
 
-/** Links to the same page with another choice, such as another period. */
+/** Links to the same page with other choices, such as other periods. */
 export function alternatives(
   label: string,
   links: readonly (readonly [text: string, href: string, isChosen: boolean])[],
@@ -194,7 +194,7 @@ export function tiles(
   </dl>`
 }
 
-/** How the figures of a page or card are counted, folded. */
+/** Explains how the figures of a page or card are counted; collapsed at first. */
 export function howCounted(definitions: Content): Html {
   return html`<details>
     <summary class="dim">How is this counted?</summary>
@@ -214,7 +214,7 @@ export interface SortHead {
   readonly sorted?: 'ascending' | 'descending' | undefined
 }
 
-/** A wide table scrolls on its own. It can be focused, so that it can be scrolled by keyboard, too. */
+/** A wide table scrolls by itself. It can be focused, so that the keyboard can scroll it, too. */
 export function table(
   label: string,
   head: readonly (string | SortHead)[],
@@ -257,7 +257,7 @@ function headCell(cell: string | SortHead): Html {
   </th>`
 }
 
-/** A list of names and values. Those without a value are left out. */
+/** A list of names and values. Names without a value are left out. */
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined && value !== '' && value !== false)
   return html`<dl class="facts">

@@ -1,4 +1,4 @@
-// Sums by groups of projects, and by the operator's attribute: their shape, what belongs to which line, and the tables that show them.
+// Sums by groups of projects, and by the operator's attribute: their shape, which items are added up in which line, and the tables that show them.
 import { z } from 'zod'
 import { card, type RequestContext } from './frame.ts'
 import { html, pathText, type Content } from './html.ts'
@@ -7,7 +7,7 @@ import { ownLink } from './scope-heading.ts'
 import { sortedTable, type ShownColumn } from './sorting.ts'
 import type { PagesSettings } from '../ports.ts'
 
-/** `line`: has the `name` of its group or value. */
+/** `line`: must have a field `name`: the name of the group or the value. */
 export function groupsShape<Line extends z.ZodObject>(line: Line) {
   return {
     subgroups: z
@@ -38,11 +38,11 @@ interface Grouping<Item> {
   readonly scope: string | undefined
   readonly groupBy: PagesSettings['groupBy']
   readonly pathOf: (item: Item) => string
-  /** The class of its branch; absent: a rule of the attribute with branches does not count. */
+  /** The class of the item's branch. Absent: rules of the attribute that name branches are ignored. */
   readonly branchOf?: (item: Item) => string
 }
 
-/** `items`: undefined, like the scope of one project, for no lines. `linesOf`: adds up the items of each line, and sorts the lines. */
+/** No lines if `items` is undefined or the scope is one project. `linesOf`: adds up the items of each line, and sorts the lines. */
 export function groupsOf<Item, Line>(
   items: readonly Item[] | undefined,
   { scope, groupBy, pathOf, branchOf = () => '' }: Grouping<Item>,
@@ -57,7 +57,7 @@ export function groupsOf<Item, Line>(
 }
 
 /**
- * By the next level of groups below `group`, whose names end with a slash; projects of the group itself are left out. Empty if there is only one.
+ * Groups items by the next level of groups below `group`, whose names end with a slash. Projects directly in the group are left out. Empty if there is one.
  */
 function bySubgroup<Item>(items: readonly Item[], pathOf: (item: Item) => string, group = ''): Grouped<Item>[] {
   const endOf = (item: Item): number => pathOf(item).indexOf('/', group.length)
@@ -70,13 +70,13 @@ function grouped<Item>(items: readonly Item[], nameOf: (item: Item) => string): 
   return [...Map.groupBy(items, nameOf)].map(([name, some]) => ({ name, items: some }))
 }
 
-/** The addresses of the same page for another group, and for a value of the attribute. */
+/** Makes addresses of the same page, for a group and for a value of the attribute. */
 interface GroupLinks {
   readonly group: (path: string) => string
   readonly value: (value: string) => string
 }
 
-/** The tables that have lines: by groups, and by the attribute. `columns`: those after the name. */
+/** The table by groups and the table by the attribute, if they have lines. `columns`: the columns after the name. */
 export function groupCards<Line extends { readonly name: string }>(
   { subgroups, groups = { by: '', lines: [] } }: Groups<Line>,
   columns: Readonly<Record<string, ShownColumn<Line>>>,

@@ -1,6 +1,6 @@
-// A template function for HTML that escapes every value, so that no page can forget to.
+// A template function for HTML that escapes every value, so that no page can forget to escape.
 
-/** Safe markup. Only `html` creates it. */
+/** Safe markup. Only `html` creates instances. */
 export class Html {
   readonly #text: string
 

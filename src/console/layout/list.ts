@@ -1,5 +1,5 @@
-// A list is declared once, column by column: what a value is, how it sorts and how it is drawn. The type of its rows, their JSON and its schema (and so the
-// OpenAPI description), the `sort` parameter and the table follow from it. Columns stand in the order of the table.
+// A list is declared once, column by column: its value, how it is sorted, how it is drawn. From that follow the type of its rows, their JSON, its schema (and
+// so the OpenAPI description), the `sort` parameter and the table. Columns are declared in the order of the table.
 import { z } from 'zod'
 import { ordered, sortedTable, type Key, type Keys, type ShownColumn } from './sorting.ts'
 import type { Content, Html } from './html.ts'
@@ -12,27 +12,27 @@ type RowOf<S extends Fields> = Shaped<z.ZodObject<S>>
 /** A column without a value of its own: its cell shows other fields, or what can be done with the row. */
 export const drawn = { json: z.undefined().optional(), inJson: false } as const
 
-/** `Source`: what rows are made of. `Context`: what cells know beside their row. */
+/** `Source`: what rows are made from. `Context`: what cells need besides their row. */
 interface ListColumn<Shape extends Fields[string], Row, Source, Context> {
-  /** Its field in the JSON, of the same name. */
+  /** The schema of its field in the JSON, which has the same name. */
   readonly json: Shape
-  /** False: only the table has it. */
+  /** False: the column is only in the table. */
   readonly inJson?: false
-  /** Its value; without it rows have it already. */
+  /** Computes its value; without it, rows already have the value. */
   readonly of?: (source: Source) => Shaped<z.ZodType<z.core.output<Shape>>>
-  /** The head of its column in the table; without it there is none. */
+  /** The head of its column in the table; without it, the table has no such column. */
   readonly title?: string
-  /** The column's name in addresses, if it is not the field's. */
+  /** The column's name in addresses, if it differs from the field's. */
   readonly as?: string
-  /** What the table is sorted by; by default its value. `null`: it is not sortable. */
+  /** The value to sort the table by; default: the column's value. `null`: the column is not sortable. */
   readonly by?: Key<Row> | null
-  /** False: this reader's table does not have it. */
+  /** False: the column is not in this reader's table. */
   readonly isFor?: (context: Context) => boolean
-  /** By default its value as it is; a dash if there is none. */
+  /** Draws the cell. Default: the value as it is, or a dash if there is none. */
   readonly cell?: (row: Row, context: Context) => Content
 }
 
-/** Of the page: heads of columns link to it in another order. */
+/** The page's address: the heads of columns link to it with another order. */
 type Address = Pick<RequestContext, 'base' | 'address' | 'query'>
 
 interface List<S extends Fields, Source, Context> {
@@ -41,9 +41,9 @@ interface List<S extends Fields, Source, Context> {
   readonly columns: readonly (Pick<ListColumn<never, RowOf<S>, Source, Context>, 'title' | 'by' | 'cell'> & {
     readonly as: string
   })[]
-  /** What its table can be sorted by, by the names in addresses. */
+  /** The sort keys of its table, by their names in addresses. */
   readonly keys: Keys<RowOf<S>>
-  /** `sort`: as in addresses. */
+  /** The rows, sorted. `sort`: as in addresses. */
   readonly sorted: (rows: readonly RowOf<S>[], sort: string | null | undefined) => readonly RowOf<S>[]
   /** The columns of its table, by the names in addresses. */
   readonly table: (context: Context) => Readonly<Record<string, ShownColumn<RowOf<S>>>>
@@ -65,7 +65,7 @@ export function listOf<Source = never, Context = RequestContext>() {
       return title === undefined ? [] : [{ as, head: title, of, isFor, cell: cell ?? (row => textOf(valueOf(row))) }]
     })
     const keys = Object.fromEntries(shown.flatMap(({ as, of }) => (of === undefined ? [] : [[as, of]])))
-    // Copied for each row: a pipeline has thousands of jobs, and fields that are added one by one take three times as long.
+    // Copied for each row: a pipeline may have thousands of jobs, and adding fields one by one takes three times as long.
     const blank: Record<string, unknown> = Object.fromEntries(inJson.map(([field]) => [field, undefined]))
     const table = (context: Context): Readonly<Record<string, ShownColumn<Row>>> =>
       Object.fromEntries(

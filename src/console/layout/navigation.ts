@@ -1,11 +1,11 @@
-// The links to all pages, under what a reader wants to know: what is broken, why it is slow, what has changed; and the daemon itself.
+// The links to all pages, grouped by the reader's question: what is broken, why it is slow, what has changed; and the daemon itself.
 import { addressWith, given, groupIn } from './address.ts'
 import { html, type Html } from './html.ts'
 
-/** `scoped`: shows the projects of a group, or of a value of the operator's attribute, which is kept from one page to the other. */
+/** `scoped`: the page can be limited to a group, or to a value of the operator's attribute; the link keeps this choice. */
 type Link = readonly [path: string, text: string, scoped?: 'scoped']
 
-/** Those of the core, by the heading under which a link stands. */
+/** The links of the core, by the heading above them. */
 const groups = {
   'What is broken': [
     ['/', 'Overview'],
@@ -19,7 +19,7 @@ const groups = {
   ],
 } as const satisfies Record<string, readonly Link[]>
 
-/** A link of a feature, after those of the core and of features before it. */
+/** A link of a feature. It comes after the links of the core and of earlier features. */
 export interface NavigationLink {
   readonly group: keyof typeof groups
   readonly link: Link

@@ -1,4 +1,4 @@
-// What the pages and the JSON API do not show because the configuration lacks something: both say what the daemon needs.
+// The answer of the pages and the JSON API if they cannot show something, mostly because a setting is missing: it says what the daemon needs.
 
 export class NotShown {
   /** Sentences for people. */
@@ -19,7 +19,7 @@ export class NotShown {
   }
 }
 
-/** What is needed for it, as `NotShown` names it. */
+/** Names of needed settings, for the sentences of `NotShown`. */
 export const needed = {
   adminToken: 'an admin token (PIPESPAN_ADMIN_TOKEN)',
   platform: 'the platform’s API (PIPESPAN_PLATFORM_URL, PIPESPAN_PLATFORM_TOKEN)',

@@ -20,7 +20,7 @@ export function choice(
   </select>`
 }
 
-/** For options that others have named. */
+/** For options whose text is their value, such as names from outside. */
 export const asItIs = (option: string): string => option
 
 export interface Scope {
@@ -67,7 +67,7 @@ function groupsOf(projects: readonly string[]): string[] {
   return [...new Set(groups)].sort()
 }
 
-/** Says that no project is meant, if that is known. `projects`: the known ones, up to the maximum. */
+/** Says that no known project matches, if that is certain. `projects`: the known projects, up to `maxProjects`. */
 export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
   if (project === undefined || projects.length >= maxProjects) return ''
   if (projects.some(path => isInScope(path, project))) return ''
@@ -87,7 +87,7 @@ export function unknownOwn(own: OwnFilter | undefined): Content {
   return own?.unknown === undefined ? '' : html`<p class="notice hint" role="status">${own.unknown}</p>`
 }
 
-/** A value of the operator's attribute, as a title names it; undefined without a value. */
+/** A value of the operator's attribute, as written in a title; undefined without a value. */
 export function ofOwn(value: string | undefined, { own }: Pick<RequestContext, 'own'>): string | undefined {
   return value === undefined ? undefined : `${own?.name ?? 'own'} ${value}`
 }
@@ -99,11 +99,11 @@ export function ownLink(value: string, href: string): Content {
 
 interface Heading {
   readonly title: string
-  /** The page's, such as `/environments`. */
+  /** The path of the page, such as `/environments`. */
   readonly path: string
   /** The periods to choose from. */
   readonly names?: readonly Span[]
-  /** Stands beside the title. */
+  /** Shown beside the title. */
   readonly aside?: Content
 }
 

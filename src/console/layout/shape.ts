@@ -1,4 +1,4 @@
-// What the shapes of things are made of. A thing's shape is declared once, beside its figures: its type, its JSON and its OpenAPI schema come
+// Building blocks of shapes. Each shape is declared once, beside its figures: its type, its JSON and its OpenAPI schema come
 // from it.
 import { z } from 'zod'
 import type { Span } from './trend-spans.ts'

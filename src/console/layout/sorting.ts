@@ -6,7 +6,7 @@ import type { Millis } from '../../model/instant.ts'
 
 /** The value to sort a row by; undefined ones come last. */
 export type Key<Row> = (row: Row) => string | number | undefined
-/** By their names in an address: `ran`, or `-ran` for descending order. */
+/** Keys by their names in an address: `ran`, or `-ran` for descending order. */
 export type Keys<Row> = Readonly<Record<string, Key<Row> | undefined>>
 
 /** A column. `of`: the value to sort by, undefined ones last; without it the column is not sortable. */
@@ -89,7 +89,7 @@ export function figures<Row, Value extends number | undefined>(
   return { head, of, cell: row => figure(show(of(row))) }
 }
 
-/** A column of texts, written as they are or by `show`; a dash where there is none. */
+/** A column of texts: `show` draws them, otherwise they are drawn as they are. A dash where there is none. */
 export function texts<Row>(
   head: string,
   of: (row: Row) => string | undefined,
@@ -122,7 +122,7 @@ export function cellsOf<Row>(columns: Readonly<Record<string, ShownColumn<Row>>>
   return row => all.map(({ cell }) => cell(row))
 }
 
-/** The part of the reader that tables need. */
+/** The part of the request context that tables need. */
 export type TableReader = Pick<RequestContext, 'base' | 'address' | 'query' | 'now'>
 
 /**

@@ -1,4 +1,4 @@
-// The badge of a status: a mark and a word, never only a colour.
+// The badge of a status: always a mark and a word, never a colour alone.
 import { html, type Html } from './html.ts'
 
 /** Groups of statuses that look alike. */

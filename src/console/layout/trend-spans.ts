@@ -1,4 +1,4 @@
-// The periods of pages with figures over time, and the one to open with. Pure.
+// The periods of pages with figures over time, and the period that a page opens with. Pure.
 import type { Millis } from '../../model/instant.ts'
 
 const hour = 3_600_000
@@ -21,7 +21,7 @@ export function spanOf(text: string | null): Span | undefined {
   return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
 }
 
-/** The shortest period up to 30 days that has all data; if the newest data is older, the shortest that reaches it. */
+/** The shortest period up to 30 days that includes all data; if even the newest data is older, the shortest period that reaches it. */
 export function openingSpan(extent: { readonly first: Millis; readonly last: Millis } | undefined, now: Millis): Span {
   if (extent === undefined) return '30d'
   const { first, last } = extent
@@ -31,7 +31,7 @@ export function openingSpan(extent: { readonly first: Millis; readonly last: Mil
   return spanNames.slice(spanNames.indexOf('30d')).find(span => reaches(span, last)) ?? '1y'
 }
 
-/** What a chart of days shows: whole days, today among them, and a week at least. */
+/** The days of a chart: whole days including today, and at least a week. */
 export function chartDays(
   span: Span,
   now: Millis,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Counts since the daemon's start. `ignored`: by event; `refused`: by reason; `apiClients`: the counters of each client of the platform's API. */
+/** Counts since the daemon's start. `ignored`: by event; `refused`: by reason; `apiClients`: the counters of each client of a platform's API. */
 export const flowShape = z.object({
   startedAt: millis,
   received: z.number(),
@@ -38,7 +38,7 @@ interface FlowSources {
   readonly refusals: Readonly<Record<string, { readonly message: string } | undefined>>
   readonly deliveries: { readonly processed: number; readonly unparseable: number; readonly excluded: number }
   readonly snapshots: Pick<Flow, 'attempts' | 'supplements' | 'unrouted'>
-  /** The clients of the platform's API; undefined if one does not run. */
+  /** The clients of the platform's API, by name; undefined for one that does not run. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
   readonly platformErrors: readonly {
     readonly name: string

@@ -1,4 +1,4 @@
-// The counts of this process in the last hour. Counters only grow, so they are sampled every minute, and the sample of an hour ago is
+// The counts of this process in the last hour. Counters only grow, so they are sampled every minute, and the sample from an hour ago is
 // subtracted.
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
@@ -43,7 +43,7 @@ export function createHourWatch({ flow, queues, now }: HourSources): HourWatch {
     read: async () => {
       const counts = await count()
       const from = now() - hour
-      // If the clock was set back, no sample is old enough: then everything counts.
+      // If the clock was set back, no sample is old enough: then the counts since the start are shown.
       const before = samples.findLast(({ at }) => at <= from)
       const since = before?.at ?? Math.min(flow().startedAt, now())
       return { since: Math.max(since, from), ...minus(counts, before?.counts) }

@@ -1,4 +1,4 @@
-// What needs attention: each a sentence on what is wrong, and one on what to do. Pure.
+// Notices about what needs attention: each has a sentence on what is wrong, and one on what to do. Pure.
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
@@ -14,7 +14,7 @@ export const noticeShape = z.object({
   remedy: z.string(),
   more: z.string().optional(),
 })
-/** `more`: the path of a page with more. */
+/** `more`: the path of a page with details. */
 export type Notice = Shaped<typeof noticeShape>
 
 export interface Health {
@@ -70,7 +70,7 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
   return notices
 }
 
-/** Signals of a destination that have the same problem, for one sentence about all of them. */
+/** Signals of a destination that have the same problem: one sentence is about all of them. */
 interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
   readonly signals: string
 }

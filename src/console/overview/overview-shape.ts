@@ -31,7 +31,7 @@ export const overviewShape = z.object({
   finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
 })
 
-/** With the fields of features. */
+/** The shape with the fields that features add. */
 export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   return overviewShape.extend(
     Object.assign({}, ...overviewParts.of(parts).map(({ fields }) => fields)) as z.ZodRawShape,
@@ -41,30 +41,30 @@ export function overviewShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 export interface Overview extends Health, Shown {}
 type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>
 
-/** A card of a feature, and what it shows as fields of the answer of the JSON API. */
+/** A card of a feature; the JSON API answers what the card shows as fields. */
 export interface OverviewPart<Read extends object = object> {
-  /** The id of its card, which is updated by itself. */
+  /** The id of its card, which is updated on its own. */
   readonly region: string
   /** The shape of `Read`. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: PagesParts, now: Millis) => Promise<Read>
-  /** Empty: there is nothing to show. */
+  /** Draws the card; empty if there is nothing to show. */
   readonly card: (read: Read, context: RequestContext) => Content
 }
 
-/** Their cards are between the running pipelines and those that finished. */
+/** The cards of features are placed between the running and the finished pipelines. */
 export const overviewParts = new Slot<OverviewPart>()
 
-/** Types the card by what is read. */
+/** Checks the types of a part: its card must draw what it reads. */
 export function onOverview<Read extends object>(part: OverviewPart<Read>) {
   return overviewParts.with(part as unknown as OverviewPart)
 }
 
-/** What may be on the list of what to fix first: features find it, and one of them ranks all of it by what it costs. */
+/** A source of entries for the list of what to fix first. Features find them, and one feature ranks the entries of all sources by cost. */
 export interface FixSource {
   /** `flaky_test`: shown as “flaky test”. */
   readonly kind: string
-  /** What each cost in this period, which is a week. */
+  /** Finds the entries, with what each of them cost in this period, which is a week. */
   readonly read: (parts: PagesParts, since: Millis, until: Millis) => Promise<readonly FoundFix[]>
 }
 
@@ -72,14 +72,14 @@ export interface FoundFix {
   readonly subject: string
   /** Full path; undefined if several projects share it. */
   readonly project?: string | undefined
-  /** What it costs per week, ms. */
+  /** The time that it costs per week, ms. */
   readonly weekMs: number
-  /** In the currency unit of the price table. */
+  /** The money that it costs, in the currency unit of the price table. */
   readonly cost?: number | undefined
-  /** The job whose time it is, for its price; an empty name: the project's pipelines. */
+  /** The job whose time is lost, to find its price. An empty name stands for the project's pipelines. */
   readonly of?: { readonly projectId: number; readonly job: string } | undefined
   readonly why: string
-  /** The page with more. */
+  /** The path of a page with details. */
   readonly path: string
 }
 

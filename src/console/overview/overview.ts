@@ -1,4 +1,4 @@
-// The overview page: what needs attention, the flow of deliveries, what is running, what finished last.
+// The overview page: what needs attention, the flow of deliveries, running pipelines, the last finished pipelines.
 import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
@@ -20,11 +20,11 @@ import type { StoredRun } from '../../core/store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
 const shown = { running: 6, silent: 4, finished: 12 }
-/** ms. A running pipeline has an event for each change of a job, so this long a silence is unusual. */
+/** ms. A running pipeline causes an event at each change of a job, so this long a silence is unusual. */
 const silentAfter = 3_600_000
 const hour = 3_600_000
 
-/** `limit`: of the running and of the finished pipelines; undefined: as many as the page shows. */
+/** `limit`: maximum number of running and of finished pipelines; undefined: as many as the page shows. */
 export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
   const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
@@ -52,7 +52,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
     hasRuns,
   }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
-  // What needs attention is the daemon, which only people without bounds can care for.
+  // The notices are about the daemon. People who are limited to some projects get none, as they cannot fix it.
   const notices = parts.bounds === 'own' ? [] : noticesOf(health, now)
   const [runningNow, silentNow, lastFinished] = await Promise.all([
     withUsual(parts, running.map(card)),
@@ -69,7 +69,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   ) as Overview
 }
 
-/** `timeline`: that of the last day. */
+/** `timeline`: the timeline of the last day. */
 export function overviewPage(
   overview: Overview,
   timeline: Timeline,
@@ -143,7 +143,7 @@ function withCode(text: string): Content {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-/** Four stations, from left to right or from top to bottom. Each links to what it counts. */
+/** The flow of deliveries in four steps, from left to right or from top to bottom. Each step links to what it counts. */
 function flowPicture(
   { flow, lastHour, quarantined, queues, active, silentCount, finishedCount }: Overview,
   { base, now, seesDestinations }: RequestContext,
@@ -153,7 +153,7 @@ function flowPicture(
   const names = [...new Set(queues.map(queue => queue.destination))]
   const troubled = queues.some(queue => queue.state !== 'closed')
   const { received, ignored, refused, delivered } = lastHour
-  // In whole minutes, because a live page is sent again whenever it has changed.
+  // In whole minutes: a live page is sent again whenever it has changed.
   const minutes = Math.floor((now - lastHour.since) / 60_000)
   const span = minutes >= 59 ? 'in the last hour' : 'since the start'
   const link = (to: string, content: Content): Html => html`<a href="${base}${to}">${content}</a>`
@@ -202,7 +202,7 @@ function queueRow(queue: ExportQueueStatus, now: Millis): Html {
   )
 }
 
-/** What it is, with a line about it, and its state. */
+/** A row with a name, a line about it, and its state. */
 function pairRow(name: Content, about: Content, state: Content): Html {
   return html`<li class="pair">
     <span>${name}<br /><span class="dim">${about}</span></span>
@@ -210,7 +210,7 @@ function pairRow(name: Content, about: Content, state: Content): Html {
   </li>`
 }
 
-/** `connected`: it answered, and its last answer was no error that affects everything. */
+/** `connected`: the platform has answered, and its last answer was not an error that affects all requests. */
 function platformBadge({ platformAnswered, platformError }: Overview['flow'], setup: Overview['setup']): Html {
   if (!setup.hasPlatformToken) return badge('created', 'without a token')
   if (platformError !== undefined) return badge('failed', 'failing')

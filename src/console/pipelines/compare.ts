@@ -1,4 +1,4 @@
-// The page that compares two runs: what changed, what explains the difference in duration, both on one time axis, and job by job.
+// The page that compares two runs: what changed, what explains the difference in duration, both runs on one time axis, and a table of jobs.
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
@@ -16,7 +16,7 @@ import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparis
 import type { ComparedRuns, ComparedWith } from './compared-with.ts'
 import type { RunCard } from './run-card.ts'
 
-/** How many parts of the difference are listed; the others are one row. */
+/** How many parts of the difference are listed. All others share one row. */
 const maxParts = 8
 /** Rows of the table of jobs. */
 const maxJobs = 1_000
@@ -45,7 +45,7 @@ const choices = [
   ['usual', 'The usual'],
 ] as const
 
-/** Links to comparisons of a pipeline. `chosen`: the one that this page shows. */
+/** Links to the comparisons of a pipeline. `chosen`: the comparison that this page shows. */
 export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, context: RequestContext): Html {
   return alternatives(
     'Compare with',
@@ -258,7 +258,7 @@ function outcome({ here, there }: ComparedJob): Content {
   return html`${badge(own)}${other !== undefined && other !== own && html` <span class="dim">was ${wordOf(other)}</span>`}`
 }
 
-/** Sorts changes for the worse first. */
+/** The rank of a change for sorting: changes for the worse come first. */
 function rank({ change }: ComparedJob): number {
   return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
 }

@@ -63,7 +63,7 @@ export async function comparedRuns(
   }
 }
 
-/** The newest pipeline that was created before it and has the same name. */
+/** The newest pipeline of the same name that was created before this one. */
 async function earlier(
   parts: Pick<PagesParts, 'views' | 'clock'>,
   { countedAs, ...own }: RunCard,
@@ -76,7 +76,7 @@ async function earlier(
   return undefined
 }
 
-/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
+/** How many pipelines and jobs are searched: few enough that a page takes only milliseconds, however large pipelines are. */
 const maxPipelines = 50
 const maxJobs = 5_000
 const atOnce = 5
@@ -98,7 +98,7 @@ export async function* pipelinesBack(
       jobs += card.jobs.length
     }
     after = page.next
-    // A page of the search counts as one more, so that pages without a match end, too.
+    // Each page of the search counts as one more pipeline, so that the search also ends if pages have no match.
     pipelines += 1
   } while (after !== undefined && pipelines < maxPipelines && jobs < maxJobs)
 }

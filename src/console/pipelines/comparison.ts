@@ -1,4 +1,4 @@
-// Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference of their durations by their
+// Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference in duration by their
 // critical paths. Pure.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { startOf, type JobCard, type RunCard } from './run-card.ts'
 import { ranOf } from '../waterfall/waterfall-rows.ts'
 import type { Usual } from './usual.ts'
 
-/** A job in one of the two runs: the newest of its name. The usual has no id and no status. */
+/** A job in one of the two runs: the newest job of its name. In a usual run it has no id and no status. */
 const sideShape = z.object({
   id: z.number().optional(),
   status: z.string().optional(),
@@ -44,8 +44,8 @@ const partShape = z.object({
   deltaMs: ms,
 })
 /**
- * A part of the critical paths: a job ran, the path waited for it to start, its earlier attempts ran, the path waited for its retry, or for
- * the end of the pipeline. `rest`: what is usual besides, because medians do not add up.
+ * A part of the critical paths: a job ran, the path waited for the job to start, its earlier attempts ran, the path waited for its retry, or for
+ * the end of the pipeline. `rest`: the remainder of the usual duration, because the medians of jobs do not add up to it.
  */
 export type TimePart = Shaped<typeof partShape>
 
@@ -58,7 +58,7 @@ export const comparisonShape = z.object({
     .array(partShape)
     .describe('How the parts of their critical paths differ. The differences add up to `deltaMs`.'),
 })
-/** The greatest difference comes first; no parts if either run has no critical path. */
+/** Parts are sorted by their difference, the greatest first. There are none if either run has no critical path. */
 export type Comparison = Shaped<typeof comparisonShape>
 
 export function compareRuns(here: RunCard, there: RunCard): Comparison {
@@ -85,7 +85,7 @@ export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: Read
 
 const ofStep = ['ran', 'waited', 'attempts', 'retry'] as const
 
-/** A usual run has no failed attempts, and no path: its jobs count as long as they usually run and wait. */
+/** A usual run has no failed attempts and no critical path: each job counts with its usual running and waiting time. */
 function partsFromUsual(own: Timeline, usualMs: number | undefined, jobs: ReadonlyMap<string, Usual>): TimePart[] {
   if (own.steps.size === 0 || usualMs === undefined) return []
   const parts = [...own.steps.values()].flatMap((step): TimePart[] => {
@@ -115,9 +115,9 @@ interface Step {
   /** Durations, ms. */
   readonly ran: number
   readonly waited: number
-  /** Of its attempts before the last one. */
+  /** How long its attempts before the last one ran. */
   readonly attempts: number
-  /** The wait for those after the first. */
+  /** How long the path waited for the attempts after the first. */
   readonly retry: number
 }
 
@@ -166,7 +166,7 @@ function partOf(
   return { ...of, hereMs, thereMs, deltaMs: (hereMs ?? 0) - (thereMs ?? 0) }
 }
 
-/** Those that differ, the greatest difference first. */
+/** The parts that differ, the greatest difference first. */
 function byDifference(parts: readonly TimePart[]): TimePart[] {
   return parts.filter(({ deltaMs }) => deltaMs !== 0).sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
 }

@@ -1,4 +1,4 @@
-// Finds the pipelines of a trace, or the pipeline of a span: its own, or that of one of its jobs. These ids are not stored: they are derived
+// Finds the pipelines of a trace, or the pipeline of a span, which is the pipeline's or one of its jobs'. These ids are not stored: they are derived
 // again from the ids, or the snapshots, of stored pipelines, and compared, newest first.
 import { maxGenerations } from '../../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'
@@ -7,17 +7,17 @@ import type { ListedKey, RunCursor } from '../../core/store/ports/views.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** How long is searched for one page, ms. */
+/** How long one page of results may be searched for, ms. */
 const maxSearch = 100
-/** How many pipelines before the event loop gets a turn. Comparing a thousand ids takes about a millisecond; snapshots have to be read. */
+/** How many pipelines are compared before other work gets a turn. Comparing a thousand ids takes about a millisecond; snapshots must be read first. */
 const atOnce = { ids: 5_000, snapshots: 20 }
 /** How many pipelines of a trace are shown. */
 const maxOfFamily = 60
 
 export interface FoundByIds {
-  /** Of a trace: the root pipeline if it is stored, and those that it triggered. */
+  /** For a trace: the root pipeline if it is stored, and the pipelines that it triggered. */
   readonly cards: readonly RunCard[]
-  /** Set if the search stopped early: where to continue, and back to when it has searched. */
+  /** Set if the search stopped early: where to continue. All newer pipelines have been searched. */
   readonly next?: RunCursor | undefined
 }
 
@@ -56,7 +56,7 @@ export async function searchSpan(parts: Parts, given: string, before?: RunCursor
   })
 }
 
-/** Until `find` has found something, the last pipeline was searched, or it has taken too long. */
+/** Searches until `find` finds something, all pipelines have been searched, or `maxSearch` has passed. */
 async function searchBack(
   { views }: Parts,
   limit: number,

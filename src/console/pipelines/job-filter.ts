@@ -1,5 +1,5 @@
-// Which jobs of a pipeline are shown: those whose name or stage contains a text, and of them the failed ones, those on the critical path or the
-// slowest. Both the waterfall and the table follow it. Pure, but for the form.
+// Which jobs of a pipeline are shown: jobs whose name or stage contains a text, and of these only the failed ones, those on the critical path or the
+// slowest. The filter applies to the waterfall and to the table. Pure, except for the form.
 import { addressWith, given } from '../layout/address.ts'
 import { alternatives, type RequestContext } from '../layout/frame.ts'
 import { hasFailed } from '../../model/status.ts'
@@ -17,15 +17,15 @@ export interface JobFilter {
   readonly show: Choice
 }
 
-/** A job as the filter knows it. */
+/** The fields of a job that the filter needs. */
 interface FilteredJob extends Pick<JobCard, 'id' | 'name' | 'stage' | 'status' | 'ranMs'> {
   readonly isCritical: boolean
 }
 
 export const everyJob: JobFilter = { find: '', show: 'all' }
-/** How many are the slowest. */
+/** How many jobs “slowest” shows. */
 const maxSlowest = 20
-/** Pipelines with fewer jobs are read faster than a form is filled in. */
+/** With fewer jobs there is no form: reading the list is faster than filling in a form. */
 const minJobs = 15
 const maxFindLength = 200
 
@@ -52,7 +52,7 @@ function chosen(show: Choice, jobs: readonly FilteredJob[]): readonly FilteredJo
     .slice(0, maxSlowest)
 }
 
-/** Empty for a pipeline with few jobs, unless a filter is set. `shown`: of its jobs. */
+/** Empty for a pipeline with few jobs, unless a filter is set. `shown`: how many jobs are shown. */
 export function jobFilterForm(
   { find, show }: JobFilter,
   pipeline: RunCard,

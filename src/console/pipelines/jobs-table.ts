@@ -1,4 +1,4 @@
-// The table of a pipeline's jobs: failed ones first, or sorted by a column; paginated.
+// The table of a pipeline's jobs: failed jobs first, or sorted by a column; paginated.
 import { hasFailed } from '../../model/status.ts'
 import { addressWith, given } from '../layout/address.ts'
 import { number } from '../layout/format.ts'
@@ -9,12 +9,12 @@ import { byStart, jobList, type JobCard } from './run-card.ts'
 import { cellsOf, sorting } from '../layout/sorting.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-/** Rows of a page. */
+/** Maximum number of rows on a page. */
 const pageOfJobs = 500
-/** A longer table scrolls on its own. */
+/** A table with more rows scrolls by itself. */
 const maxTall = 40
 
-/** `jobs`: those of the pipeline that are shown. */
+/** `jobs`: the jobs of the pipeline that are shown. */
 export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], context: RequestContext): Content {
   const { pipeline, jobUsuals } = detail
   if (jobs.length === 0) return empty(pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')

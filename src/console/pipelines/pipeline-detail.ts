@@ -1,4 +1,4 @@
-// Everything about one pipeline, for its page and the JSON API: family, usual durations, exports, spans, origin.
+// Everything about one pipeline, for its page and the JSON API: its family, usual durations, exports, spans, origin.
 import { z } from 'zod'
 import { exportedSpanShape } from '../layout/attributes.ts'
 import { runCard, runCardShape, type RunCard } from './run-card.ts'
@@ -29,7 +29,7 @@ export type FamilyMember = Shaped<typeof familyMemberShape>
 /** How many pipelines of a family are shown. */
 const maxMembers = 60
 
-/** The root with all stored pipelines below it. */
+/** The root pipeline with all stored pipelines below it. */
 async function familyOf(parts: Pick<PagesParts, 'views' | 'runs' | 'clock'>, asked: StoredRun): Promise<FamilyMember> {
   let root = asked
   for (let generation = 0; generation < maxGenerations; generation += 1) {
@@ -59,10 +59,10 @@ export function membersOf(member: FamilyMember): FamilyMember[] {
   return [member, ...member.children.flatMap(membersOf)]
 }
 
-// The usual run of a pipeline: one that took as long as the median. A pipeline is compared with it, because the medians of jobs do not add up to the median
-// of their pipelines, but the jobs and waits of one run do.
+// The usual run of a pipeline: a run that took as long as the median. A pipeline is compared with it, because the medians of jobs do not add up to the median
+// of the pipeline, but the jobs and waits of one run add up to its duration.
 
-/** Runs, and their jobs, that are read to find one of the same name and class of branches. */
+/** How many runs and jobs are read to find a run of the same name and class of branches. */
 const [maxRuns, maxJobs] = [50, 5_000]
 
 /** Undefined if too few runs have been counted, or no such run is stored. */
@@ -117,9 +117,9 @@ export const pipelineDetailShape = z.object({
 })
 export type PipelineDetail = Shaped<typeof pipelineDetailShape>
 
-/** Jobs whose sections are read for the waterfall. The pages of other jobs have theirs. */
+/** Maximum number of jobs whose sections are read for the waterfall. The page of a job always has its sections. */
 const maxReadings = 100
-/** Jobs whose usual durations are read. The pages of other jobs have theirs. */
+/** Maximum number of jobs whose usual durations are read. The page of a job always has its usual duration. */
 const maxUsuals = 1_000
 
 /** Undefined if there is no such pipeline. */

@@ -48,14 +48,14 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   const { text } = filters
   if (isTraceId(text)) {
     const found = await ofIds(parts, await searchTrace(parts, text, query.after), query)
-    // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
+    // A pipeline may have joined a trace (TRACEPARENT), whose id is not derived from the pipeline. The text search finds that id.
     if (found.total !== 0 || query.after !== undefined) return found
   }
   const [{ runs, next, searchedBackTo }, total] = await Promise.all([
     parts.views.search(query),
     parts.views.countRuns(query),
   ])
-  // Sixteen digits may also be a word, such as a part of a branch's name: that has been looked for first.
+  // Sixteen hex digits may also be ordinary text, such as a part of a branch's name. So the text search comes first.
   if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after), query)
   return {
     pipelines: await withUsual(
@@ -74,7 +74,7 @@ function sortOf({ sort }: Filters): Sort | undefined {
   return runSorts.find(({ as }) => as === sort)
 }
 
-/** The first of the newest matches, the largest first. It has no further pages. Pipelines without the figure are left out. */
+/** Reads the newest matches and sorts them, the largest first. There are no further pages. Pipelines without the figure are left out. */
 async function sortedList(parts: Parts, filters: Filters, { by }: Sort, limit: number): Promise<PipelineList> {
   const { sort: _, after: __, ...rest } = filters
   const { pipelines, next, total, searchedBackTo } = await pipelineList(parts, rest, maxSorted)
@@ -142,13 +142,13 @@ function sortChoice({ after: _, sort, ...filters }: Filters, base: string): Html
   )
 }
 
-/** Of a span id: what was not searched. */
+/** For the search of a span id: says which pipelines were not searched. */
 function spansMeant({ text }: Filters): Content {
   if (!isSpanId(text)) return ''
   return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'
 }
 
-/** Offers a search by job, as the searched text may be the name of one. */
+/** Offers a search by job, because the searched text may be the name of a job. */
 function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
   if (text === undefined || job !== undefined || isTraceId(text)) return ''
   return html`<a href="${addressWith(`${base}/pipelines`, { ...others, job: text })}"

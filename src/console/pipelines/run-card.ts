@@ -1,4 +1,4 @@
-// The columns of lists of pipelines and of jobs: a run and its jobs as plain data, for the pages and in the JSON API.
+// The columns of lists of pipelines and of jobs: a run and its jobs as plain data, for the pages and the JSON API.
 import { z } from 'zod'
 import { badge, wordOf } from '../layout/status.ts'
 import { branchClasses, branchClassOf } from '../../model/pipeline.ts'
@@ -16,7 +16,7 @@ import { viewJob, type JobView } from '../../model/job.ts'
 import type { PipelineFacts, PipelineTimes, ProjectFacts } from '../../model/observation.ts'
 import type { StoredRun } from '../../core/store/ports/runs.ts'
 
-/** The current time on the clock of an instance, by which running pipelines are measured, because their start is the platform's time. */
+/** The current time on the clock of an instance. It measures running pipelines, because their start is the platform's time. */
 export type PlatformNow = (instance: string) => Millis
 
 /** A job of a run. */
@@ -26,7 +26,7 @@ interface ViewedJob {
   readonly platformNow: Millis
 }
 
-/** What the table of a pipeline's jobs knows beside them. */
+/** What the table of a pipeline's jobs needs besides the jobs. */
 interface JobsContext {
   readonly hrefOf: (jobId: number) => string
 }
@@ -102,7 +102,7 @@ export const jobList = listOf<ViewedJob, JobsContext>()({
 })
 export type JobCard = Shaped<typeof jobList.shape>
 
-/** A run, with what several of its columns are made of. */
+/** A run, with values that several of its columns use. */
 interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly facts: Partial<PipelineFacts>
   readonly times: PipelineTimes
@@ -111,7 +111,7 @@ interface ViewedRun extends Pick<StoredRun, 'run' | 'timing'> {
   readonly platformNow: Millis
 }
 
-/** The texts that the store declares. */
+/** The columns of the texts that the store declares. */
 const texts = Object.fromEntries(
   eachRunColumn.map(([name, { of, title }]) => {
     const draw = (row: object): Content => {
@@ -127,7 +127,7 @@ interface TextColumn {
   readonly of: (run: ViewedRun) => string | undefined
 }
 
-/** A list shows those with a cell in one line, and can be sorted by those with a title, among its newest pipelines and the largest first. */
+/** A list shows the columns that have a `cell` in one line. It can be sorted by those that have a `title`: its newest pipelines, the largest first. */
 export const runList = listOf<ViewedRun>()({
   instance: { json: z.string(), of: ({ run }) => run.key.instance },
   projectId: { json: z.number(), of: ({ run }) => run.project.facts.id },
@@ -213,7 +213,7 @@ export async function withUsual(
   return Promise.all(cards.map(async card => ({ ...card, usual: (await usuals.of(card, [''])).get('') })))
 }
 
-/** A pipeline that is retried keeps its finish while it runs again. */
+/** The end of a run; undefined while it runs. The status decides, because a retried pipeline keeps its old `finishedAt` while it runs again. */
 function finishOf({ status, times }: Pick<ViewedRun, 'status' | 'times'>): Millis | undefined {
   return isTerminal(status) ? times.finishedAt : undefined
 }
@@ -233,28 +233,28 @@ function spentMs({ status, times, jobs, platformNow }: ViewedRun): number | unde
   return Math.max(0, (end ?? platformNow) - start)
 }
 
-/** The full path of a project, else what is known of it. */
+/** The full path of a project, else its name or its id. */
 export function projectName({ path, name, id }: ProjectFacts): string {
   return path ?? name ?? String(id)
 }
 
-/** The first known time of a run. */
+/** The earliest known time of a run. */
 export function startOf({ createdAt, jobs }: Pick<RunCard, 'createdAt' | 'jobs'>): Millis | undefined {
   return earliest([createdAt, ...jobs.map(job => job.startedAt)])
 }
 
-/** The order of jobs by their start; those that did not start come last. */
+/** Orders jobs by their start; jobs that did not start come last. */
 export function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-/** Undefined if it never started, or if its end is unknown. */
+/** How long a job ran; undefined if it never started, or if its end is unknown. */
 function ranMs({ startedAt, finishedAt, status }: JobView, platformNow: Millis): number | undefined {
   const end = finishedAt ?? (isRunning(status) ? platformNow : undefined)
   return startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
 }
 
-/** Stages in the order of their jobs, each with its jobs that are not retried. */
+/** Stages in the order of their jobs, each with its jobs, without those that a retry has replaced. */
 export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; readonly jobs: readonly JobCard[] }[] {
   const stages = new Map<string, JobCard[]>()
   for (const job of card.jobs) {
@@ -277,7 +277,7 @@ export function runnerOf({
   return html`<span class="word">${failureReason === undefined ? runner : wordOf(failureReason)}</span>`
 }
 
-/** The status to show of a job: one that was allowed to fail is a warning. */
+/** The status to show for a job: the failure of a job that is allowed to fail is a warning. */
 export function statusOf({
   status,
   allowFailure,

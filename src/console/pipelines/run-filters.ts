@@ -1,4 +1,4 @@
-// The filters of the list of pipelines: in addresses, as parameters of the JSON API, as a query of the store, and as a form.
+// The filters of the list of pipelines: in addresses, as parameters of the JSON API, as a query to the store, and as a form.
 import { z } from 'zod'
 import { atMost, nextPage, ownValue, scope, text } from '../api/api-queries.ts'
 import { choice, ownField, projectField, unknownScope } from '../layout/scope-heading.ts'
@@ -17,11 +17,11 @@ const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[
 /** The format of `next`. */
 const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
 
-/** What the list can be sorted by, the largest first: columns of the list that the store does not have. */
+/** The columns by which the list can be sorted, the largest first. The store does not have these values. */
 export const runSorts = runList.columns.flatMap(({ as, title, by }) =>
   title === undefined || by === undefined || by === null ? [] : [{ as, title, by }],
 )
-/** How many pipelines are read to be sorted. */
+/** Maximum number of pipelines that are read to be sorted. */
 export const maxSorted = 300
 
 const instant = z
@@ -53,7 +53,7 @@ export const pipelinesQuery = z.object({
 })
 export type Filters = Omit<z.output<typeof pipelinesQuery>, 'limit'>
 
-/** Those in an address, whether they mean something or not. */
+/** The filters in an address, valid or not. */
 export function filtersIn(query: URLSearchParams): Filters {
   return Object.fromEntries(
     Object.keys(pipelinesQuery.omit({ limit: true }).shape).flatMap(name => {
@@ -76,7 +76,7 @@ export function runQuery(filters: Filters, limit: number): RunQuery {
   }
 }
 
-/** Whether the query would find it, but for its text. */
+/** Whether the run matches the query. The query's text is not checked. */
 export function matches(card: RunCard, query: RunQuery): boolean {
   const { project, job, since = -Infinity, until = Infinity } = query
   return (
@@ -88,7 +88,7 @@ export function matches(card: RunCard, query: RunQuery): boolean {
   )
 }
 
-/** Undefined for other texts. 2026-06-31 is read as 2026-07-01. */
+/** Undefined if the text is not a time. 2026-06-31 is read as 2026-07-01. */
 function instantOf(text: string | undefined): Millis | undefined {
   if (text === undefined || !instantPattern.test(text)) return undefined
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)
@@ -106,7 +106,7 @@ export function cursorText({ createdAt, pipelineId }: RunCursor): string {
   return `${createdAt}-${pipelineId}`
 }
 
-/** Explains filters that were ignored or cannot match, so that nobody misreads the list. */
+/** Explains filters that were ignored or cannot match, so that readers do not misunderstand the list. */
 export function misread(filters: Filters, projects: readonly string[]): Content {
   const { since, until, after, status, project, sort } = filters
   const wrong = [

@@ -32,13 +32,13 @@ export function knownJobAddress(base: string, { projectId, pipelineId, jobId }: 
   return jobAddress(base, { projectId, pipelineId }, jobId)
 }
 
-/** A link to the page of a job, by its number; undefined as above. */
+/** A link to the page of a job, with its number as text; undefined if one of the ids is not known. */
 export function jobLink(base: string, job: JobIds): Html | undefined {
   const address = knownJobAddress(base, job)
   return address === undefined ? undefined : html`<a href="${address}">#${job.jobId}</a>`
 }
 
-/** `other`: what it is compared with, such as `before`, or the number of a pipeline. */
+/** `other`: what the pipeline is compared with, such as `before` or the number of another pipeline. */
 export function compareAddress(base: string, card: PipelineIds, other: string | number, from?: From): string {
   return addressWith(`${pipelineAddress(base, card)}/compare`, { with: other, instance: instanceOf(from) })
 }
@@ -47,7 +47,7 @@ function instanceOf(from: From | undefined): string | undefined {
   return from?.query.get('instance') ?? undefined
 }
 
-/** Links to the list of pipelines, and to those of the project. */
+/** Links to the list of all pipelines, and to the list of the project's pipelines. */
 export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: RequestContext): Html[] {
   return [
     html`<a href="${base}/pipelines">Pipelines</a>`,

@@ -32,12 +32,12 @@ export interface UsualOf {
   readonly instance: string
   readonly projectId: number
   readonly branchClass: BranchClass
-  /** The name under which trends count it. */
+  /** The pipeline's name in trends. */
   readonly countedAs: string
 }
 
 export interface Usuals {
-  /** By job name; `''` is the pipeline itself. Those without figures are left out. */
+  /** The usual durations by job name; `''` is the pipeline itself. Jobs without figures are left out. */
   of(pipeline: UsualOf, jobs: readonly string[]): Promise<ReadonlyMap<string, Usual>>
 }
 
@@ -48,7 +48,7 @@ export const minRuns = 20
 export const minShown = 3
 /** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
 export const slack = 1.1
-/** What a feature knows; without one there are none. */
+/** A feature fills this slot. Without it, there are no usual durations. */
 export const usualsSlot = new Slot<(reads: Pick<Reads, 'on'>, now: () => Millis) => Usuals>()
 export const noUsuals: Usuals = { of: async () => new Map() }
 
@@ -72,7 +72,7 @@ export function isUnusual(tookMs: number | undefined, usual: Usual | undefined):
   return tookMs !== undefined && p95 !== undefined && runs >= minRuns && tookMs > p95 * slack
 }
 
-/** The median and p95, to show after a duration; empty with too few runs. */
+/** The median and p95, shown after a duration; empty with too few runs. */
 export function beside(tookMs: number | undefined, usual: Usual | undefined): Content {
   if (usual?.p50 === undefined || usual.runs < minShown) return ''
   const { p50, p95, runs } = usual
@@ -86,7 +86,7 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
   >`
 }
 
-/** The same for the cell of a table. */
+/** The median and p95 for the cell of a table. */
 export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
   if (usual?.p50 === undefined || usual.runs < minShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`

@@ -1,4 +1,4 @@
-// The verdict about a pipeline or a job, for its page and the JSON API.
+// The verdict on a pipeline or a job, for its page and the JSON API.
 import { z } from 'zod'
 import { html, type Content } from '../layout/html.ts'
 import { Slot } from '../../lib/slot.ts'
@@ -50,10 +50,10 @@ export const failedTestsSlot = new Slot<
   (parts: PagesParts, key: RunKey, of: RunCard, jobs: readonly JobCard[]) => Promise<FailedTestsById>
 >()
 
-/** Failed jobs whose tests are counted: as many as a verdict names. */
+/** Maximum number of failed jobs whose tests are counted: as many as a verdict names. */
 const maxJobs = 3
 
-/** By job id; of those that failed. */
+/** The failed tests of failed jobs, by job id. */
 export async function failedTestsOf(
   parts: PagesParts,
   key: RunKey,
@@ -94,7 +94,7 @@ function ranOnce(card: RunCard): RanOnce | undefined {
     : { start, end: start + spent, jobs: card.jobs.map(judged) }
 }
 
-/** Undefined while the job has not ended, and if it never ran. */
+/** Undefined while the job has not ended, or if it never ran. */
 export function verdictOfJob(
   job: JobCard,
   usual: Usual | undefined,
@@ -114,7 +114,7 @@ export function verdictOfJob(
   return found && shownVerdict(found)
 }
 
-/** The sentence at the top of a page. `href`: of the comparison with another pipeline. */
+/** The sentence at the top of a page. `href`: makes the address of the comparison with another pipeline. */
 export function verdictLine(verdict: ShownVerdict | undefined, href?: (pipelineId: number) => string): Content {
   if (verdict === undefined) return ''
   const { sentence, comparedWith } = verdict
@@ -134,7 +134,7 @@ function judged({ queuedMs, ...job }: JobCard): JudgedJob {
   return { ...job, queuedDuration: queuedMs === undefined ? undefined : queuedMs / 1_000 }
 }
 
-/** With too few runs nothing is usual. */
+/** The usual times; none with too few runs. */
 function usualTimes(usual: Usual | undefined): UsualJob {
   return usual === undefined || usual.runs < minRuns ? {} : { ms: usual.p50, queueMs: usual.queueP50 }
 }

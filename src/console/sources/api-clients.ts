@@ -1,4 +1,4 @@
-// The page of sources on the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
+// The part of the sources page about the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
 // the platform's hooks.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
@@ -49,18 +49,18 @@ export async function discoveryView(stored: DiscoveryRepositories): Promise<Disc
   return { polledProjects, ownPipelines, sweeps, hooks, budgets, refusedEndpoints }
 }
 
-/** What a feature adds: facts about what it asks of the platform, and the fields of the JSON API's answer that these come from. */
+/** What a feature adds: facts about its requests to the platform, and the fields of the JSON API's answer with the values of these facts. */
 export interface SourcePart<Read extends object = object> {
-  /** The shape of `Read`: fields of `discovery`. */
+  /** The shape of `Read`: these fields are added to `discovery`. */
   readonly fields: z.ZodRawShape
   readonly read: (parts: Pick<PagesSources, 'repositories'>) => Promise<Read>
-  /** `clients`: what clients of the platform's API have counted, by name. */
+  /** `clients`: the counters of the clients of the platform's API, by name. */
   readonly facts: (read: Read, clients: Flow['apiClients']) => readonly (readonly [name: string, value: Content])[]
 }
 
 export const sourceParts = new Slot<SourcePart>()
 
-/** Types the facts by what is read. */
+/** Checks the types of a part: its facts must show what it reads. */
 export function onSources<Read extends object>(part: SourcePart<Read>) {
   return sourceParts.with(part as unknown as SourcePart)
 }
@@ -71,7 +71,7 @@ interface ApiClientsView {
   readonly discovery: DiscoveryView
 }
 
-/** For the wide column. */
+/** The tables, for the wide column. */
 export function apiTables(view: ApiClientsView, reader: TableReader): Content {
   return [
     region('platforms', namedPlatforms(view, reader)),
@@ -83,7 +83,7 @@ export function apiTables(view: ApiClientsView, reader: TableReader): Content {
 
 type Facts = ReturnType<SourcePart['facts']>
 
-/** For the narrow column. `more`: facts of features. */
+/** The facts, for the narrow column. `more`: facts of features. */
 export function apiFacts(view: ApiClientsView, now: Millis, more: Facts = []): Content {
   return [region('api', card('Platform API', platform(view, now, more))), region('gaps', gaps(view))]
 }
@@ -115,7 +115,7 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis, more:
   ])
 }
 
-/** Job logs, reports and audit events that the platform refuses, what would help, and when it is tried again. */
+/** Job logs, reports and audit events that the platform refuses, what would help, and when the next try is. */
 function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const { now } = reader
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
@@ -137,7 +137,7 @@ function sweepWords({ done, count, startedAt }: One<'sweeps'>): Content {
   return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
 }
 
-/** What was found although no webhook had reported it. */
+/** What was found although no webhook reported it. */
 function gaps({ flow }: ApiClientsView): Content {
   const { details, poller, redelivery } = flow.apiClients
   if (details === undefined && poller === undefined && redelivery === undefined) return ''
@@ -167,7 +167,7 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
   disabled: ['unauthorized', 'switched off'],
 }
 
-/** From the platform's delivery log of our webhooks, the only place that shows deliveries which never arrived. */
+/** The state of our webhooks, from the platform's log of their deliveries. Only this log shows deliveries that never arrived. */
 function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader): Content {
   if (!setup.hasPlatformToken) return ''
   if (discovery.hooks.length === 0) {
@@ -233,7 +233,7 @@ function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: Tabl
   })
 }
 
-// The page of sources on several platforms: each token, what it is for, its budget, and why it gets no answers.
+// The part of the sources page about several platforms: each token, what it is for, its budget, and why it gets no answers.
 interface NamedPlatformsView {
   readonly flow: Pick<Flow, 'platformErrors'>
   readonly setup: Pick<Setup, 'platforms'>
@@ -242,7 +242,7 @@ interface NamedPlatformsView {
 
 type Named = Setup['platforms'][number]
 
-/** Nothing if there is one platform with one token. */
+/** Shows nothing if there is one platform with one token. */
 function namedPlatforms({ flow, setup, discovery }: NamedPlatformsView, reader: TableReader): Content {
   if (setup.platforms.length < 2) return ''
   const errorOf = ({ name }: Named) => flow.platformErrors.find(one => one.name === name)

@@ -1,4 +1,4 @@
-// The inventory on the page of sources: what was fetched when, what the platform refuses, and why.
+// The inventory on the sources page: what was fetched when, what the platform refuses, and why.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
@@ -20,7 +20,7 @@ const badges: Readonly<Record<(typeof states)[number], readonly [status: string,
 const order: readonly string[] = ['refused', 'waiting', 'answered']
 
 interface InventoryContext extends TableReader {
-  /** Nothing stands in the column of reasons as long as nothing is refused. */
+  /** Whether there is a column of reasons: it would be empty while nothing is refused. */
   readonly hasReasons: boolean
 }
 
@@ -46,7 +46,7 @@ export const inventoryList = listOf<never, InventoryContext>()({
     as: 'due',
     cell: ({ nextAt }) => html`<span class="whole">${second(nextAt)}</span>`,
   },
-  /** Why it is refused, and what would help; or how much was left out. */
+  /** Why the platform refuses it, and what would help; or how much was left out. */
   message: {
     json: z.string().optional(),
     title: 'Reason and remedy',
@@ -77,7 +77,7 @@ function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'
   return answeredAt === undefined ? 'waiting' : 'answered'
 }
 
-/** Empty without an inventory. Refused ones come first. */
+/** Empty without an inventory. Refused entries come first. */
 export function inventoryCard(lines: readonly InventoryLine[], reader: TableReader): Content {
   if (lines.length === 0) return ''
   const hasReasons = lines.some(({ message }) => message !== undefined)

@@ -1,4 +1,4 @@
-// What is configured, without secrets, and which configuration that is.
+// The settings that pages show, without secrets, and which version of the configuration is live.
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
 
@@ -27,7 +27,7 @@ export const setupShape = z.object({
   ),
   isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
 })
-/** `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of its file, or that it is a fixed value. */
+/** `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of the token's file, or a word for a fixed value. */
 export type Setup = Shaped<typeof setupShape>
 
 export const configStatusShape = z

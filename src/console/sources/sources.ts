@@ -1,4 +1,4 @@
-// The page of sources: webhooks, projects, deliveries, use of the platform's API, the inventory, quarantined deliveries.
+// The sources page: webhooks, projects, deliveries, use of the platform's API, the inventory, quarantined deliveries.
 import { z } from 'zod'
 import { apiFacts, apiTables, discoveryShape, discoveryView } from './api-clients.ts'
 import { counts, millis, type Shaped } from '../layout/shape.ts'
@@ -57,16 +57,16 @@ const sourcesShape = z.object({
   inventory: z.array(inventoryList.shape).describe('Inventory that is polled from the platform.'),
   counters: counts,
 })
-/** With the fields of features. */
+/** The shape with the fields that features add. */
 export function sourcesShapeOf(parts: Pick<PagesParts, 'fillings'>) {
   const fields = Object.assign({}, ...sourceParts.of(parts).map(one => one.fields)) as z.ZodRawShape
   return sourcesShape.extend({ discovery: discoveryShape.extend(fields) })
 }
 
-/** `projects`: of the newest pipelines; `counters`: those that survive restarts. */
+/** `projects`: the projects of the newest pipelines; `counters`: the counters that survive restarts. */
 type SourcesView = Shaped<typeof sourcesShape>
 
-/** How many pipelines are counted. */
+/** How many of the newest pipelines are counted. */
 const newest = 200
 
 export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
@@ -199,7 +199,7 @@ function counters(all: SourcesView['counters']): Content {
   return facts(known.map(([name, count]) => [counterWords(name), number(count)] as const))
 }
 
-/** Of names that say little by themselves; the others are words with a dot and underscores. */
+/** Descriptions of counters whose names say little. All other names become readable without their dot and underscores. */
 const counterNames: Readonly<Record<string, string>> = {
   [foldedCounters.refs]: 'Metric points merged under ref *',
   [foldedCounters.names]: 'Metric points merged under job name *',

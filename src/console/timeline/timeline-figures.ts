@@ -11,7 +11,7 @@ import type { PagesParts, PagesSettings } from '../ports.ts'
 import { timelineItems, type TimelineItem, type TimelinePart } from './timeline-part.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 
-/** Those of features, and those of events. */
+/** The kinds that features add, and the kinds of events. */
 export function timelineKinds(parts: readonly TimelinePart[]): readonly string[] {
   return [...parts.map(({ kind }) => kind), ...shownKinds]
 }
@@ -22,7 +22,7 @@ interface AskedTimeline extends Scope {
   readonly limit: number
   /** How many pipelines to add; 0: none. */
   readonly pipelines: number
-  /** A key of the items. Does not change which items are listed: the newest. */
+  /** The column to sort by. It does not change which items are listed: always the newest. */
   readonly sort?: string | null | undefined
 }
 
@@ -61,7 +61,7 @@ export async function timelineOf(
   const { since, until } = frameOf(span, now)
   const known = timelineKinds(timeline).filter(kind => asked.kinds.includes(kind))
   const kinds = offered(timeline, settings).filter(kind => known.length === 0 || known.includes(kind))
-  // One more than shown, to know whether there are more.
+  // One more than is shown tells whether there are more.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
@@ -85,7 +85,7 @@ export async function timelineOf(
   }
 }
 
-/** The kinds that may be shown: some only where an admin token is set. */
+/** The kinds that may be shown; some are shown only if an admin token is set. */
 export function offered(
   parts: readonly TimelinePart[],
   { adminToken, secretKinds }: TimelineSettings,
@@ -102,7 +102,7 @@ function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly un
   return { since: until - length, until }
 }
 
-/** The question in a query. Default: all kinds of the last 7 days. */
+/** What a query asks for. Default: all kinds of the last 7 days. */
 export function askedTimeline(query: URLSearchParams): AskedTimeline {
   return {
     span: spanOf(query.get('span')) ?? '7d',

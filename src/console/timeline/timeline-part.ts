@@ -45,7 +45,7 @@ export const timelineItems = listOf()({
 })
 export type TimelineItem = Shaped<typeof timelineItems.shape>
 
-/** What a kind is called: one, or many. */
+/** The name of a kind; `many` is appended for its plural. */
 export function nameOf(kind: string, many = ''): string {
   const name = kind === 'audit' ? 'audit event' : kind
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}${many}`
@@ -54,6 +54,6 @@ export function nameOf(kind: string, many = ''): string {
 /** What a feature adds to the timeline: one kind of items. */
 export interface TimelinePart {
   readonly kind: string
-  /** The newest within a period. */
+  /** Reads the newest items within a period. */
   readonly items: (reads: Pick<Reads, 'on'>, within: PeriodFilter) => Promise<readonly TimelineItem[]>
 }

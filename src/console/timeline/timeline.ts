@@ -42,7 +42,7 @@ export function timelinePage(
 
 const shownElsewhere = 8
 
-/** The drawing and the newest items, for other pages. */
+/** A card with the drawing and the newest items, for other pages. */
 export function timelineCard(timeline: Timeline, context: RequestContext): Html {
   const { items, span } = timeline
   return card(
@@ -94,7 +94,7 @@ function filters(
   </form>`
 }
 
-/** The address of the same timeline with changes. */
+/** The address of the same timeline with some parameters changed. */
 function timelineAddress(
   base: string,
   { span, project, own }: Pick<Timeline, 'span' | 'project' | 'own'>,
@@ -107,7 +107,7 @@ function timelineAddress(
   return `${base}/timeline?${query.toString()}`
 }
 
-/** The drawing's own units. It is stretched to the width of the page. */
+/** The width in SVG units: the drawing is stretched to the width of the page. */
 const wide = 1_000
 const high = 16
 
@@ -141,7 +141,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   </div>`
 }
 
-/** Failures are as high as their lane, because not everybody can see their colour. */
+/** A mark. Marks of failures are as tall as their lane, because not everybody can see their colour. */
 function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
   const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
   const top = isBad ? 0 : high * 0.35
@@ -165,7 +165,7 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
   </p>`
 }
 
-/** For narrow places. */
+/** The items as a list, for narrow columns. */
 function itemsList(items: readonly TimelineItem[], context: RequestContext): Html {
   return html`<ul class="plain-list">
     ${items.map(item => {

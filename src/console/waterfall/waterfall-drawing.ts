@@ -8,15 +8,15 @@ import { toneOf, wordOf } from '../layout/status.ts'
 import type { Waterfall } from './waterfall-rows.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
-/** Percent of a track for the whole time. The rest is for the durations after the bars. */
+/** How much of a track the time axis takes, percent. The rest is for the durations after the bars. */
 const whole = 91
-/** If a bar ends before this percentage of its track, the usual duration fits after it, too. */
+/** If a bar ends before this percentage of its track, there is also room for the usual duration after it. */
 const roomFor = 75
 /** Deeper levels are not indented further. */
 const maxIndent = 9
-/** With as many jobs, stages show only remarkable ones at first: failed, running, on the critical path. */
+/** From this many jobs on, stages show only remarkable jobs at first: failed, running, on the critical path. */
 const manyJobs = 100
-/** How many remarkable jobs of a stage are shown then. */
+/** Maximum number of remarkable jobs that a stage shows then. */
 const maxRemarkable = 12
 
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
@@ -30,7 +30,7 @@ interface WaterfallLinks {
   readonly inside?: (row: WaterfallRow) => readonly WaterfallRow[] | undefined
   /** Its usual duration, if known. */
   readonly usual?: (row: WaterfallRow) => Usual | undefined
-  /** The pipeline that the page shows. */
+  /** The id of the pipeline that the page shows. */
   readonly asked?: number
 }
 
@@ -85,7 +85,7 @@ function treeOf(rows: readonly WaterfallRow[]): Branch[] {
   return top
 }
 
-/** Lines through all rows, and their times in a line that stays visible while the page scrolls. */
+/** Vertical lines through all rows, and their times in a row that stays visible while the page scrolls. */
 function axis(span: number): Html {
   const at = ticks(span).map(tick => [(tick / span) * whole, tick] as const)
   return html`<div class="axis-line" aria-hidden="true">
@@ -139,7 +139,7 @@ function drawn({ row, below }: Branch, drawing: Drawing): Html {
     ${rest}`
 }
 
-/** Failed ones first, up to the maximum. */
+/** The remarkable jobs of a stage, failed ones first, up to the maximum. */
 function remarkable(jobs: readonly Branch[]): readonly Branch[] {
   const rank = ({ row }: Branch): number => Number(!isFailed(row))
   return jobs

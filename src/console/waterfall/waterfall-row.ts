@@ -9,14 +9,14 @@ export interface WaterfallRow {
   readonly note?: string | undefined
   readonly status: string
   readonly depth: number
-  /** When it was queued, started and ended; undefined if it was not. */
+  /** When it was queued, started and ended; undefined for what has not happened. */
   readonly queued?: Millis | undefined
   readonly start?: Millis | undefined
   readonly end?: Millis | undefined
   readonly critical: boolean
   /** Whether a newer job of the same name exists. */
   readonly retried: boolean
-  /** Its pipeline, or itself. */
+  /** The pipeline of the row; for a pipeline, itself. */
   readonly projectId: number
   readonly pipelineId: number
 }

@@ -8,12 +8,12 @@ import type { FamilyMember } from '../pipelines/pipeline-detail.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
-// Chooses the rows that are drawn of a very large family: its pipelines, and the most important jobs with their stages.
+// Chooses which rows of a very large family are drawn: its pipelines, and the most important jobs with their stages.
 
-/** Beyond this many rows only failed jobs are drawn. */
+/** Further rows are drawn only for failed jobs. */
 const maxRows = 1_000
 
-/** The stage of each job. Between jobs of one stage there may be a child pipeline with stages of its own, which are deeper. */
+/** The stage of each job. Between two jobs of a stage there may be a child pipeline, whose own stages are deeper. */
 function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, WaterfallRow> {
   const stages = new Map<WaterfallRow, WaterfallRow>()
   const lastAt = new Map<number, WaterfallRow>()
@@ -25,7 +25,7 @@ function stagesOf(rows: readonly WaterfallRow[]): ReadonlyMap<WaterfallRow, Wate
   return stages
 }
 
-/** The chosen rows in their order, including all failed ones. A stage says how many of its jobs are left out. */
+/** The chosen rows in their order, including all failed jobs. Each stage says how many of its jobs are left out. */
 function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= maxRows) return rows
   const stageOf = stagesOf(rows)
@@ -67,11 +67,11 @@ export interface Waterfall {
   readonly to: Millis
   /** The critical path of the pipeline that the page shows. */
   readonly path: CriticalPath
-  /** How many jobs (of `ofJobs`) and pipelines are left out. */
+  /** How many jobs (out of `ofJobs`) and pipelines are left out. */
   readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
 }
 
-/** `filter`: which jobs are among the rows; the time axis is that of all. */
+/** `filter`: chooses the jobs among the rows. The time axis is the same as without a filter. */
 export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filter = everyJob): Waterfall {
   const rows: WaterfallRow[] = []
   addPipeline(root, 0, true, rows)
@@ -88,7 +88,7 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filt
   return { rows: drawn, from, to, path, left: { jobs: ofJobs - jobsOf(drawn), ofJobs, pipelines: leftOut(root) } }
 }
 
-/** Pipelines stay, and stages that have a job that stays. */
+/** All pipelines, the jobs that match the filter, and the stages with such a job. */
 function filteredRows(rows: readonly WaterfallRow[], filter: JobFilter): readonly WaterfallRow[] {
   const stages = stagesOf(rows)
   const jobs = [...stages].map(([{ id, label, status, critical, start, end }, its]) => ({
@@ -187,7 +187,7 @@ export function ranOf(jobs: readonly JobCard[]): Ran[] {
   )
 }
 
-/** As long as its elapsed time on other pages. */
+/** Start and end of a run, so that its bar is as long as its elapsed time on other pages. */
 function spanOf(card: RunCard): Pick<WaterfallRow, 'start' | 'end'> {
   const start = startOf(card)
   if (start === undefined) return {}
