@@ -3,7 +3,7 @@
 export interface BackoffOptions {
   /** The first pause, ms. */
   readonly first: number
-  /** No pause is longer, ms. */
+  /** The longest pause, ms. */
   readonly max: number
 }
 

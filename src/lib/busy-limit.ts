@@ -1,26 +1,29 @@
-// Bounds requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. So many are answered at the same time, and others are refused at once.
-// A store answers within the turn of the event loop (SQLite), so requests that came together would hold everything until the last one is answered.
-// Therefore each begins in a turn of its own: health checks, webhooks and whatever else is ready go between two of them.
+// Limits concurrent requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. Requests beyond the limit are refused at once. A store answers
+// within the turn of the event loop (SQLite), so concurrent requests would block everything until the last one is answered. Therefore each request starts
+// in a turn of its own: health checks, webhooks and other ready work run between two of them.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
-/** Of pages, and as many of the JSON API together with `/mcp`: programs do not keep people from their pages. */
+/** Maximum number of concurrent requests for pages, and separately for the JSON API with `/mcp`, so that programs do not keep people from their pages. */
 export const maxRequests = 36
 
-/** Of open pages that ask for themselves: they do not keep people from a page that they click on. */
+/** Maximum number of concurrent requests that open pages send by themselves, so that they do not delay a page that a person opens. */
 export const maxOpenPages = 8
 
-/** Seconds after which a refused request may come again. */
+/** A refused request may be sent again after this time, s. */
 export const retryAfter = 2
 
-/** An iteration of the event loop accepts a single connection. In a pause, ms, there are many: whoever comes meanwhile does not wait for one more request. */
+/**
+ * Pause between two requests, ms. One iteration of the event loop accepts one connection. A pause has many iterations, so that a client that connects
+ * meanwhile does not wait for another request.
+ */
 const betweenTurns = 2
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Resolves in a turn of the event loop, one caller after the other. */
+/** Resolves for one caller after the other, each in a turn of the event loop of its own. */
 export async function ownTurn(): Promise<void> {
   const turn = last.then(async () => {
-    // The work of the turn before runs now: the pause begins after it.
+    // The work of the previous caller runs now, and the pause begins after it.
     await nextTurn()
     await pause(betweenTurns)
   })
@@ -29,7 +32,7 @@ export async function ownTurn(): Promise<void> {
 }
 
 export interface BusyLimit {
-  /** Does the work in a turn of its own. `refused`: too many are under way. */
+  /** Does the work in a turn of its own. `refused`: too many requests are under way. */
   run<T>(work: () => Promise<T>): Promise<T | 'refused'>
 }
 

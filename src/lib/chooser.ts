@@ -1,8 +1,8 @@
-// Chooses texts by glob patterns: those to include, without those to exclude. The case of letters does not matter, because the platform ignores it in
-// paths; patterns of projects may be for one platform only.
+// Selects texts by glob patterns: those that match `include` and do not match `exclude`. Letter case is ignored, because the platform ignores it in paths.
+// A pattern of projects may apply to one platform only.
 import picomatch from 'picomatch'
 
-/** Without any to include, all are included. */
+/** If `include` is empty, all texts are included. */
 export interface Choice {
   readonly include?: readonly string[] | undefined
   readonly exclude?: readonly string[] | undefined
@@ -13,23 +13,23 @@ export function globs(patterns: readonly string[]): (text: string) => boolean {
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, nocase: true })
 }
 
-/** The same for names of variables, whose case matters. */
+/** Like `globs`, but case-sensitive, for names of variables. */
 export function exactGlobs(patterns: readonly string[]): (text: string) => boolean {
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true })
 }
 
-/** An unknown text is chosen. */
+/** An unknown text (undefined) is chosen. */
 export function chooser({ include = [], exclude = [] }: Choice): (text: string | undefined) => boolean {
   const [included, excluded] = [include.length === 0 ? () => true : globs(include), globs(exclude)]
   return text => text === undefined || (included(text) && !excluded(text))
 }
 
-/** Whether it chooses at all. */
+/** Whether there are any patterns. */
 export function isChoice({ include = [], exclude = [] }: Choice): boolean {
   return include.length + exclude.length > 0
 }
 
-/** A project, or a group, of one of several platforms. */
+/** Whether a project or a group is chosen. `instance`: its platform, if there are several. */
 export type ChooseProject = (path: string | undefined, instance: string) => boolean
 /** The name of the platform of an instance; undefined for one that is not configured. */
 export type PlatformOf = (instance: string) => string | undefined
@@ -47,7 +47,7 @@ export function namesPlatform(pattern: string): boolean {
   return /^[^/:]+:/.test(pattern)
 }
 
-/** As `chooser`, of projects. */
+/** Like `chooser`, for projects. */
 export function projectChooser({ include = [], exclude = [] }: Choice, platformOf: PlatformOf): ChooseProject {
   const included = include.length === 0 ? () => true : projectGlobs(include, platformOf)
   const excluded = projectGlobs(exclude, platformOf)

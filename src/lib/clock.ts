@@ -1,9 +1,9 @@
-// The time of day and timers, passed in wherever time matters, so that a test can hold them.
+// Declares the time of day and timers. They are passed in wherever time matters, so that a test can control them.
 
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number
-  /** Monotonic milliseconds, for durations. A test's clock that is never set back may leave it out. */
+  /** Monotonic milliseconds, for durations. A test's clock that is never set back may omit it. */
   elapsed?(): number
   /** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -21,7 +21,7 @@ export function timeOfDay<T extends number | undefined>(at: T, clock: Clock): T 
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Whole ms: what is computed from it may be stored in integer columns.
+  // Whole ms, because values that are computed from it may be stored in integer columns.
   elapsed: () => Math.floor(performance.now()),
   sleep: async (ms, signal) => {
     if (signal?.aborted === true) return

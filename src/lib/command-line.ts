@@ -1,18 +1,18 @@
-// What the files that define commands share: option parsers, examples, errors.
+// Shared by the files that define commands: option parsers, examples, errors.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { Fault } from './fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
 
-/** The configuration cannot be used: every fault is in the message, one a line. */
+/** The configuration cannot be used. The message lists every fault, one a line. */
 export class Misconfigured extends Fault {
   readonly exitCode = exitCode.misused
 }
 
-/** Handed to every group of commands. */
+/** Passed to every group of commands. */
 export interface CommandLine {
   readonly program: Command
   readonly terminal: Terminal
-  /** The file of `--config`. */
+  /** The path that `--config` names. */
   readonly file: () => string | undefined
   /** Wraps a command: its exit code becomes the program's. */
   readonly answer: <A extends unknown[]>(
@@ -20,7 +20,7 @@ export interface CommandLine {
   ) => (...given: A) => Promise<void>
 }
 
-/** Puts examples under a command's help. */
+/** Adds examples to a command's help. */
 export function example(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', `\nExample:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
 }
@@ -35,7 +35,7 @@ export function withIds(command: Command): Command {
     .option('--all', 'all of them', false)
 }
 
-/** Throws a misuse when neither or both are given. */
+/** Throws a misuse if both or neither are given. */
 export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
   if (all === ids.length > 0) throw misuse('Give their IDs, or --all.')
   return all ? 'all' : ids
@@ -48,14 +48,14 @@ export function misuse(sentence: string): CommanderError {
 
 export const misuseCode = 'pipespan.misuse'
 
-/** For option and argument parsers. */
+/** Parses a whole number, for options and arguments. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
   if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number.')
   return number
 }
 
-/** For option parsers. */
+/** Parses a web address, for options. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('It must be an http or https URL.')
@@ -63,7 +63,7 @@ export function webAddress(text: string): string {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `30s`, `10m`, `7d` → milliseconds, for option parsers. */
+/** Parses `30s`, `10m` or `7d` into milliseconds, for options. */
 export function durationMs(text: string): number {
   const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
   const factor = units[unit ?? '']

@@ -1,5 +1,5 @@
-// All decodings of a text, so that a secret is found in it however it was encoded: percent, backslash and HTML escapes, hex, and base64 at
-// any offset, nested in any order. Texts here are bytes: each character stands for one (`latin1`).
+// Decodes a text in all ways, so that a secret in it is found however it was encoded: percent, backslash and HTML escapes, hex, and base64 at any offset,
+// nested in any order. Texts here are bytes: each character stands for one (`latin1`).
 
 /** How many nested encodings are undone: hex of base64 is two. */
 const maxDepth = 3
@@ -19,7 +19,7 @@ export function withoutSpace(bytes: string): string {
   return bytes.replace(/[\0-\x20]+/g, '')
 }
 
-/** Of HTML; those that can stand within a secret or beside it. */
+/** HTML entities that may occur within a secret or beside it. */
 export const entities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -44,7 +44,7 @@ export const entities: Readonly<Record<string, string>> = {
 }
 const shorthands: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
-/** Answers the same text where there is nothing to decode. */
+/** Answers the same text if there is nothing to decode. */
 type Decoder = (bytes: string) => string
 
 const entity = new RegExp(`&(?:#x([0-9a-f]{1,6})|#(\\d{1,7})|(${Object.keys(entities).join('|')}));?`, 'gi')
@@ -67,7 +67,7 @@ const decoders: readonly Decoder[] = [
         ? (entities[name?.toLowerCase() ?? ''] ?? '')
         : character(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
     ),
-  // From each offset, as a secret may begin at any: two characters of hex are a byte, four of base64 are three.
+  // From each offset, because a secret may begin at any: two characters of hex are a byte, four of base64 are three.
   ...[0, 1].map(
     (offset): Decoder =>
       bytes =>
@@ -81,7 +81,7 @@ const decoders: readonly Decoder[] = [
   ),
 ]
 
-/** Separated, because what is found must not span two stretches. */
+/** Decoded stretches are separated, because a match must not span two of them. */
 function decodedStretches(bytes: string, stretch: RegExp, encoding: 'hex' | 'base64', offset: number): string {
   return (bytes.match(stretch) ?? []).map(found => decoded(found.slice(offset), encoding)).join('\xff')
 }

@@ -28,8 +28,8 @@ export class StoreGone extends StoreError {}
 export class PayloadError extends Fault {}
 
 /**
- * True where the data is to blame: the store refused it, or pure code failed on it. Such work is set aside; all other errors
- * may be gone at the next try.
+ * True if the data caused the error: the store refused the data, or pure code failed on it. Such work is set aside. All other errors may be gone at
+ * the next try.
  */
 export function isOfTheData(error: unknown): boolean {
   return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(
@@ -37,7 +37,7 @@ export function isOfTheData(error: unknown): boolean {
   )
 }
 
-/** The message of anything thrown, redacted: a server may have written it. */
+/** The message of any thrown value, redacted because a server may have written it. */
 export function reasonOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
 }

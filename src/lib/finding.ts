@@ -1,10 +1,10 @@
-// What a check finds: one line, with a remedy where there is something to do.
+// The result of a check: one line, with a remedy if there is something to do.
 import { Fault, reasonOf } from './fault.ts'
 
 export type Level = 'fine' | 'skipped' | 'warning' | 'failure'
 
 export interface Finding {
-  /** The check, as `--json` names it. */
+  /** The name of the check in `--json`. */
   readonly check: string
   readonly level: Level
   readonly what: string
@@ -13,7 +13,7 @@ export interface Finding {
 
 export type Report = (level: Level, what: string, remedy?: string) => Finding
 
-/** Findings of one check. */
+/** Makes a function that makes the findings of one check. */
 export function reportOf(check: string): Report {
   return (level, what, remedy) => ({ check, level, what, ...(remedy === undefined ? {} : { remedy }) })
 }

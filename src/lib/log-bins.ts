@@ -1,13 +1,13 @@
-// A histogram with exponential bins, eight to each doubling: percentiles are right within 5 % for values of any size, and the
-// histograms of two periods can be added up.
+// A histogram with exponential bins, eight per doubling: percentiles are accurate to 5 % for values of any size, and the histograms of two periods can be
+// added up.
 import { ranksOf } from './quantile.ts'
 
-/** Counts by the bin's number. */
+/** Counts by the number of the bin. */
 export type Bins = Readonly<Record<string, number>>
 
 const perOctave = 8
 
-/** The bin of a value; all below 1 share one. */
+/** The number of a value's bin. All values below 1 share one bin. */
 export function binOf(value: number): number {
   return value < 1 ? 0 : 1 + Math.floor(Math.log2(value) * perOctave)
 }
@@ -37,12 +37,12 @@ export function percentileOf(bins: Bins, share: number): number | undefined {
   return lower === undefined || upper === undefined ? undefined : (lower + upper) / 2
 }
 
-/** Steps of round values, as clocks have them; ms. */
+/** Steps to which durations are rounded, like the units of clocks, ms. */
 const steps = [1, 2, 5].flatMap(one => [one, one * 10, one * 100])
 const longSteps = [1, 2, 5, 10, 15, 30].flatMap(one => [one * 1_000, one * 60_000, one * 3_600_000])
 const roundSteps = [...steps, ...longSteps].sort((a, b) => b - a)
 
-/** The same for durations in ms, rounded: more digits than the bins can know would look exact. */
+/** Like `percentileOf`, for durations in ms, and rounded: more digits than the bins can support would look exact. */
 export function roundPercentileOf(bins: Bins, share: number): number | undefined {
   const value = percentileOf(bins, share)
   const step = roundSteps.find(one => value !== undefined && one <= value * 0.05) ?? 1

@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino'
 import pretty from 'pino-pretty'
 import { redact } from './secret.ts'
 
-// How an error is logged: type, message, code and stack, redacted, and none of its other fields. Errors of libraries carry
+// How an error is logged: only its type, message, code and stack, redacted. None of its other fields are logged, because errors of libraries contain
 // requests, rows and headers.
 
 /** For pino's `serializers`: what is logged as `err`. */
@@ -29,7 +29,7 @@ interface LogOptions {
   readonly format: 'json' | 'pretty'
 }
 
-/** Characters that wait to be written; further lines are dropped. */
+/** Maximum number of characters that wait to be written. Further lines are dropped. */
 const maxBacklog = 1 << 20
 
 /** Logs to standard error: standard output is for the results of commands. */

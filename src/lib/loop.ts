@@ -21,21 +21,21 @@ export interface LoopOptions {
 }
 
 /**
- * Resolves after two turns of the event loop. What a turn of a loop has begun goes on before the next: on a connection that was idle, undici writes
- * a request only in the next turn of the event loop.
+ * Resolves after two turns of the event loop, so that the work that a loop's turn has started proceeds before the loop's next turn. On an idle
+ * connection, for example, undici writes a request only in the next turn of the event loop.
  */
 export async function requestsGoFirst(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** The reason of the abort: without one each wake would create an error with its stack. */
+/** The reason of the abort. Without a reason, each wake would create an error with its stack. */
 const woken = 'woken'
 
 const maxPause = 60_000
-/** Shorter while the store is away: trying it is cheap, and much waits for it. */
+/** The maximum pause while the store is unavailable, ms. It is shorter, because a try is cheap and much work waits for the store. */
 const maxStorePause = 2_000
 
-/** A turn that throws is logged once per series of failures and tried again after a growing pause, a minute at most. */
+/** A turn that throws is logged once per series of failures. It is tried again after a growing pause of at most a minute. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let stopping = false
   let wakes = 0

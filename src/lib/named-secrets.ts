@@ -1,10 +1,10 @@
-// Redacts values that follow a telling name: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and the value
-// beside such a name in a list of variables. The search is for names, and only the text around a name is examined, so the time is linear in the
+// Redacts values that follow a name that suggests a secret: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and
+// the value beside such a name in a list of variables. It searches for names, and examines only the text around each name, so the time is linear in the
 // text.
 import { removed, type TextRange } from './plain-text.ts'
 import { isShown } from './secret-shapes.ts'
 
-/** `pass`, `pwd` and the like are only names at the end of a longer one, or as a key: `DB_PASS=`, `"pass": "…"`, but neither `PASS: test 1` nor `PWD=/builds`. */
+/** `pass`, `pwd` and the like count only at the end of a longer name, or as a key: `DB_PASS=`, `"pass": "…"`, but not `PASS: test 1` or `PWD=/builds`. */
 const names =
   /passw(?:or)?d|passphrase|secret|token|(?:api|access|account|private|auth|signing|encryption)[_-]?key|credential|rediscli_auth|(?<=[_.?&;"'-])(?:pass|pwd|pw|creds?)(?:_?\d{1,2})?(?![\w.-])|(?<!\w)pass(?==\S)/gi
 const nameCharacter = /[\w.-]/
@@ -28,10 +28,10 @@ const elsewhere = /-(?:stdin|file|path|env|type|url|name)$/i
 const blank = /\s{1,3}(?:\\?["'])?/y
 const argument = /[^\s"'/.-][^\s"']{5,}/y
 
-/** The places of such values, without their quotes. */
+/** The ranges of such values, without their quotes. */
 export function* namedSecretsIn(text: string): Generator<TextRange> {
   let at = 0
-  // Another text may be searched before this one is.
+  // A copy of the pattern, because another text may be searched before this search has ended.
   const search = new RegExp(names)
   for (let found = search.exec(text); found !== null; found = search.exec(text)) {
     const nameEnd = endOf(restOfName, text, search.lastIndex) ?? search.lastIndex
@@ -63,7 +63,7 @@ function placeOf(text: string, begin: number, end: number): TextRange | undefine
   const tag = before === '<' || before === ':' ? endOf(endOfTag, text, end) : undefined
   if (tag !== undefined) return text.slice(tag, tag + 200).trim() === '' ? undefined : place(content, text, tag)
   const isOption = text.charAt(begin) === '-' && (before === '' || /\s/.test(before))
-  // In a Dockerfile.
+  // `ENV NAME value` in a Dockerfile.
   const isVariable = text.slice(Math.max(0, begin - 4), begin) === 'ENV '
   const isValueNext = (isOption || isVariable) && !elsewhere.test(text.slice(end - 6, end))
   const next = isValueNext ? endOf(blank, text, end) : undefined
@@ -76,7 +76,7 @@ function assigned(text: string, from: number): TextRange | undefined {
   return place(value, text, begin)
 }
 
-/** Undefined also for a value that is hidden already. Its end is not searched, because another name may begin within it. */
+/** Undefined also for a value that is already hidden. Its end is not searched, because another name may begin within it. */
 function place(pattern: RegExp, text: string, from: number): TextRange | undefined {
   if (!isShown(text.slice(from, from + 16).replaceAll(removed, ''))) return undefined
   const to = endOf(pattern, text, from)

@@ -1,7 +1,7 @@
-// The network by which limits count an address: a sender usually has all addresses of an IPv6 /64 network.
+// The network by which limits count an address, because a sender usually has all addresses of an IPv6 /64 network.
 import { isIPv6 } from 'node:net'
 
-/** An IPv4 address as it is (`::ffff:10.0.0.1` is one, too); of an IPv6 address its /64 network. */
+/** Answers an IPv4 address itself (`::ffff:10.0.0.1` is one, too), and the /64 network of an IPv6 address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

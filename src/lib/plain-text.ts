@@ -1,19 +1,19 @@
-// Texts of others as a terminal shows them in the end: without sequences and characters that control a terminal or turn the direction of text; and
-// without ranges that are replaced, which may overlap and come in any order.
+// Makes foreign texts plain: removes sequences and characters that control a terminal or change the direction of text. Also replaces ranges of a text,
+// which may overlap and come in any order.
 
-/** CSI, OSC and other strings, two-character sequences; also one that is cut off by the end of the text. */
+/** CSI, OSC and other strings, and two-character sequences, also if the end of the text cuts them off. */
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*(?:[@-~]|$)|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c|$)|\u001b[PX^_][^\u001b]*\u001b\\|\u001b(?:[ -/]*[0-Z\\^-~]|$)/g
 const ends = /\r\n?|[\u000b\u000c\u001c-\u001f\u0085]/g
 const controls = /[\u0000-\u0008\u000e-\u001b\u007f-\u009f]/g
 const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
-/** What no screen shows: also zero-width characters, and those that turn the direction of text. */
+/** Invisible characters, zero-width ones included, and those that change the direction of text. */
 const unseen = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/gu
 
-/** Stands for what was removed. No text has it, because databases refuse it. */
+/** Marks removed text. No text contains this character, because databases refuse it. */
 export const removed = '\0'
 
-/** With `removed` in place of each control sequence and control character but for tabs. Every end of a line becomes LF. */
+/** Replaces each control sequence, and each control character except tabs, by `removed`. Every end of a line becomes LF. */
 export function withControlsMarked(text: string): string {
   return anyControl.test(text) ? text.replace(sequences, removed).replace(ends, '\n').replace(controls, removed) : text
 }
@@ -22,7 +22,7 @@ export function withoutControls(text: string): string {
   return withControlsMarked(text).replaceAll(removed, '')
 }
 
-/** The text on one line, with nothing that is not seen: for terminals, mails and messages. */
+/** The text on one line, without invisible characters: for terminals, mails and messages. */
 export function plainLine(text: string): string {
   return withoutControls(text)
     .replace(/[^\S\ufeff]+/g, ' ')
@@ -30,12 +30,12 @@ export function plainLine(text: string): string {
     .trim()
 }
 
-/** The same for a text of several lines. */
+/** Like `plainLine`, for a text of several lines. */
 export function plainLines(text: string): string {
   return text.replace(sequences, '').replace(unseen, '')
 }
 
-/** JSON with escapes in place of what is not seen. */
+/** Escapes the invisible characters in JSON. */
 export function plainJson(json: string): string {
   return json.replace(unseen, one =>
     Array.from({ length: one.length }, (_, at) => `\\u${one.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
@@ -47,7 +47,7 @@ export interface TextRange {
   readonly to: number
 }
 
-/** Replaces the ranges; those that overlap or touch, once. */
+/** Replaces the ranges. Ranges that overlap or touch are replaced once. */
 export function withoutRanges(text: string, ranges: readonly TextRange[], replacement: string): string {
   let result = ''
   let at = 0

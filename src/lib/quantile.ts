@@ -1,7 +1,7 @@
-// Medians and percentiles, by one definition wherever a figure is called so: the value at the nearest rank, and as the median of an even number of
-// values the mean of the two in the middle.
+// Medians and percentiles, by one definition for all figures of these names: the value at the nearest rank. The median of an even number of values is the
+// mean of the two in the middle.
 
-/** The ranks, from 1 on, of the two values whose mean is the quantile; they are mostly one. `share` 0.5: the median, 0.95: the 95th percentile. */
+/** The ranks, from 1 on, of the two values whose mean is the quantile. Usually both ranks are equal. `share` 0.5: the median, 0.95: the 95th percentile. */
 export function ranksOf(count: number, share: number): readonly [lower: number, upper: number] {
   // 0.07 × 100 is more than 7 in floating point.
   const rank = Math.max(1, Math.ceil(count * share - 1e-9))

@@ -1,6 +1,6 @@
 // The Retry-After header (RFC 9110, 10.2.3): seconds or an HTTP date, which has three forms (5.6.7).
 
-/** A longer wait is a mistake of the server rather than a plan, ms. */
+/** Maximum wait, ms. A longer one is a mistake of the server rather than a plan. */
 const maxRetryAfter = 24 * 3_600_000
 
 /**
@@ -23,7 +23,7 @@ const forms = [
   new RegExp(String.raw`^${day} ${month} [\d ]\d ${time} \d{4}$`),
 ]
 
-/** Milliseconds of Unix time; undefined when the header is absent or no HTTP date. `Date.parse` alone would take "-5" for a day in May. */
+/** Milliseconds of Unix time; undefined if the header is absent or not an HTTP date. `Date.parse` alone would take "-5" for a day in May. */
 export function httpDate(header: string | undefined): number | undefined {
   const text = header?.trim() ?? ''
   if (!forms.some(form => form.test(text))) return undefined

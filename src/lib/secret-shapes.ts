@@ -27,8 +27,8 @@ export function isShown(value: string): boolean {
 const isPassword = (value: string): boolean => isShown(value) && !/^(?:\d+$|\/)/.test(value)
 
 /**
- * Tokens that are recognised by their beginning. What may stand before one is only limited where its beginning is short enough to be the end of a
- * word or to occur in base64: `task-…` is none of `sk-…`. An underscore may stand before all of them.
+ * Tokens that are recognised by their beginning. The character before a token is only restricted if the token's beginning is so short that it may be
+ * the end of a word or occur in base64: `task-…` does not contain the token `sk-…`. An underscore may precede any of them.
  */
 const tokens: readonly RegExp[] = [
   // The platform's personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
@@ -94,12 +94,12 @@ const tokens: readonly RegExp[] = [
 
 const authorization = String.raw`authorization(?:\\?["'])?\s{0,3}[:=]\s{0,3}(?:\[\s{0,3})?(?:\\?["'])?`
 const parameter = String.raw`[\w-]{1,40}=(?:"[^"\n]{0,1024}"|[^\s,"'\\]{1,1024})`
-/** Its name stays. Any word may be one if what follows looks like a credential: it is long, or has a digit. */
+/** The scheme of a credential, whose name is kept. Any word may be a scheme if what follows looks like a credential: it is long, or has a digit. */
 const scheme = String.raw`(?:basic|bearer|token|digest|negotiate|[a-z][a-z-]{0,30}(?=\s{1,3}[^\s"',;\\]{16}|\s{1,3}[^\s"',;\\\d]{0,15}\d))`
-/** A word, and the next one if that looks like a credential: then the first may be the scheme. */
+/** A word, together with the next one if that looks like a credential: then the first may be the scheme. */
 const credential = String.raw`[^\s"',;\\]{6,1024}(?:\s{1,3}(?:[^\s"',;\\]{16,1024}|[^\s"',;\\\d]{5,15}\d[^\s"',;\\]{0,1024}))?`
 
-/** Matches where any of the tokens begins that need a boundary before them, without this boundary. */
+/** Matches the beginnings of those tokens that need a boundary before them, but without this boundary. */
 export const boundedTokens = new RegExp(
   tokens.flatMap(({ source }) => (source.startsWith('(?<!') ? source.slice(source.indexOf(')') + 1) : [])).join('|'),
   'y',

@@ -1,6 +1,6 @@
-// A value that must not be seen: it prints as [secret], and is read on purpose only. And its redaction: every text that
-// a server or a payload provides passes here before it is logged, shown or stored, and each secret that this process has ever held is removed from
-// it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
+// A secret value: it prints as [secret], and can only be read on purpose. Also redacts secrets: every text from a server or a payload passes through here
+// before it is logged, shown or stored, and each secret that this process has ever held is removed from it, however it is encoded. A `Secret` registers
+// itself, so that none is forgotten; a replaced one stays registered.
 import { hash, timingSafeEqual, createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { decodingsOf, withoutSpace } from './decoded-views.ts'
@@ -20,7 +20,7 @@ export class Secret {
     return this.#value
   }
 
-  /** In constant time, whatever the candidate's length and content. */
+  /** Compares in constant time, whatever the candidate's length and content. */
   equals(candidate: string): boolean {
     this.#digest ??= digest(this.#value)
     return timingSafeEqual(this.#digest, digest(candidate))
@@ -43,15 +43,15 @@ function digest(value: string): Buffer {
   return hash('sha256', value, 'buffer')
 }
 
-/** Shorter values are no secrets, and may be part of many texts. */
+/** Minimum length. Shorter values are not secrets, and may be part of many texts. */
 const minLength = 6
-/** The latest are remembered: six weeks of a token that is replaced every hour. */
+/** Maximum number of remembered secrets, the latest ones: six weeks of a token that is replaced every hour. */
 const maxSecrets = 1_000
 
-/** What is searched for, by the secret's value; the least recently used first. */
+/** The texts that are searched for, by the secret's value, the least recently used first. */
 const known = new Map<string, readonly string[]>()
 
-/** Replaces a text that contains an encoded secret: its exact place in the encoding is not computed. */
+/** Replaces a text that contains an encoded secret, because the secret's exact place in the encoding is not computed. */
 const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
 /** From now on `redact` removes this value. */
@@ -67,8 +67,8 @@ export function keepOut(value: string): void {
 }
 
 /**
- * The text with `[secret]` in place of every known secret and of those in `also`; another text if one is in it in an encoding. Only its first `longest`
- * characters are read and returned: a text may have been written to keep the daemon busy.
+ * Replaces every known secret, and those in `also`, by `[secret]`. A text that contains an encoded secret is replaced as a whole. Only the first
+ * `longest` characters are read and returned, because a text may have been written to keep the daemon busy.
  */
 export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
   if (text === '') return text
@@ -89,7 +89,7 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   return shown
 }
 
-/** With `[secret]` in place of those that are there as they are, in any case and broken by white space or not. */
+/** Replaces secrets that are not encoded by `[secret]`, in any letter case, with or without white space within them. */
 function withoutPlain(text: string, needles: readonly string[], isCut: boolean): string {
   const bytes = Buffer.from(text)
   const kept = [...bytes.keys()].filter(at => (bytes[at] ?? 0) > 0x20)
@@ -104,7 +104,7 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
 /** An escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** Where the needle stands; in a text that was cut also where only its beginning stands, at the very end. */
+/** The places of the needle. In a text that was cut, the needle may also be cut off at the very end. */
 function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]
@@ -129,8 +129,8 @@ function withoutHidden(bytes: Buffer, hidden: Uint8Array): string {
 }
 
 /**
- * The parts of a value that must not be seen. Of `https://user:password@host`: user and password, and the password alone. Of anything
- * else: the value, what follows the scheme of an authorization header, both parts of basic authentication, the key of a signing token.
+ * The parts of a value that must be redacted. For `https://user:password@host`: user and password, and the password alone. For any other value: the
+ * value, the text after the scheme of an authorization header, both parts of basic authentication, the key of a signing token.
  */
 function formsOf(value: string): string[] {
   const parts = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? partsOfAddress(value) : partsOf(value)
@@ -157,7 +157,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The bytes without white space and in lower case, a character for each: a server may repeat a secret in another case. */
+/** The bytes in lower case and without white space, one character for each, because a server may repeat a secret in another case. */
 function folded(bytes: Buffer): string {
   return withoutSpace(bytes.toString('latin1')).toLowerCase()
 }

@@ -1,7 +1,7 @@
-// An answer that is kept for a while, so that questions at the same time, or soon after, share it.
+// Keeps an answer for a while, so that concurrent callers, and those soon after, share it.
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Reads again when the last answer is older than `keptMs`, or failed. `now`: a clock that may be set back. */
+/** Reads again if the last answer is older than `keptMs`, or if the read failed. `now`: a clock that may be set back. */
 export function sharedAnswer<T>(
   keptMs: number,
   now: () => number,
@@ -18,7 +18,10 @@ export function sharedAnswer<T>(
   }
 }
 
-/** Shares answers to the same question by its key: while one is read, and `keptMs` after its begin. At most `maxKept` are kept; others are read for each. */
+/**
+ * Shares answers by key: while an answer is being read, and until `keptMs` after the read began. At most `maxKept` answers are kept. Beyond that,
+ * each caller reads its own.
+ */
 export function sharedAnswers<T>(keptMs: number, maxKept: number): (key: string, read: () => Promise<T>) => Promise<T> {
   const kept = new Map<string, Promise<T>>()
   return async (key, read) => {

@@ -1,4 +1,4 @@
-// A slot: a part of a page or of an answer to which features add. Whoever declares it says what it takes, and knows none of those that fill it.
+// A slot is a part of a page or an answer to which features add values. Its declaration defines the type of the values, and knows none of the features.
 
 /** What a feature puts into one slot (`ConsolePart.fills`). */
 export interface Filling {
@@ -11,7 +11,7 @@ export class Slot<Value> {
     return { slot: this, value }
   }
 
-  /** What is in it, in the order of the features. */
+  /** The values in the slot, in the order of the features. */
   of({ fillings }: { readonly fillings: readonly Filling[] }): readonly Value[] {
     return fillings.flatMap(one => (one.slot === this ? [one.value as Value] : []))
   }

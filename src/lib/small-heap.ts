@@ -5,14 +5,15 @@ import { setFlagsFromString } from 'node:v8'
 import { after, type Timer } from './timer.ts'
 import { totalmem } from 'node:os'
 
-/** Below this limit of a container, bytes, memory is worth more than processor time. */
+/** In a container with a smaller limit, bytes, memory matters more than processor time. */
 const small = 384 * 2 ** 20
 
 /**
- * To be called once the program is up, when the semi-spaces of the young generation have reached some 4 MiB. From then on they hardly
- * grow, and the old generation is collected when it has doubled. V8 reads these flags whenever it needs them; a later V8 that does
- * not know them ignores them. `limit`: of the container, bytes; undefined: none. In a small one the old generation is collected when it has grown by two
- * fifths. Maglev, the third of V8's four compilers, is left out there: the allocator keeps what it needs for a moment. Decision 65 has what both give and cost.
+ * Call this once the program is up, when the semi-spaces of the young generation have reached some 4 MiB. From then on they hardly grow, and the old
+ * generation is collected when it has doubled. V8 reads these flags whenever it needs them; a later V8 that does not know them ignores them. `limit`:
+ * the memory limit of the container, bytes; undefined: none. In a small container the old generation is collected when it has grown by two fifths.
+ * Maglev, the third of V8's four compilers, is turned off there, because the allocator keeps the memory that Maglev needs for a moment. Decision 65
+ * records the gains and costs of both.
  */
 export function keepHeapsSmall(limit: number | undefined): void {
   const isSmall = limit !== undefined && limit < small
@@ -22,28 +23,28 @@ export function keepHeapsSmall(limit: number | undefined): void {
 }
 
 /**
- * To be called once all is loaded, and before the first request is sent: one answer is enough, and it is too late. V8 compiles WebAssembly a second time
- * where it is hot. Here that is the parser of the HTTP client: one function, a state machine, which takes the compiler 22 MiB, and the allocator keeps
- * them. No function has the index in the filter, so none is compiled again.
+ * Call this once everything is loaded and before the first request is sent: after one answer it is too late. V8 compiles hot WebAssembly a second
+ * time. Here that is the parser of the HTTP client: one function, a state machine. Compiling it takes 22 MiB, which the allocator keeps. No function
+ * has the index in the filter, so none is compiled again.
  */
 export function compileWebAssemblyOnce(): void {
   setFlagsFromString('--wasm-tier-up-filter=1000000')
 }
 
-/** When the start is over, ms: what it allocates is garbage by then, and little follows. */
+/** The start is over after this time, ms. What the start allocated is garbage by then, and little is allocated later. */
 const startIsOver = 1_500
 
 /**
- * To be called once on each thread at its start. An idle thread allocates too little for its young generation ever to be collected, so it would
- * keep the size that the start gave it, half of it garbage. One collection takes 2 ms; V8 then makes the young generation of a thread that
- * does nothing smaller by itself, and returns the rest to the system within some seconds.
+ * Call this once on each thread at its start. An idle thread allocates too little for its young generation ever to be collected, so the young
+ * generation would keep the size that the start gave it, and half of it would be garbage. One collection takes 2 ms. V8 then shrinks the young
+ * generation of an idle thread by itself, and returns the rest to the system within some seconds.
  */
 export function collectAfterStart(onError: (error: unknown) => void): Timer {
   return after(startIsOver, collectYoung, onError)
 }
 
 function collectYoung(): void {
-  // The function is only in contexts that are made while the flag is set.
+  // The function exists only in contexts that are made while the flag is set.
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('globalThis.gc') as ((options: { type: 'minor' }) => void) | undefined
   setFlagsFromString('--no-expose-gc')

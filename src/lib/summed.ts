@@ -1,4 +1,4 @@
-// The counters of parts of which each token of a platform has its own.
+// Sums the counters of parts that exist once for each token of a platform.
 
 interface Counting<Counters> {
   readonly counters: Counters
@@ -6,7 +6,7 @@ interface Counting<Counters> {
 
 type Count = number | ReadonlyMap<string, Count>
 
-/** The sums of all counters; those by a reason are summed by their reason. */
+/** The sums of all counters. Counters by reason are summed for each reason. */
 function summed<Counters extends object>(parts: readonly Counting<Counters>[]): Counting<Counters> {
   return {
     get counters() {
@@ -19,7 +19,7 @@ function summed<Counters extends object>(parts: readonly Counting<Counters>[]): 
   }
 }
 
-/** The same; undefined if there is no part. */
+/** Like `summed`; undefined if there are no parts. */
 export function summedIfAny<Counters extends object>(
   parts: readonly Counting<Counters>[],
 ): Counting<Counters> | undefined {

@@ -7,7 +7,7 @@ export function namesIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(name)].map(([, found]) => found ?? ''))]
 }
 
-/** The text with the values in the place of their names. Names without a value stay. */
+/** Replaces the names by their values. Names without a value stay. */
 export function filled(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(name, (whole, found: string) => (Object.hasOwn(values, found) ? (values[found] ?? '') : whole))
 }

@@ -4,7 +4,7 @@ import { plainJson, plainLine, plainLines } from './plain-text.ts'
 export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream & {
     readonly isTTY?: boolean
-    /** Only of a terminal: single keys arrive at once, and are not shown. */
+    /** Only a terminal has it. In raw mode each key arrives at once, and is not shown. */
     setRawMode?(raw: boolean): unknown
   }
   readonly stdout: NodeJS.WritableStream & {
@@ -20,8 +20,8 @@ export interface Terminal {
 export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
 /**
- * Prints lines. Whatever is in them, nothing controls the terminal or hides; a text of others that belongs within a line must go through `plainLine`
- * before, so that it begins no line of its own.
+ * Prints lines without control sequences and invisible characters. A foreign text that belongs within a line must go through `plainLine` first, so
+ * that it cannot begin a line of its own.
  */
 export function print(terminal: Terminal, text: string): void {
   terminal.stdout.write(`${plainLines(text)}\n`)
@@ -31,12 +31,12 @@ export function complain(terminal: Terminal, text: string): void {
   terminal.stderr.write(`${plainLines(text)}\n`)
 }
 
-/** What is not seen is escaped. */
+/** Escapes invisible characters. */
 export function printJson(terminal: Terminal, value: unknown, indent?: number): void {
   print(terminal, plainJson(JSON.stringify(value, null, indent)))
 }
 
-/** Prints a picture with our colours. Its names must have been drawn by `terminal/`, which makes them plain. */
+/** Prints a picture with its colours. `terminal/` must have drawn its names, because it makes them plain. */
 export function printPicture(terminal: Terminal, picture: string): void {
   terminal.stdout.write(`${picture}\n`)
 }
@@ -46,7 +46,7 @@ export function isColored({ stdout, env }: Terminal): boolean {
   return stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
 }
 
-/** Columns padded to their widest cell, two spaces between. The first row is the heading. */
+/** Pads columns to their widest cell, with two spaces between. The first row is the heading. */
 export function table(given: readonly (readonly string[])[]): string {
   const rows = given.map(row => row.map(plainLine))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))

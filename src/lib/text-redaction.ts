@@ -1,6 +1,6 @@
-// Redacts texts of others before they are stored, exported or shown: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform
-// masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is
-// cut, because half a secret is not recognised. What a server said becomes one short line so.
+// Redacts foreign texts before they are stored, exported or shown: secrets that are recognised by their form, e-mail addresses, and matches of the
+// configured patterns. The platform masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text
+// is redacted before it is cut, because half a secret is not recognised. A server's message is redacted and becomes one short line.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { boundedTokens, secretShapes, type SecretShape } from './secret-shapes.ts'
 import { namedSecretsIn } from './named-secrets.ts'
@@ -12,9 +12,9 @@ import { RE2JS } from 're2js'
 // An operator's regular expression, which is applied to foreign texts. It runs in RE2 (re2js), which never backtracks: the time is proportional to
 // the text's length for any pattern and text. Therefore RE2 has neither backreferences nor look-around.
 
-/** Instructions of RE2: together with the length of a text, they bound how long it takes. */
+/** Maximum number of instructions of RE2. Together with the length of a text, they bound the time that a search takes. */
 const maxSize = 200
-/** After so many matches in one text, the rest of the text counts as one: to search for the next may mean reading it to its end each time. */
+/** Maximum number of matches in one text. The rest of the text then counts as one, because each further search may read the text to its end. */
 const maxMatches = 30
 
 export class LinearPattern {
@@ -26,7 +26,7 @@ export class LinearPattern {
     this.#engine = engine
   }
 
-  /** `source`: in JavaScript's syntax. A text says why it is refused. */
+  /** `source`: in JavaScript's syntax. A text in the result is the reason for a refusal. */
   static parse(source: string): LinearPattern | string {
     try {
       if (''.search(new RegExp(source, 'u')) !== -1) return 'can match an empty text'
@@ -142,7 +142,7 @@ function secretsIn(text: string, more: readonly LinearPattern[]): TextRange[] {
   return found
 }
 
-/** `begin`: added to each place. No iterator, which would copy each pattern: most texts are short and contain nothing. */
+/** `begin`: added to each place. It uses no iterator, because an iterator copies each pattern, and most texts are short and contain nothing. */
 function findShape(
   text: string,
   { pattern, needs, within, isSecret }: SecretShape,
@@ -184,7 +184,7 @@ export function createKeyWatch(): (text: string) => boolean {
   }
 }
 
-/** Characters of a text that are looked at, and characters of the line made from it that are searched in all encodings. */
+/** Maximum numbers of characters: of a text, those that are read; of the line made from it, those that are searched in all encodings. */
 const [maxScanned, maxDecoded] = [65_536, 2_048]
 
 const redactText = createTextRedaction([])

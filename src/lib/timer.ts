@@ -5,7 +5,7 @@ export interface Timer {
   stop(): void
 }
 
-/** Runs `work` every `ms`, but not while the round before is still running. Does not keep the process alive. */
+/** Runs `work` every `ms`, but not while the previous round is still running. Does not keep the process alive. */
 export function every(ms: number, work: () => unknown, onError: (error: unknown) => void): Timer {
   let busy = false
   async function round(): Promise<void> {
@@ -39,9 +39,9 @@ export function after(ms: number, work: () => unknown, onError: (error: unknown)
 
 /** A timeout that can be paused. */
 export interface PausableTimeout {
-  /** Is aborted when the timeout is over. */
+  /** Aborted when the timeout is over. */
   readonly signal: AbortSignal
-  /** From now on no time counts. */
+  /** Time does not count from now on. */
   pause(): void
   resume(): void
 }
@@ -67,7 +67,7 @@ export function pausableTimeout(ms: number): PausableTimeout {
   return { signal: over.signal, pause, resume }
 }
 
-/** The result of `work`; after `ms` that of `onLate`, which may throw. */
+/** The result of `work`, or after `ms` that of `onLate`, which may throw. */
 export async function within<T>(ms: number, work: Promise<T>, onLate: () => T): Promise<T> {
   const late = Promise.withResolvers<T>()
   const timer = after(ms, () => late.resolve(onLate()), late.reject)

@@ -1,6 +1,6 @@
-// An uncaught error, in a callback of a socket or a file, is logged and the process goes on. All work has a deadline, and what was
-// acknowledged is on disk, so continuing is safer than a daemon that one odd answer, or a moment without file descriptors, can end
-// again and again.
+// An uncaught error, in a callback of a socket or a file, is logged and the process goes on. All work has a deadline, and acknowledged data is
+// on disk. So continuing is safer than ending: otherwise one odd answer, or a moment without file descriptors, could end the daemon again and
+// again.
 import { reasonOf } from './fault.ts'
 import type { Log } from './log.ts'
 

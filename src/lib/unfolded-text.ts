@@ -1,5 +1,5 @@
-// Decodes the escapes of a text, so that none of them hides a secret, and remembers where each character stands in the text: the text around a
-// secret is exported as it was.
+// Decodes the escapes of a text, so that none of them hides a secret. Remembers the place of each character in the original text, because the text around a
+// secret is exported unchanged.
 import { entities } from './decoded-views.ts'
 
 export interface UnfoldedText {
@@ -8,16 +8,16 @@ export interface UnfoldedText {
   readonly places: Uint32Array
 }
 
-/** How many escapes within each other are decoded: JSON in JSON in an address. */
+/** Maximum depth of nested escapes that are decoded, such as JSON in JSON in an address. */
 const maxDepth = 3
 
-/** One step. Each alternative reads a bounded number of characters, so that the time is linear. */
+/** One step of decoding. Each alternative reads a bounded number of characters, so that the time is linear. */
 const folds = new RegExp(
   [
-    // What is left of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed; but a secret may begin so after `<![CDATA[`.
+    // The rest of a colour or a link (OSC 8) after its ESC was escaped, replaced or removed; but after `<![CDATA[` this may be the beginning of a secret.
     String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|(?<!cdata)\[(?:\d[\d;]{0,20}(?-i:m)|[0-2](?-i:K))`,
     String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
-    // Controls but for white space, and what no screen shows.
+    // Control characters other than white space, and invisible characters.
     String.raw`[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}`,
     String.raw`%e2%80%(?:8[b-f]|a[a-e])|%ef%bb%bf|%(?<percent>0[9ad]|1b|[2-7][0-9a-f])`,
     // In PowerShell.
@@ -40,7 +40,7 @@ const letters: Readonly<Record<string, string>> = {
   e: '\u001b',
 }
 
-/** The text with its escapes decoded, those within each other, too. Undefined if there are none. */
+/** The text with its escapes decoded, nested ones included. Undefined if there are none. */
 export function unfolded(text: string): UnfoldedText | undefined {
   let last: UnfoldedText | undefined
   for (let depth = 0; depth < maxDepth; depth += 1) {

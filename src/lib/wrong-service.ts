@@ -1,13 +1,13 @@
-// Recognizes what answers in place of the service that was asked: a web page, such as the login page of a proxy, and OTLP/gRPC at the address of
-// OTLP/HTTP, with what to do: the same sentence in exports, in `doctor` and in the configuration's warnings.
+// Recognizes another service in place of the expected one: a web page, such as the login page of a proxy, and OTLP/gRPC at the address of OTLP/HTTP.
+// Exports, `doctor` and the configuration's warnings use the same sentence about what to do.
 
 /**
- * True for a body with markup, whatever type it has, and for a body of the type HTML that is no text without markup: a receiver that names this type
- * for an empty body, JSON or `OK` is lax, and no page.
+ * True for a body with markup, whatever its content type, and for a body of type HTML unless it is a text without markup. A receiver that declares
+ * this type for an empty body, JSON or `OK` is lax, but its answer is not a page.
  */
 export function isWebPage(body: Uint8Array, contentType: string | undefined): boolean {
   const text = new TextDecoder().decode(body)
-  // A letter or a sign must follow: a partial success in protobuf may begin with a line feed and `<`.
+  // A letter or a sign must follow, because a partial success in protobuf may begin with a line feed and `<`.
   if (/^\s*<[!?/a-z]/i.test(text)) return true
   return isHtml(contentType) && !isJsonText(text) && (text.includes('<') || isBinary(text))
 }
@@ -16,7 +16,7 @@ export function isHtml(contentType: string | undefined): boolean {
   return /^\s*(text\/html|application\/xhtml)/i.test(contentType ?? '')
 }
 
-/** True for characters that no text has: those of a message, or of a compressed page. */
+/** True for characters that no text contains: those of a binary message, or of a compressed page. */
 export function isBinary(text: string): boolean {
   return /[^\P{Cc}\t\r\n]|\uFFFD/u.test(text)
 }
@@ -30,7 +30,7 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** The rest of a sentence that begins with why it is gRPC. */
+/** The rest of a sentence that begins with the reason why it is gRPC. */
 export const useOtlpHttp = 'OTLP/HTTP usually listens at 4318'
 
 export const isOtlpGrpc = `this is OTLP/gRPC; ${useOtlpHttp}`
@@ -40,7 +40,7 @@ export function isGrpcPort(url: string): boolean {
   return ['4317', '14317'].includes(new URL(url).port)
 }
 
-/** Servers of gRPC that have a sentence in HTTP/1.1 for such requests: those of Go and of .NET. */
+/** True for the sentence with which gRPC servers refuse HTTP/1.1 requests: those of Go and of .NET have one. */
 export function isRefusedByGrpc(words: string | undefined): boolean {
   return /\bgRPC requires HTTP\/2\b|\bHTTP\/2 only endpoint\b/i.test(words ?? '')
 }
@@ -49,8 +49,8 @@ export function isGrpc(contentType: string | undefined): boolean {
   return /^\s*application\/grpc\b/i.test(contentType ?? '')
 }
 
-// What an address does that gave no HTTP answer, from the error of the request: it speaks another protocol, or stays silent.
-/** As a clause, such as `it closes the connection`; undefined where nothing listens there, or where the error does not show it. */
+// Describes what an address does that gave no HTTP answer, from the error of the request: it speaks another protocol, or does not answer.
+/** A clause, such as `it closes the connection`; undefined if nothing listens there, or if the error does not show it. */
 export function strangerBy(error: unknown): string | undefined {
   const code = codeOf(error)
   if (speaksHttp2(error)) return 'it speaks HTTP/2 only, as gRPC does'
@@ -65,8 +65,8 @@ export function strangerBy(error: unknown): string | undefined {
 }
 
 /**
- * True if it answered with frames of HTTP/2, of which the first is SETTINGS or GOAWAY (RFC 9113, 3.4), with the preface of a client, or if it takes no
- * other protocol over TLS.
+ * True if the server answered with frames of HTTP/2, of which the first is SETTINGS or GOAWAY (RFC 9113, 3.4), or with the preface of a client, or if
+ * it accepts no other protocol over TLS.
  */
 export function speaksHttp2(error: unknown): boolean {
   if (codeOf(error) === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true
@@ -77,7 +77,7 @@ export function speaksHttp2(error: unknown): boolean {
   return isFrame || data.startsWith('PRI * HTTP/2')
 }
 
-/** Codes of OpenSSL, as Node passes them on, for bytes that are no TLS at all. */
+/** OpenSSL's error codes, as Node reports them, for bytes that are not TLS at all. */
 const notTls: ReadonlySet<string> = new Set([
   'EPROTO',
   'ERR_SSL_WRONG_VERSION_NUMBER',
@@ -86,7 +86,7 @@ const notTls: ReadonlySet<string> = new Set([
   'ERR_SSL_UNEXPECTED_EOF_WHILE_READING',
 ])
 
-/** The code of the system or a library, such as `ECONNREFUSED`; where several addresses were tried, that of the first. */
+/** The error code of the system or a library, such as `ECONNREFUSED`. If several addresses were tried, the code of the first. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
