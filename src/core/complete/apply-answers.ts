@@ -1,4 +1,4 @@
-// Decides what an answer of the platform, or its absence, changes in a run. Pure; the store calls it while it holds the run's lock.
+// Decides how an answer of the platform, or a missing answer, changes a run. Pure; the store calls it while it holds the run's lock.
 import { mergeIntoRun, type MergeRules } from '../take-in/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../../model/attempt.ts'
 import { withParent } from '../../model/family.ts'
@@ -19,7 +19,7 @@ const soon = 5_000
 const hour = 3_600_000
 /** After this time without an answer no more requests are sent, ms. */
 const maxAge = 24 * hour
-/** A pipeline that fails for this long while others are answered is exported as a list shows it, ms. */
+/** If requests for a pipeline fail for this long while others are answered, the pipeline is exported as a list shows it, ms. */
 const maxFailing = 15 * 60_000
 
 export interface FetchedRun extends Fetched {
@@ -46,7 +46,7 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // Missing details must be known at the snapshot. Refused details are requested again with the parent, but not 50,000 jobs, whose number shows the cut.
+      // The snapshot must know that details are missing. Refused details are requested again with the parent, but not 50,000 jobs: their number shows the cut.
       const isCut = run.jobs.size >= maxItems
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
@@ -61,7 +61,7 @@ export function applyAnswer(
   }
 }
 
-/** Stores that the pipeline has ended before its details are fetched: the deadline begins. Its item of the queue stays as it is. */
+/** Stores, before the details are fetched, that the pipeline has ended: its deadline begins. Its item in the queue stays as it is. */
 export function applyEnd(end: Observation, rules: MergeRules): RunWork {
   return {
     key: end.key,
@@ -74,14 +74,14 @@ export function applyEnd(end: Observation, rules: MergeRules): RunWork {
 }
 
 /**
- * Why a pipeline was not answered. `gone`: it was deleted. `foreign`: it is on another platform. `refused`: this one is refused; `stopped`: every request
- * is. `failed`: this one, for now; `away`: every request, for now.
+ * Why the platform did not return a pipeline. `gone`: it was deleted. `foreign`: it is on another platform. `refused`: the platform refuses this one;
+ * `stopped`: it refuses every request. `failed`: this request fails for now; `away`: every request fails for now.
  */
 export type Unanswered = 'gone' | 'foreign' | 'refused' | 'stopped' | 'failed' | 'away'
 
 /**
- * The platform did not answer for the pipeline. It is asked for again later, unless it is gone or foreign. If no answer will come soon, and the run has
- * ended or is gone, it is exported as known so far.
+ * The platform did not return the pipeline. It is requested again later, unless it is gone or foreign. If no answer will come soon, and the run has
+ * ended or is gone, the run is exported as known so far.
  */
 export function applyFailure(
   { key, detail }: EnrichmentItem,
@@ -98,7 +98,7 @@ export function applyFailure(
       if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
       const again = later(known, detail, priority, now)
       if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
-      // Only jobs are known: whoever has shown them shows more, or nothing will.
+      // Only jobs are known. The source that reported them will report the pipeline too, or nobody will.
       const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
@@ -116,8 +116,8 @@ export function applyFailure(
 }
 
 /**
- * A pipeline that a list shows exists, so it is asked for again even after a 404. What the list says counts once the pipeline itself is refused, or fails
- * for too long while others are answered: its deadline begins. It also counts when nothing will be asked any more.
+ * A pipeline that a list shows exists, so it is requested again even after a 404. The facts of the list are used once the pipeline itself is refused, or
+ * fails for too long while others are answered: its deadline begins. They are also used when nothing will be requested any more.
  */
 function listedAfter(
   known: StoredRun,
@@ -150,7 +150,7 @@ function listedAfter(
   return { ...change, run: { ...change.run, listed }, timing: { ...change.timing, ...ended }, enrichment }
 }
 
-/** Once more, a day after a refusal. */
+/** Requests it once more, a day after a refusal. */
 function aDayLater(detail: EnrichmentItem['detail'], now: Millis, since: Millis): EnrichmentChange {
   return { asked: true, again: now - since < maxAge ? { detail, at: now + maxAge } : undefined }
 }

@@ -3,7 +3,7 @@
 //
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
-//   403, 404 about a JUnit artifact      the project, when three jobs in a row are refused: a log of a debug trace is refused by itself
+//   403, 404 about a JUnit artifact      the project, when three jobs in a row are refused: one log of a debug trace may be refused alone
 //   403 or 404 about a pipeline's jobs   the project alone, when three pipelines in a row are refused; its bridges likewise
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
@@ -24,7 +24,7 @@ export interface Capabilities {
   /** Whether a request is worth trying. */
   mayAsk(asked: Asked): Promise<boolean>
   answered(asked: Asked): Promise<void>
-  /** `isOfAll`: the caller knows that it is refused whatever the project. */
+  /** `isOfAll`: the caller knows that it is refused for every project. */
   refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
 }
 
@@ -92,7 +92,7 @@ function documentOf(
   }
 }
 
-/** What is not requested because it was refused, for the doctor. `nameOf`: of what it is; undefined: it is another check's. */
+/** For the doctor: what is not requested because it was refused. `nameOf`: its name; undefined if another check reports it. */
 export async function refusedOf(
   store: Pick<SharedStore, 'now' | 'repositories'>,
   instance: string,

@@ -1,5 +1,5 @@
-// Adds what webhooks leave out: requests the runs that are due in the enrichment queue, those that webhooks reported or that have just
-// ended before history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
+// Adds what webhooks leave out. It requests the runs that are due in the enrichment queue: first those that webhooks reported or that have just
+// ended, then history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
 // the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
@@ -24,15 +24,15 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** A token of a platform: what it asks, about which runs. */
+/** A token of a platform, and the runs that are requested with it. */
 export interface EnricherToken {
   readonly client: Pick<PlatformClient, 'instance' | 'about'>
   readonly territory: Territory
   readonly budget: Budget
   readonly errors: ErrorThrottle
-  /** The key of what is remembered about this token. */
+  /** The key under which facts about this token are stored. */
   readonly scope: string
-  /** Called with a project whose pipelines a run has triggered, or whose run ended without a report: other ends may be missing there. */
+  /** Called with a project in which a run triggered pipelines, or in which a run ended without a report: other ends may be missing there. */
   readonly onHint: (projectId: number) => void
   /** Called with the project of a run whose end was observed, so that the poller knows it. */
   readonly onEnded: (projectId: number) => void
@@ -231,7 +231,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   return { ...work, counters }
 }
 
-/** True if the first snapshot is about to be taken, which fixes the trace and thus needs the parent. */
+/** True if the first snapshot is about to be taken: it fixes the trace, and thus needs the parent. */
 function needsParent(run: Run): boolean {
   if (run.attempts.length > 0 || !isTriggered(run)) return false
   return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')

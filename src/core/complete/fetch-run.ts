@@ -1,5 +1,5 @@
 // Fetches the missing parts of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
-// pipeline if it was found in a list. The answer is an observation. A pipeline whose details are refused, or fail, is answered without them.
+// pipeline if it was found in a list. The answer is an observation. If the details of a pipeline are refused, or fail, the answer lacks them.
 import {
   PlatformError,
   type CallOptions,
@@ -24,7 +24,7 @@ export interface FetchOptions {
   readonly traceparent: boolean
   /** Also ask for the jobs and bridges of a pipeline that has not ended, which no webhook reports. Default: no. */
   readonly activeDetails?: boolean | undefined
-  /** Whether rules for attributes want labels of merge requests, and variables: asked for where no webhook has shown them. */
+  /** Whether rules for attributes need labels of merge requests, and variables: requested unless a webhook has reported them. */
   readonly wants: { readonly labels: boolean; readonly variables: boolean }
   /** Called with a pipeline that has ended before its details are fetched, so that its export waits for them no longer than the deadline. */
   readonly onEnd: (state: Observation) => Promise<void>
@@ -37,7 +37,7 @@ export interface Fetched {
   readonly missing?: PlatformError | 'refused' | 'cut' | undefined
 }
 
-/** Rejects with a PlatformError if the pipeline itself is not answered. */
+/** Rejects with a PlatformError if the platform does not return the pipeline itself. */
 export async function fetchRun(
   run: Run,
   detail: DetailLevel,
@@ -47,7 +47,7 @@ export async function fetchRun(
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
   const { key, project, listedMergeRequest: mergeRequest } = run
   const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
-  // A list is no proof of the end, and knows less than the pipeline itself.
+  // A list does not prove the end, and has fewer facts than the pipeline itself.
   const isEndKnown = detail === 'details' && isAtEnd(run) && run.listed === undefined
   let known = run
   if (!isEndKnown) {
@@ -86,14 +86,14 @@ function unlabelledChange({ pipeline }: Run): MergeRequest | undefined {
   return labels === undefined ? mergeRequest : undefined
 }
 
-/** A token that may not read it is fine: variables and labels are optional. An error if it may be answered later. */
+/** A token need not be allowed to read it: variables and labels are optional. Returns an error if a later request may succeed. */
 async function askOptional(
   answers: PipelineAnswers,
   call: CallOptions,
   ask: () => Promise<unknown>,
 ): Promise<PlatformError | undefined> {
   try {
-    // They belong to the pipeline, so that this is asked, too, if they failed before.
+    // Variables and labels are stored with the pipeline, so it is requested, too, unless this fetch has it already.
     if (answers.observation().pipeline === undefined) await answers.ask('pipeline', call)
     await ask()
     return undefined
@@ -103,7 +103,7 @@ async function askOptional(
   }
 }
 
-/** Each list by itself: a token may read the one and not the other. */
+/** Requests each list by itself: a token may be allowed to read only one of them. */
 async function askDetails(
   run: Run,
   answers: PipelineAnswers,
@@ -125,7 +125,7 @@ async function askDetails(
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
-      // A pipeline that was deleted answers 404 too, to everything: then this rejects.
+      // A deleted pipeline answers 404 to every request: then this rejects.
       if (error.kind === 'not-found') await answers.ask('pipeline', call)
       await capabilities.refused(asked, error)
       errors.failed(subject, error)

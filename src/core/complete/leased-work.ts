@@ -1,7 +1,7 @@
 // Processes queues of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops.
 //
-// Items of different lanes do not wait for each other: a lane has the items that one token of the platform is for. While the platform does not answer
-// that token, none of its items is begun; and each lane has its own places. So a queue is read until it has nothing due, or all lanes are closed.
+// A lane has the items of one token of the platform. Lanes do not wait for each other, and each lane has its own places. While the platform does not
+// answer a token, none of its items is begun. So a queue is read until nothing in it is due, or all lanes are closed.
 import { backoff } from '../../lib/backoff.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -31,7 +31,7 @@ export interface LeasedLane {
 }
 
 export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
-  /** Of the loop, in the log. */
+  /** The name of the loop in the log. */
   readonly name: string
   /** The items of one queue are begun before the next queue is read. */
   readonly queues: readonly LeasedQueue<Item, Lane>[]
@@ -103,7 +103,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
   const inFlight = new Map<string, InFlight<Item, Lane>>()
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
-  /** When a queue was last read in vain while lanes were closed. That reads all that is due in them, so it is not repeated at once. */
+  /** When a queue was last read without result while lanes were closed. That reads all that is due in them, so it is not repeated at once. */
   const inVainAt = new Map<LeasedQueue<Item, Lane>, number>()
 
   const items = (): Item[] => [...inFlight.values()].map(({ item }) => item)
@@ -155,7 +155,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     return begun
   }
 
-  /** `limit`: as many items as any lane that is not closed has places for. */
+  /** `limit`: so few items that every lane that is not closed has places for them. */
   function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
     const own = Map.groupBy(
       [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),

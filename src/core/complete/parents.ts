@@ -131,7 +131,7 @@ export function createFindParents(options: ParentsOptions): FindParents {
     return true
   }
 
-  /** A pipeline of another project may be triggered by a job instead of a bridge, whose span has another id. */
+  /** A job instead of a bridge may have triggered a pipeline of another project; the span of a job has another id. */
   async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent
     const facts = run.pipeline?.record.facts

@@ -13,7 +13,7 @@ const share = 0.95
 const minRuns = 20
 /** How long a computed value is reused, ms. */
 const believedFor = 600_000
-/** Jobs remembered; the oldest goes first. */
+/** Maximum number of jobs that are remembered; the oldest goes first. */
 const maxKnown = 10_000
 
 export function createSlowness(past: PastDurations, now: () => Millis): IsSlow {

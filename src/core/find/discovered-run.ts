@@ -1,4 +1,4 @@
-// Decides whether a pipeline in one of the platform's lists is news, and when to fetch it. What a webhook reported is no news.
+// Decides whether a pipeline in one of the platform's lists shows anything new, and when to fetch it. What a webhook reported is not new.
 import { knownOf, newestSecondOf, versioned } from '../../model/versioned.ts'
 import { isBlocked, isTerminal } from '../../model/status.ts'
 import { isFromRest } from '../../model/pipeline.ts'
@@ -23,7 +23,7 @@ export interface DiscoveredRun {
   readonly project?: ProjectFacts | undefined
 }
 
-/** If webhooks reported this pipeline before, one of its end is probably on its way: wait this long for it, ms. */
+/** If webhooks reported this pipeline before, the webhook of its end is probably on its way: wait this long for it, ms. */
 const webhookGrace = 5_000
 /** A pipeline that ended within this time is not history, ms. */
 const recent = 5 * 60_000
@@ -31,8 +31,8 @@ const recent = 5 * 60_000
 const slack = 1
 
 /**
- * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it waits or runs, unless the rules say otherwise. If there is nothing new, nothing is
- * written.
+ * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it waits or runs, unless the rules say otherwise. If there is
+ * nothing new, nothing is written.
  */
 export function discover(
   { instance, item, project }: DiscoveredRun,
@@ -89,12 +89,12 @@ function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
-/** True if the item is news. Only compares times of the platform's clock. */
+/** True if the item shows something new. Compares only times of the platform's clock. */
 export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedPipeline): boolean {
   const { pipeline, listed } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  // It is being asked for already.
+  // It is in the enrichment queue already.
   if (listed?.facts.status === status && (updatedAt ?? 0) <= (listed.times.updatedAt ?? 0)) return false
   if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
   const knownUpTo: Millis = Math.max(

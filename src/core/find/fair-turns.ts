@@ -7,7 +7,7 @@
 //
 // 1. The groups that were served the longest ago come first.
 // 2. A group may overdraw its balance with one project that has many pages. It then pays before its next project, but only while other groups wait.
-// 3. A balance above 0 ends with the group's last project: nobody saves requests for later.
+// 3. A balance above 0 ends with the group's last project: no group saves requests for later.
 
 export interface FairQueue<Item> {
   /** The next item; undefined if none waits. One request is charged at once, so that several readers do not take the same group. */
@@ -21,7 +21,7 @@ const quantum = 2
 
 /** Makes a function that begins a queue; each group's items are taken in the given order. */
 export function createFairTurns<Item>(groupOf: (item: Item) => string): (items: readonly Item[]) => FairQueue<Item> {
-  /** What groups have left or, below 0, have overdrawn, requests. */
+  /** How many requests each group has left or, below 0, has overdrawn. */
   const balances = new Map<string, number>()
   /** Number of the turn in which a group was served last. Only groups that waited in the queue before, or that have overdrawn. */
   let servedAt = new Map<string, number>()

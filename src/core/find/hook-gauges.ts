@@ -26,7 +26,7 @@ export const hookMetrics = [
 ] as const
 
 const states = ['executable', 'temporarily_disabled', 'disabled'] as const
-/** Seconds: up to where the platform gives up. */
+/** Seconds, up to the time after which the platform gives up. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 type Durations = NonNullable<WatchedHook['durations']>
@@ -47,7 +47,7 @@ export function withDurations(
   return { began: known?.began ?? now, counts, sum: seconds.reduce((sum, one) => sum + one, known?.sum ?? 0) }
 }
 
-/** The points that are sent until the next look. */
+/** The points that are sent until the next round. */
 export function readingOf(
   { instance, kind, id: hook, state: is, durations }: WatchedHook,
   whose: Pick<GaugeReading, 'project' | 'group'>,

@@ -1,7 +1,7 @@
-// How far lists are read that a later round, or the same command, can continue; and what it means that the platform refuses a request.
+// How far a list is read before a later round, or the same command, continues it; and what it means if the platform refuses a request.
 import { PlatformError } from '../../platform/port.ts'
 
-/** Pages of a list in one round: then others have their turn, and the next round goes on. */
+/** Pages of a list that one round reads. Then other lists have their turn, and the next round continues. */
 export const maxPages = 500
 /** Pages of one list that a backfill reads: ten million items. */
 export const maxBackfillPages = 100_000

@@ -1,5 +1,5 @@
-// What the poller knows of each project. Stored, in the book: how far it has read, and which pipelines are active. In memory: when it was last read, in
-// rounds, and whether it is due again.
+// What the poller knows of each project. In the store (the book): how far it has read, and which pipelines are active. In memory: the round in which
+// the project was last read, and whether it is due again.
 import { changedAt } from './discovered-run.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ListedPipeline } from '../../platform/port.ts'
@@ -80,7 +80,7 @@ export interface PollTurns {
   failed(project: Project): void
   /** The round in which it was last asked for; 0: never. */
   lastRound(project: Project): number
-  /** As if they had never been read. */
+  /** Forgets these projects, as if they had never been read. */
   forget(which: (project: Project) => boolean): void
 }
 

@@ -80,7 +80,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
     }
   }
 
-  /** With the default branch, which lists of pipelines do not have: without it no branch would count as the default. Asked once per project. */
+  /** The facts with the default branch, which lists of pipelines lack: without it no branch would count as the default. Requested once per project. */
   async function completed(facts: ProjectFacts): Promise<ProjectFacts> {
     if (facts.defaultBranch !== undefined) remember(projects, facts.id, facts, maxProjects)
     const known = projects.get(facts.id)
@@ -90,7 +90,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
     return found ?? facts
   }
 
-  /** Undefined if the platform answers for this project with an error that may pass: its pipelines are found without the facts, and it is asked again. */
+  /** Undefined after an error of this project that may pass: its pipelines are found without its facts, and these are requested again. */
   async function factsOf(facts: ProjectFacts): Promise<ProjectFacts | undefined> {
     try {
       const { id, name, path, webUrl, defaultBranch } = await client.project(facts.id, call)
@@ -126,7 +126,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const work: RunWork[] = []
       for (const item of items) {
         const listed = { ...item.project, ...project }
-        // Without a URL in the list only the project itself has its path, by which it may be left out.
+        // The path of a project may exclude it. If the list has no URL, only the project itself has its path.
         const early = listed.path === undefined ? await completed(listed) : listed
         if (!selection.project(early.path, instance)) continue
         const facts = await completed(early)

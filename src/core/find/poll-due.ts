@@ -45,7 +45,7 @@ export function createPollHints(): PollHints {
 export interface ProjectList {
   /** For people. */
   readonly name: string
-  /** The key of its sweep in the store: the group as configured, or what no group is called. */
+  /** The key of its sweep in the store: the group as configured, or a text that no group can be called. */
   readonly key: string
   readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
   /** Whether a project that a webhook or another project's pipeline named is to be polled as one of the list. */
@@ -113,7 +113,7 @@ export function createDue(options: DueOptions): Due {
   /** The list that is read first in the next round. */
   let firstList = 0
 
-  /** Projects with activity of users lately. */
+  /** Projects with recent activity of users. */
   async function active(limit: number): Promise<PlatformProject[]> {
     const found: PlatformProject[] = []
     const inTurn = [...lists.slice(firstList), ...lists.slice(0, firstList)]

@@ -10,7 +10,7 @@ const day = 24 * 3_600_000
 /** For people. */
 export const ownPipelines = "the token's own pipelines"
 
-/** As the client's; an older platform lacks this list, and the error then names the settings that do without. */
+/** The same as the client's list. An older platform lacks this list; the error then names the settings that work without it. */
 export async function* ownPipelinesOf(
   client: PlatformClient,
   ...[query, call]: Parameters<PlatformClient['ownPipelines']>

@@ -27,7 +27,7 @@ export interface ProjectRead {
   readonly children: boolean
 }
 
-/** Rejects with a PlatformError; what was seen until then is written down. After 500 pages the next look goes on. */
+/** Rejects with a PlatformError; what was read until then is stored. After 500 pages the next read continues. */
 export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
   const begun = options.underWay === true ? await readUnderWay(before, options) : { entry: before, found: 0 }
   const own = await read(begun.entry, undefined, options)

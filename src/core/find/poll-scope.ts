@@ -1,4 +1,4 @@
-// What is polled: named projects and groups, or else what the token may see; and of that only what is in the territory of the token.
+// What is polled: named projects and groups, or else all that the token may see; but only what is in the territory of the token.
 import { isWithin, type Territory } from '../../model/territory.ts'
 import type { Pages, PlatformClient } from '../../platform/port.ts'
 

@@ -25,13 +25,13 @@ export interface SweepOptions {
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
 }
 
-/** Does its share of a round, at most so many requests. */
+/** Does its share of a round, with at most this number of requests. */
 export type Sweep = (allowance: number) => Promise<void>
 
 const day = 24 * 3_600_000
 /** Share of a day over which a sweep is spread. */
 const share = 0.9
-/** A project at which so many rounds in a row end is left to the next sweep: its answers may end each round, and the others must be read. */
+/** A project that ends this many rounds in a row is left to the next sweep: its answers may end every round, and the other projects must be read. */
 const maxEnded = 3
 
 export function createSweep(options: SweepOptions): Sweep {
@@ -50,7 +50,7 @@ export function createSweep(options: SweepOptions): Sweep {
       await save(first)
       return first
     }
-    // It began under a clock that was ahead.
+    // It began while the clock was ahead.
     if (known.startedAt > now) return { ...known, startedAt: now }
     // The first sweep goes as fast as it may and the second follows at once; from then on one begins every day.
     if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
@@ -74,7 +74,7 @@ export function createSweep(options: SweepOptions): Sweep {
         return page
       }
     } catch (error) {
-      // Offset pages have a limit of the platform's own: the list ends there.
+      // The platform limits the number of offset pages: the list ends there.
       if (from === undefined || !(error instanceof PlatformError && error.kind === 'refused')) throw error
     }
     return { items: [], next: undefined, from }
@@ -102,7 +102,7 @@ export function createSweep(options: SweepOptions): Sweep {
         now = { ...now, count: now.count + 1 }
       }
       if (current.items.length > 0) break
-      // A page counts, too: a list of empty pages ends.
+      // A page counts as one, too, so that a list of empty pages ends.
       const count = now.count + 1
       const done = current.next === undefined || count >= maxItems
       now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }

@@ -54,7 +54,7 @@ export interface PollerCounters {
 
 export interface Poller extends Loop {
   readonly counters: Readonly<PollerCounters>
-  /** One round, whoever has the lease. */
+  /** Runs one round, whoever has the lease. */
   round(): Promise<void>
   /** A pipeline of another project has triggered a pipeline in this project, whose activity does not show that. */
   hint(projectId: number): void
@@ -110,7 +110,7 @@ export function createPoller(options: PollerOptions): Poller {
     }),
   )
 
-  /** Runs one request's worth of work; a failure is logged once, and ends the round where every request would fail. */
+  /** Does the work of one request. A failure is logged once, and ends the round if every request would fail. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
     const outcome = await tried(subject, work)
     mustEnd ||= outcome === 'refused'
@@ -222,7 +222,7 @@ export function createPoller(options: PollerOptions): Poller {
   }
 }
 
-/** The context with a count of its own. */
+/** The context with its own count of requests. */
 function counted(context: PollContext): [PollContext, () => number] {
   let requests = 0
   const onSend = (): void => {
@@ -232,7 +232,7 @@ function counted(context: PollContext): [PollContext, () => number] {
   return [{ ...context, call: { ...context.call, onSend } }, () => requests]
 }
 
-/** Another one is first in each round. */
+/** The same list; each round begins with another item. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length)
   return [...all.slice(first), ...all.slice(0, first)]

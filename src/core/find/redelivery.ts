@@ -1,4 +1,4 @@
-// Reads the platform's records of deliveries by the daemon's own webhooks, and takes those in that failed. A record without an HTTP status
+// Reads the platform's records of deliveries by the daemon's own webhooks, and takes in the failed ones. A record without an HTTP status
 // (a time-out, a refused connection) counts as failed: that is how it looks while the daemon is down.
 //
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that has arrived after all
@@ -96,7 +96,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         answers[answerOf(one)] = (answers[answerOf(one)] ?? 0) + 1
         if (one.duration !== undefined) seconds.push(one.duration)
       }
-      // Metrics begin with the first look.
+      // Metrics begin with the first round.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)
@@ -138,7 +138,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const deliveries: Delivery[] = []
     for (const record of failed) {
       const unwanted = reads.unwanted(record.headers, record.body)
-      // Of a record without a body, a name that is not known says nothing.
+      // If a record has no body, an unknown name proves nothing.
       if (unwanted !== undefined && !(record.isOversize && unwanted === 'unknown')) continue
       counters.found += 1
       if (record.isOversize) {
@@ -146,7 +146,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         options.onOversize('project' in owner ? String(owner.project) : undefined)
         continue
       }
-      // Other work goes on between two bodies, which may be large.
+      // Lets other work run between two bodies, which may be large.
       await nextTurn()
       const delivery = deliveryOf(record, reads, options.instance)
       if (delivery !== undefined) deliveries.push(delivery)

@@ -9,7 +9,7 @@ import type { Leases } from '../store/ports/store.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface Singleton {
-  /** True while the lease is ours; takes it or renews it as needed. Cheap enough to be asked before every step. */
+  /** True while the lease is ours; takes it or renews it as needed. Cheap enough to be called before every step. */
   isMine(): Promise<boolean>
   release(): Promise<void>
 }
@@ -39,7 +39,7 @@ export function createSingleton(name: string, leases: Leases, clock: Clock): Sin
 const renewEvery = 30_000
 
 export interface RoundsOptions {
-  /** Of the loop in the log, and of the lease. */
+  /** The name of the loop in the log, and of the lease. */
   readonly name: string
   readonly leases: Leases
   readonly errors: ErrorThrottle
@@ -48,7 +48,7 @@ export interface RoundsOptions {
 }
 
 /**
- * `failed`: the others may be answered. `refused`: all requests may be refused, or only those about this subject. `stop`: the round should end, because
+ * `failed`: other requests may be answered. `refused`: all requests may be refused, or only those about this subject. `stop`: the round should end, because
  * the daemon stops or because all requests would fail.
  */
 export type Tried = 'answered' | 'failed' | 'refused' | 'stop'
@@ -61,12 +61,12 @@ export interface Rounds {
   /** Runs the requests about one subject and logs their failure. */
   try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
   /**
-   * Does it for one after the other, until a round should end. The next one then begins after the last that was tried, so that a subject that
-   * always fails holds up no others.
+   * Handles one after the other, until the round should end. The next round begins after the last one that was tried, so that a subject that
+   * always fails does not delay the others.
    */
   each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
   /**
-   * `every`: from the beginning of a round to that of the next one; `retry`: until a replica without the lease asks for it again, ms;
+   * `every`: ms from the start of a round to the start of the next; `retry`: ms until a replica without the lease tries to take it again;
    * `onOthers`: called while another replica has it. `hurry`: a round begins now, if this replica has the lease.
    */
   loop(
@@ -75,7 +75,7 @@ export interface Rounds {
   ): Loop & { hurry(): void }
 }
 
-/** Between two rounds, however long they take, ms. */
+/** The minimum pause between two rounds, however long they take, ms. */
 const minPause = 1_000
 
 export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {

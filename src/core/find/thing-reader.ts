@@ -50,11 +50,11 @@ const maxPause = 60 * minute
 /** Maximum and minimum time between two checks of what is due, ms. */
 const maxRest = 30_000
 const minRest = 1_000
-/** Maximum time until the next round, ms, of what is not asked more rarely. A later time was written when the clock was ahead, so the thing is due. */
+/** Maximum time until the next round, ms, of what is not requested less often. A later time was written when the clock was ahead, so the thing is due. */
 const maxAhead = 2 * knownFor
 
 export interface ThingReader extends Loop {
-  /** Asks about what is due. Answers the time in ms until something may be due again. */
+  /** Asks about what is due. Returns the time in ms until something may be due again. */
   turn(): Promise<number>
 }
 

@@ -1,13 +1,13 @@
 // Reads a request's raw body into one buffer, within a limit for each and one for all: what does not fit is refused.
 //
-// A signature can only be verified once the whole body is there, so bodies are read of senders that have shown no secret, too. They share a part of
-// the bytes; the rest is left to those that have shown the token, or whose signature is verified.
+// A signature can only be verified once the whole body has arrived, so the daemon also reads bodies of senders that have shown no secret. These share
+// part of the bytes. The rest is reserved for senders that have shown the token, or whose signature is verified.
 import type { IncomingMessage } from 'node:http'
 
-/** `size`: more than `maxBody`. `budget`: the bodies that wait leave no room. `incomplete`: the connection was closed. */
+/** `size`: more than `maxBody`. `budget`: the waiting bodies leave no room. `incomplete`: the connection was closed. */
 export type BodyOutcome = { readonly body: Buffer } | { readonly refused: 'size' | 'budget' | 'incomplete' }
 
-/** Counts the bytes as they arrive, so that an announced body holds nothing. Node reads and discards the rest of a refused body. */
+/** Counts the bytes as they arrive: an announced body reserves none. Node reads and discards the rest of a refused body. */
 export async function readBody(message: IncomingMessage, maxBody: number, waiting: WaitingBody): Promise<BodyOutcome> {
   // One buffer that grows, not a list of pieces: chunks of one byte would need a hundred times their size.
   let room: Buffer = Buffer.alloc(0)
@@ -46,9 +46,9 @@ export async function readBody(message: IncomingMessage, maxBody: number, waitin
 
 /** The bytes of one webhook, which wait until it is answered. */
 interface WaitingBody {
-  /** So many bytes have arrived in all. False if they do not fit; what it held before stays. */
+  /** This number of bytes has arrived in all. False if they do not fit; the bytes held before stay held. */
   hold(bytes: number): boolean
-  /** Its sender has shown the secret: the part for others is free for the next one. */
+  /** Its sender has shown the secret: its bytes no longer count in the part for senders without a secret. */
   prove(): void
   /** It is answered; may be called twice. */
   release(): void
@@ -70,7 +70,7 @@ export interface WaitingBytesLimits {
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * An eighth of a container's memory (bytes), 64 MiB at most; and so much at least that one largest body of a stranger leaves room for others.
+ * An eighth of a container's memory (bytes), 64 MiB at most; but enough that one largest body of a sender without a secret leaves room for others.
  */
 export function waitingBytesWithin(memory: number | undefined, maxBody: number): WaitingBytesLimits {
   const total = Math.max(maxBody * 1.25, Math.min(maxBytes, Math.floor((memory ?? Infinity) / 8)))

@@ -21,12 +21,12 @@ export interface Sender {
 export type SecretFault = 'token' | 'signature' | 'timestamp'
 
 /**
- * What the headers alone decide. `verify`: the signature covers the body, which must be read first. `showsToken`: the right token is beside it, so
- * its body is not counted among those of strangers.
+ * What the headers alone decide. `verify`: the signature covers the body, which must be read first. `showsToken`: the delivery has the right token, too, so
+ * its body does not count as one of a sender without a secret.
  */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret'; readonly sender: Sender }
-  /** Answers the sender whose signature it is; undefined if it is nobody's. */
+  /** Returns the sender to whom the signature belongs; undefined if it belongs to none. */
   | { readonly verify: (body: Buffer) => Sender | undefined; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
@@ -37,7 +37,7 @@ const signatureWindow = 300
 const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
 
 /**
- * By the sender whose secret it is. The secrets of all senders are compared, whatever was found before, so that the time it takes does not
+ * Admits a delivery for the sender whose secret it shows. The secrets of all senders are compared, even after a match, so that the time it takes does not
  * reveal which of them exist.
  */
 export function admit(

@@ -43,7 +43,7 @@ export type Counted = 'received' | 'accepted' | 'duplicate' | `ignored ${string}
 
 export interface WebhookCounter {
   count(name: Counted): void
-  /** The counters of this moment. */
+  /** Reads the current counters. */
   read(): WebhookCounts
 }
 

@@ -1,4 +1,4 @@
-// The webhook route: checks the sender of a delivery, has it taken in, and answers what came of it.
+// The webhook route: checks the sender of a delivery, has the delivery taken in, and answers with the outcome.
 import { networkOf } from '../../lib/network-of.ts'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonOf } from '../../lib/fault.ts'
@@ -28,9 +28,9 @@ export interface WebhookIngressOptions {
   readonly log: Log
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** The container's memory, bytes, by which the bodies that wait are limited; undefined: no limit is known. */
+  /** The container's memory, bytes, which limits the waiting bodies; undefined: no limit is known. */
   readonly memory?: number | undefined
-  /** Bytes of the bodies that wait, if not by the memory. */
+  /** The limits of the waiting bodies, bytes, if the memory does not set them. */
   readonly waiting?: WaitingBytesLimits | undefined
   /** Requests a second of an address that shows no right secret. */
   readonly maxRefusals?: number | undefined
@@ -89,7 +89,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     return Number(headers['content-length'] ?? 0) > maxBody ? { refused: 'size' } : undefined
   }
 
-  /** A refusal of an unwanted event would make the platform disable the webhook in the end. Without its body, the header says what it is. */
+  /** If an unwanted event were refused, the platform would disable the webhook in the end. Without the body, the header names the event. */
   function unlessUnwanted(refused: Answer, headers: Headers, admission: Admission): Answer {
     return ('admitted' in admission ? unwantedOf(headers) : undefined) ?? refused
   }
@@ -197,7 +197,7 @@ function isJson(contentType: string | readonly string[] | undefined): boolean {
 
 // Limits how often an address may send wrong secrets: counters of the current second.
 interface RefusalRate {
-  /** Whether a request of the address that shows no right token is looked at in this second. */
+  /** Whether a request of the address that shows no right token is processed in this second. */
   allows(address: string): boolean
   /** The address has sent a wrong secret, or none. */
   refused(address: string): void

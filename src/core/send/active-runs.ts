@@ -1,5 +1,5 @@
-// What is measured now, among it the counts of active runs and active jobs. Of these a series that ended is sent with 0 for a day: otherwise backends
-// would go on showing its last value.
+// What is measured now, including the counts of active runs and active jobs. A series of these that ended is sent with 0 for a day: otherwise backends
+// would keep showing its last value.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { isGood, pointsWithin, type GaugeReading, type RecentRuns } from '../store/ports/gauge-documents.ts'
 import { tagSetOf, type ActiveJob, type ActiveJobs, type ActiveRuns, type ProjectKey } from '../../model/totals.ts'
@@ -12,7 +12,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
-// What exported and scraped metrics of pipelines are read from; among it the last readings of gauges, and what features measure of each project.
+// The sources of exported and scraped metrics of pipelines, including the last readings of gauges and what features measure of each project.
 export interface MetricSources {
   readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
@@ -26,7 +26,7 @@ export interface MetricSources {
 
 /**
  * What is measured now, by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and what features measure.
- * `scope`: what those who read it see; a query may have found a hidden project.
+ * `scope`: what the reader may see, because a query may have found a hidden project.
  */
 export async function measuredNow(
   { gaugeReadings, others, settings }: MetricSources,
@@ -79,7 +79,7 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
   return byProject(next, source.profile)
 }
 
-/** The same for scraped metrics. Nothing is written: what ended since the last flush is not there. */
+/** The same for scraped metrics. It writes nothing, and lacks the series that ended since the last flush. */
 export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source
   const active = await activeNow(source)
@@ -176,7 +176,7 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
 }
 
 // Active jobs are counted by project, state, type of runner and tags, with the time since when the oldest of them has waited. No observation says when a job
-// began to wait: the last one of its run gives a latest possible time, and the earliest of these is remembered for the jobs that have waited longest.
+// began to wait: the last observation of its run gives a latest possible time. The earliest of these is remembered for the jobs that have waited longest.
 
 /** Maximum number of waiting jobs that are remembered. */
 const maxPending = 1_000

@@ -1,14 +1,14 @@
 // One leased batch: its messages are packed into requests, sent, and settled by the verdict of each answer.
 //
 // 1. What cannot be sent at all becomes a dead letter: damaged bytes, a header without a value, a project that the destination no longer takes.
-// 2. The others are packed into requests, those with fewer tries first. From the fifth try on they go in requests of ever fewer, so that in the end a bad
-//    one backs off alone.
+// 2. The others are packed into requests, those with fewer tries first. From the fifth try on, each request has fewer of them, so that in the end a bad
+//    entry waits and is tried alone.
 // 3. Requests are sent one after the other, and their entries settled by the verdict (`verdict.ts`):
 //    - delivered;
 //    - refused for the content: the request is halved until the refused entries stand alone (of eight with one that is refused: seven requests);
 //    - later: an answer that may be the fault of an entry (a 5xx, or none) counts as a try of each, and the batch ends;
 //    - refused credentials: the batch ends, and no entry is blamed.
-// 4. Refused singles become dead letters, unless the destination has accepted nothing since the start: then its address may be wrong, and they wait.
+// 4. Entries refused alone become dead letters, unless the destination has accepted nothing since the start: then its address may be wrong, and they wait.
 // 5. What is left when a batch ends early (also at the end of its lease) is returned unsent.
 //
 // Dead letters are only decided at the end, as one accepted request proves that the address is right.
@@ -36,7 +36,7 @@ export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'
   readonly stats: ExportStats
   /** Bytes of one request before compression; a single larger entry is still sent, alone. */
   readonly batchBytes: number
-  /** Pauses of an entry that may itself be the reason. */
+  /** Pauses of an entry that may itself be the cause of the failure. */
   readonly pauses: BackoffOptions
   /** The maximum duration of a send, ms. */
   readonly maxSend: number
@@ -65,7 +65,7 @@ interface Refused {
   readonly verdict: Unacceptable
 }
 
-/** From so many tries on, an entry goes with at most half as many others after each. */
+/** From this number of tries on, each further try at least halves how many others an entry is sent with. */
 const halvedFrom = 5
 const maxHalved = 8
 /** The reasons of dead letters that no backend has seen. */
@@ -90,7 +90,7 @@ export class Batch {
     this.#unsettled = new Set(batch.lease.items.map(({ id }) => id))
   }
 
-  /** Resolves when every entry is settled. Rejects when the store does not take the settlements while the lease lasts. */
+  /** Resolves when every entry is settled. Rejects when the store does not accept the settlements while the lease lasts. */
   async send(): Promise<void> {
     const items = await this.#items()
     items.sort((a, b) => a.entry.tries - b.entry.tries)
@@ -103,7 +103,7 @@ export class Batch {
     await this.#settle([...this.#unsettled].map(id => ({ id, as: 'unsent' })))
   }
 
-  /** What cannot be sent, or not there, becomes a dead letter. */
+  /** An entry that cannot be sent at all, or not to this destination, becomes a dead letter. */
   async #items(): Promise<Item[]> {
     const { headerValues, takes } = this.#context
     const items: Item[] = []
@@ -135,7 +135,7 @@ export class Batch {
       case 'delivered':
         breaker.accepted()
         address.isProven = true
-        // A single one is the body itself, which a socket may still use: a backend may answer before it has read everything.
+        // A single item is itself the body, which a socket may still use: a backend may answer before it has read everything.
         if (items.length > 1) for (const { bytes } of items) release(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true
@@ -161,7 +161,7 @@ export class Batch {
     return (await this.#deliver(items.slice(0, middle))) && (await this.#deliver(items.slice(middle)))
   }
 
-  /** They wait longer than the queue if they have failed more often: others are sent meanwhile. */
+  /** Entries that have failed more often wait longer than the queue, so that others are sent meanwhile. */
   async #fail(items: readonly Item[], verdict: Later): Promise<void> {
     const { breaker, pauses } = this.#context
     const isCounted = blames(verdict)
@@ -175,12 +175,15 @@ export class Batch {
     )
   }
 
-  /** Refused singles are dead letters, unless this destination has accepted nothing yet: then they wait longer than the pause, so that the next probe has others. */
+  /**
+   * Entries refused alone become dead letters, unless this destination has accepted nothing yet.
+   * Then they wait longer than the pause, so that the next probe has other entries.
+   */
   async #settleRefused(arrived: boolean): Promise<void> {
     const [first] = this.#refused
     if (first === undefined) return
     const { breaker, address } = this.#context
-    // A queue that has tripped for this goes on probing.
+    // A queue whose circuit breaker has tripped for this reason continues to probe.
     const isHeld = arrived && (!address.isProven || breaker.cause === 'unacceptable')
     const forMs = isHeld ? 2 * breaker.trip('unacceptable', first.verdict) : 0
     if (address.isProven) {
@@ -272,7 +275,7 @@ interface Packable {
   readonly values?: HeaderValues | undefined
 }
 
-/** Requests of at most `limit` bytes and of the same headers, in their order; a larger item is alone. `maxItems`: of a request with this item. */
+/** Requests of at most `limit` bytes and of the same headers, in their order; a larger item is alone. `maxItems`: the maximum for a request with this item. */
 export function packed<Item extends Packable>(
   items: readonly Item[],
   limit: number,

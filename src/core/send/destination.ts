@@ -1,4 +1,4 @@
-// A destination as the export room needs it: where each signal goes, and with which credentials.
+// A destination as `core/send` needs it: where each signal goes, and with which credentials.
 import type { Encode } from './messages.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { Route, Subject } from '../../model/route.ts'
@@ -11,7 +11,10 @@ export interface Destination {
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
   /** Undefined: it takes everything. */
   readonly takes?: Route['takes']
-  /** What its headers' templates stand for, by the key of what is sent if it is an event; undefined: they have none. Undefined for a subject: it has no value for one of them, and is not taken. */
+  /**
+   * The values for the templates of its headers; `key`: that of the event, if an event is sent. Undefined: the headers have no templates.
+   * Returns undefined for a subject that lacks one of the values: the destination does not take it.
+   */
   readonly headerValues?: ((subject: Subject, key?: string) => HeaderValues | undefined) | undefined
   /** For messages to people; telemetry is encoded as OTLP. */
   readonly encode?: Encode | undefined
@@ -19,7 +22,7 @@ export interface Destination {
   readonly proxy?: Proxies | undefined
 }
 
-/** By the name of a template, without braces: what stands in its place. */
+/** The value of each template, by its name without braces. */
 export type HeaderValues = Readonly<Record<string, string>>
 
 /** The OTLP settings of one signal. */

@@ -29,7 +29,7 @@ export interface ExportMeters {
 }
 
 export interface LastError {
-  /** The backend's own words. */
+  /** The backend's own message. */
   readonly message: string
   readonly status?: number | undefined
   readonly at: Millis

@@ -64,8 +64,8 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // Some hundred chunks of twenty jobs, which take fifteen times as much once they are unpacked. A lease takes several turns of the event loop, in each
-  // of which a group may be taken in: with forty chunks, exports fell behind what was taken in under full load.
+  // Some hundred chunks of twenty jobs, which take fifteen times as much once they are unpacked. A lease takes several turns of the event loop, and a group
+  // may be taken in during each: with forty chunks in a lease, exports fell behind what was taken in under full load.
   leaseBytes: 256 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },

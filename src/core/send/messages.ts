@@ -7,14 +7,14 @@ import { joinMetrics } from '../telemetry/encode.ts'
 import type { AnyChunk } from '../../model/event.ts'
 import type { EncodeMessages, ExportQueue, Signal } from '../store/ports/outbox.ts'
 
-/** A chunk as the request of one signal; empty if it has nothing for it. */
+/** Encodes a chunk as the request of one signal; empty if the chunk has nothing for that signal. */
 export type Encode = (chunk: AnyChunk) => Uint8Array
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-/** Most messages fit, also those of 20 jobs: a larger one takes another step and a copy, half as long again. */
+/** Most messages fit, even those of 20 jobs. A larger one needs another step and a copy, which takes half as long again. */
 const unpacking = { chunkSize: 64 * 1024 }
 
-/** `encoderOf`: queues of the same one share their messages; undefined for a queue that is no longer configured. */
+/** `encoderOf`: queues with the same encoder share their messages; undefined for a queue that is no longer configured. */
 export function messagesBy(encoderOf: (queue: ExportQueue) => Encode | undefined): EncodeMessages {
   return (chunk, to) =>
     [...Map.groupBy(to, encoderOf)].flatMap(([encode, queues]) => {
@@ -26,19 +26,19 @@ export function messagesBy(encoderOf: (queue: ExportQueue) => Encode | undefined
     })
 }
 
-/** The request that a stored message has. Throws if it is damaged. */
+/** The request in a stored message. Throws if it is damaged. */
 export function requestOf(body: Uint8Array): Uint8Array {
   return zstdDecompressSync(body, unpacking)
 }
 
-/** Frees the memory of a request that nobody uses any more, as `giveBack` does: zlib gives each a buffer of its own, which is larger. */
+/** Frees the memory of a request that nobody uses any more, as `giveBack` does: zlib gives each request its own buffer, which is larger. */
 export function release(request: Uint8Array): void {
   if (request.buffer instanceof ArrayBuffer) request.buffer.transfer(0)
 }
 
 /**
- * Several requests of a signal as one. Concatenated they are one, as repeated fields of protobuf merge; but a backend takes only one point of a series
- * and time.
+ * Joins several requests of a signal. Concatenation joins them, as repeated fields of protobuf merge; but a backend takes only one point for a series
+ * and a time.
  */
 export function joined(signal: Signal, requests: readonly Uint8Array[]): Uint8Array {
   const [first, ...others] = requests

@@ -84,7 +84,7 @@ export class MetricDelivery {
     }
   }
 
-  /** A refused project holds up no other; but a destination that refuses everything does not get each project singly. */
+  /** A refused project does not delay the others. But a destination that refuses everything does not get each project singly. */
   async #divide(projects: readonly TakenProject[], sent: Sent): Promise<boolean> {
     const [only, ...others] = projects
     if (only !== undefined && others.length === 0) {

@@ -34,7 +34,7 @@ export interface MetricFlushOptions extends MetricSources {
 export interface MetricFlush extends Loop {
   /** Flushes once more if this replica has the lease, and ends; after `deadlineMs` requests are cut. */
   finish(deadlineMs: number): Promise<void>
-  /** Ends the pauses of destinations; answers how many had one. */
+  /** Ends the pauses of destinations; returns how many had one. */
   tryNow(destination?: string): number
   status(): readonly ExportQueueStatus[]
 }
@@ -57,7 +57,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 
   async function flush(): Promise<void> {
     if (!(await hasLease())) return
-    // Also without a target: scrapes show the series that ended since.
+    // Also read if no destination is to be flushed: scrapes show the series that ended since.
     const active = await readActive(options)
     if (targets.length === 0) return
     const now = clock.now()

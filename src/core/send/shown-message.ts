@@ -5,7 +5,7 @@ import { logsRequest, metricsRequest, traceRequest } from '../telemetry/otlp/mes
 import { plainAttributes, type AttributeSet } from '../telemetry/otlp/attribute.ts'
 import type { Signal } from '../store/ports/outbox.ts'
 
-/** What it would send, as JSON; undefined if it is damaged. */
+/** The request that it would send, as JSON; undefined if it is damaged. */
 export function messageAsJson(signal: Signal, body: Uint8Array): string | undefined {
   return unlessDamaged(() => {
     const request = requestOf(body)
@@ -13,7 +13,7 @@ export function messageAsJson(signal: Signal, body: Uint8Array): string | undefi
   })
 }
 
-/** The names and attributes of what it has; undefined if it is damaged. */
+/** The names and attributes of its contents; undefined if it is damaged. */
 export function contentsOf(signal: Signal, body: Uint8Array): ShownContent[] | undefined {
   return unlessDamaged(() => {
     const request = requestOf(body)
@@ -35,7 +35,7 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-// A request as people see it: the names and attributes of what it has.
+// A request as people see it: the names and attributes of its contents.
 interface ShownContent {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>

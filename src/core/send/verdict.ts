@@ -33,7 +33,7 @@ export type Answer =
       readonly reason: string
       /** The request was under way: the backend may have taken it. */
       readonly outcomeUnknown: boolean
-      /** Why it is taken for gRPC: it answered with frames of HTTP/2; or it speaks no HTTP/1.1, and has gRPC's port. */
+      /** Why it counts as gRPC: it answered with frames of HTTP/2; or it speaks no HTTP/1.1, and has gRPC's port. */
       readonly grpcBy?: 'frames' | 'port' | undefined
     }
 
@@ -112,7 +112,7 @@ function failedBy({ reason, outcomeUnknown, grpcBy }: Extract<Answer, { kind: 'f
 
 type Answered = Extract<Answer, { kind: 'answered' }>
 
-/** What answered that is no OTLP receiver. Statuses other than 2xx have their own verdicts, whoever sends them. */
+/** What answered instead of an OTLP receiver. Statuses other than 2xx have their own verdicts, whoever sends them. */
 function anotherBy({ status, body, contentType }: Answered): string | undefined {
   if (isGrpc(contentType) || (status >= 400 && isRefusedByGrpc(messageOf(body, contentType)))) return isOtlpGrpc
   if (status < 200 || status >= 300 || !isWebPage(body, contentType)) return undefined
@@ -121,7 +121,7 @@ function anotherBy({ status, body, contentType }: Answered): string | undefined 
 }
 
 function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: 'delivered' }> {
-  // It may be how the receiver of a message says that it has it. People must not get it again and again.
+  // The receiver of a message may confirm it with a web page. People must not get the message again and again.
   if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
     return { as: 'delivered', rejected: 0, message: 'a web page answered: check that the address is the receiver’s' }
   const { rejected, text } = partialSuccess(answer, signal)
@@ -161,7 +161,7 @@ const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boole
     )
     return partial && { rejected: partial.rejectedDataPoints, message: partial.errorMessage }
   },
-  // Receivers of messages answer in their own words, and take a message whole or not at all.
+  // Receivers of messages answer in their own words, and accept a message whole or not at all.
   notifications: () => undefined,
   logs: (body, json) => {
     const { partialSuccess: partial } = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body)

@@ -5,7 +5,7 @@
 //    alone, after the others, with growing pauses, so that it delays none.
 // 3. If all of them fail, and not by their data, the store is to blame: none is postponed, and all are retried when their lease ends.
 //
-// What is postponed is only known here, not in the store: a store that cannot be written cannot note it, and after a restart a run is tried anew.
+// Postponed runs are only known here, not in the store: a store that cannot be written cannot record them. After a restart they are tried anew.
 import { backoff } from '../../lib/backoff.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
@@ -43,7 +43,7 @@ const leaseMs = 15_000
 /** The maximum pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
 const maxPause = 1_000
 
-/** Of a run that cannot be settled. */
+/** The pauses of a run that cannot be settled, ms. */
 const pauses = { first: 15_000, max: 240_000 }
 /** Beyond this number of postponed runs all are forgotten and tried as usual. */
 const maxPostponed = 10_000

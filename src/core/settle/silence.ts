@@ -27,7 +27,7 @@ const maxSilence = 6 * 60 * minute
 /** Multiple of the least time for a project without exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
-/** Durations of so many days count. */
+/** The durations of this many days are used. */
 const days = 14
 
 export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter }: SilenceOptions): Silence {

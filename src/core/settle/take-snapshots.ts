@@ -4,9 +4,9 @@
 // 1. If the trace depends on a parent, or the cost on newer pipelines, these are read first: the decision is `unread`, and the caller asks again with them.
 // 2. Snapshots are taken until no more are due (`model/settle.ts`).
 // 3. One that the configured refs or sources exclude, or that no destination takes, is noted in the run and not sent.
-// 4. Of the others the chunks become pending for their destinations, features take what they need, and totals are measured.
+// 4. The chunks of the others become pending for their destinations, features take what they need, and totals are measured.
 //
-// All of it is in the transaction that merges: a snapshot that is noted and not pending, or pending and not noted, would be lost or doubled.
+// All of it is in the transaction that merges: a snapshot that is noted but not pending would be lost, one that is pending but not noted would be doubled.
 import { ofInstance, type ByInstance } from '../../model/instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../../model/family.ts'
 import { isSuperseded, mayBeSuperseded, plan, type SettleRules } from '../../model/settle.ts'
@@ -34,7 +34,7 @@ export interface SnapshotterOptions {
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What features take from it. */
+  /** What features take from a snapshot. */
   readonly steps?: readonly LineStep[] | undefined
   /** Called after a snapshot was committed: the exporter has something to send. */
   readonly onSnapshot: () => void
