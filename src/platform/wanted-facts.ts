@@ -1,5 +1,5 @@
-// What the operator's rules for attributes want of a pipeline, and nothing else is read for them: labels of its merge request with certain prefixes,
-// and variables with certain names.
+// Decides which facts of a pipeline are read for the operator's rules for attributes: labels of its merge request with certain prefixes, and variables with
+// certain names. Nothing else is read for them.
 import { readLongText, readObject } from './wire-read.ts'
 import { redactedTo, redactedValue, type RedactText } from '../lib/text-redaction.ts'
 import { validTraceparent } from '../model/trace-context.ts'
@@ -12,10 +12,10 @@ const debugVariable = 'CI_DEBUG_TRACE'
 const none: ReadonlySet<string> = new Set()
 
 interface Variables {
-  /** The first one, if it is valid. */
+  /** The first `TRACEPARENT`, if it is valid. */
   readonly traceparent: string | undefined
   readonly isDebugTraced: boolean
-  /** Those that are allowed by name, as they came. */
+  /** The variables that are allowed by name, unchanged. */
   readonly allowed: ReadonlyMap<string, string>
 }
 
@@ -23,7 +23,7 @@ function isOn(value: unknown): boolean {
   return value === true || value === 1 || (typeof value === 'string' && /^\s*(?:true|t|yes|1)\s*$/i.test(value))
 }
 
-/** Of a list of items with a `key` and a `value`; undefined if it is no list. `names`: of the variables that are allowed. */
+/** Reads a list of items with a `key` and a `value`; undefined for anything else. `names`: of the variables that are allowed. */
 export function readVariables(value: unknown, names = none): Variables | undefined {
   if (!Array.isArray(value)) return undefined
   const allowed = new Map<string, string>()
@@ -38,7 +38,7 @@ export function readVariables(value: unknown, names = none): Variables | undefin
   return { traceparent: traceparent === undefined ? undefined : validTraceparent(traceparent), isDebugTraced, allowed }
 }
 
-/** A replacer for `JSON.stringify` that removes all but these variables from every `variables`, so that others are never stored. */
+/** A replacer for `JSON.stringify` that removes all but these variables from every field `variables`, so that others are never stored. */
 export function readVariablesAlone(names?: ReadonlySet<string>): (key: string, value: unknown) => unknown {
   return (key, value) => {
     if (key !== 'variables') return value
@@ -96,10 +96,10 @@ export function createWantedFacts({ labels, variables }: WantedNames, redactText
   }
 }
 
-/** More labels are not read. */
+/** Maximum number of labels that are read. */
 const maxListed = 1_000
 
-/** Of a list of texts, or of objects with a title or a name; undefined if it is no list. */
+/** Reads a list of texts, or of objects with a title or a name; undefined for anything else. */
 function titlesOf(labels: unknown): string[] | undefined {
   if (!Array.isArray(labels)) return undefined
   return labels.slice(0, maxListed).flatMap((label: unknown) => {

@@ -25,11 +25,11 @@ export interface CollectorHead {
   readonly role: string
 }
 
-/** What is requested, and what gauges are made of the answer. */
+/** Which requests are sent, and which gauges are made of the answers. */
 interface CollectorRow<Answer> extends CollectorHead {
   /** Minimum number of requests in one round; default 1. */
   readonly atLeast?: number
-  /** Beside what gauges need it answers what of `Collected` is no point. */
+  /** Answers what the gauges need, and the fields of `Collected` other than its points. */
   readonly read: (round: Round) => Promise<Answer & Omit<Collected, 'points'>>
   readonly metrics: readonly MetricRow<Answer>[]
 }
@@ -39,7 +39,7 @@ interface MetricRow<Answer> extends Omit<InventoryMetric, 'number' | 'attributes
   readonly number?: 'int' | 'double'
   /** Default: none. */
   readonly attributes?: readonly string[]
-  /** Of each point its value, and the values of its attributes in their order. A point without a value is left out, as is an attribute without one. */
+  /** For each point its value, then the values of its attributes in their order. Points and attributes without a value are omitted. */
   readonly points: (answer: Answer) => readonly Point[]
 }
 
@@ -97,7 +97,7 @@ export function collector<Answer extends object>({ read, ...row }: CollectorRow<
   }
 }
 
-/** The time since an instant, and that until one, as values of points. */
+/** The time since an instant, and the time until one, as values of points. */
 export function since(at: Millis | undefined): Point[0] {
   return at === undefined ? undefined : { since: at }
 }

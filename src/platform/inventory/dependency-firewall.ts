@@ -63,7 +63,8 @@ async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> 
 }
 
 /**
- * Whether the policy store is on. It is experimental, and nothing of it is exported: its decisions arrive as audit events. Undefined: it is on. Otherwise a sentence that says why it is not, or why that is not known.
+ * Answers why the policy store is not on, or why that is not known; undefined: it is on. The policy store is experimental, and nothing of it is
+ * exported, because its decisions arrive as audit events.
  */
 export async function whyNoPolicyStore(ask: Pick<Asking, 'one'>): Promise<string | undefined> {
   try {

@@ -92,7 +92,7 @@ function largestShare(all: readonly Strategy[] = []): number {
   return all.length === 0 ? 1 : Math.max(...all.map(shareOf))
 }
 
-/** From 0 to 1 (all users). A strategy with a list of users counts as 0, because a list does not tell a share. */
+/** From 0 to 1 (all users). A strategy with a list of users counts as 0, because the list does not show which share of all users it is. */
 function shareOf({ name, parameters }: Strategy): number {
   if (name === 'default' || name === undefined) return 1
   if (name !== 'gradualRolloutUserId' && name !== 'flexibleRollout') return 0

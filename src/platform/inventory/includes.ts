@@ -1,5 +1,5 @@
-// Lists what the CI configuration of a project's default branch includes: components, templates, files of other projects and of other hosts, each
-// with its version (the platform's API, "CI Lint"). Asked once a week, and after a push that may have changed it (`read-event.ts`).
+// Lists what the CI configuration of a project's default branch includes: components, templates, files of other projects and of other hosts, each with its
+// version (the platform's API, "CI Lint"). The list is requested once a week, and after a push that may have changed it (`read-event.ts`).
 import { z } from 'zod'
 import { collector, day } from './collector.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'
@@ -28,7 +28,7 @@ export const includes = collector({
     const lacking = found === undefined ? 'includes' : unnamed && `includes.${unnamed}`
     const read = (found ?? []).map(readInclude).filter(one => one !== undefined)
     return {
-      // Each once, although several files may include the same one.
+      // Each include once, although several files may have the same one.
       all: [...new Map(read.map(one => [JSON.stringify(one), one] as const)).values()],
       problem:
         lacking && `The answer about the CI configuration has no usable ${lacking}. Check the version of the platform.`,
@@ -45,7 +45,7 @@ export const includes = collector({
   ],
 })
 
-/** Undefined for a file of the project itself, and for what is not known. `version` is empty where there is none. */
+/** Undefined for a file of the project itself, and for an unknown type. `version` is empty if the include has none. */
 export function readInclude({
   type: kind,
   location: given = '',
@@ -70,7 +70,7 @@ export function readInclude({
   }
 }
 
-/** Without user, query and fragment, which may hold a token; also an address that is not valid, such as one with variables. */
+/** Removes user, query and fragment, which may contain a token, also from an address that is not valid, such as one with variables. */
 function withoutSecrets(address: string): string {
   return redact(address.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//'))
 }

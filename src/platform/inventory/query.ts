@@ -79,7 +79,7 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
     const unread = Math.max(0, all - rows)
     const next = pageInfo?.hasNextPage === true ? pageInfo.endCursor : undefined
     if (next === undefined || pages >= maxPages) {
-      // An answer that does not say how it goes on may have been its first page only.
+      // An answer that does not say whether there are further pages may be only the first page.
       const omitted = next !== undefined ? Math.max(1, unread) : pageInfo === undefined ? unread : 0
       return {
         points: [...points.values()],
@@ -104,7 +104,7 @@ async function send(spec: QuerySpec, after: string | undefined, ask: Asking): Pr
   })
 }
 
-/** The configured fields that no row has, and the value if no row has a number for it. Without rows nothing can be said. */
+/** The configured fields that no row has, and the value if no row has a number for it. Empty if there are no rows. */
 function absentFields(page: Answer, { value, fields }: QuerySpec): string[] {
   const rows = (page.data?.nodes ?? []).filter(node => node !== undefined)
   const isWord = (found: unknown): boolean => found !== null && numberOf(found) === undefined
@@ -124,7 +124,7 @@ function errorOfFields({ metric }: QuerySpec, absent: readonly string[], { field
   })
 }
 
-/** The rows' key for a field of the query: the answer says it, such as `dueDate` for `due`. */
+/** The key in the rows for a field of the query. The answer contains it, such as `dueDate` for `due`. */
 function keyOf(name: string, { fields = [] }: Answer): string {
   const found = fields.find(one => one.key === name) ?? fields.find(one => one.field === name || one.name === name)
   return found?.key ?? name

@@ -1,11 +1,11 @@
-// Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also says
-// which have missed a run, and whose owner was blocked.
+// Collects a project's pipeline schedules: when each is due next, and how its last pipeline ended (the platform's API, "Pipeline schedules"). Also reports
+// which schedules have missed a run, and which have a blocked owner.
 //
-// A schedule is missed if it was due, `grace` has passed, and it has made no pipeline. For that the memory has for each active schedule:
+// A schedule is missed if it was due, `grace` has passed, and it has made no pipeline. To detect this, the memory keeps two facts of each active schedule:
 //
-// 1. when it is due, and its last pipeline, as of the first round in which it was seen or its plan changed;
-// 2. a newer pipeline fulfils the due time: the next one takes its place;
-// 3. a due time that passed without one is reported once, and the next one takes its place.
+// 1. It keeps when the schedule is due, and its last pipeline, as of the first round in which the schedule was seen or its plan changed.
+// 2. If there is a newer pipeline, the due time is fulfilled, and the next one replaces it.
+// 3. If a due time passes without a pipeline, it is reported once, and the next one replaces it.
 //
 // The owner of a schedule is reported once for each time that the platform blocks the account: a blocked owner's schedules make no pipelines.
 import { z } from 'zod'

@@ -22,11 +22,11 @@ const headSections: ReadonlySet<string> = new Set([
   'prepare_script',
   'pull_image',
 ])
-/** The runner may wait long for a pod, with some lines each time. */
+/** Maximum number of lines of the head. The runner may wait long for a pod, and prints some lines each time. */
 const maxHeadLines = 2_000
 /** Maximum length of a name, that of DNS. */
 const maxName = 253
-/** A pod with a longer name has a shorter hostname. */
+/** Maximum length of a hostname. A pod with a longer name has a shortened hostname. */
 const maxHostname = 63
 
 /** The script runs on the machine whose `hostname` it prints. */

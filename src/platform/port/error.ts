@@ -84,7 +84,7 @@ const passing: ReadonlySet<PlatformErrorKind> = new Set([
   'broken-answer',
 ])
 
-/** A message in the words of one of `platforms` in the YAML file: of these the variables of the single form are not the settings. */
+/** Rewrites a message for one of `platforms` in the YAML file, because the variables of the single form are not the settings of these platforms. */
 export function inSettingsOf(platform: string, message: string): string {
   if (platform === 'default') return message
   return message.replace(/PIPESPAN_PLATFORM_([A-Z_]+[A-Z])/g, (_, name: string) => `\`${name.toLowerCase()}\``)

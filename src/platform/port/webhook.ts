@@ -15,11 +15,14 @@ export interface DeliveryHeaders {
   /** The platform's base URL. */
   instance(headers: Headers): string | undefined
   /**
-   * The kind of event, if that kind is not selected. Undefined if it is selected, or if only processing shows the kind. The body decides; without it, the
-   * answer is what the header says.
+   * The kind of event, if that kind is not selected. Undefined if it is selected, or if only processing shows the kind. The body decides; without a
+   * body, the header does.
    */
   unwanted(headers: Headers, body?: () => Uint8Array): string | undefined
-  /** The key that identifies a repeated delivery; undefined if the sender gave none. `signed`: the delivery's signature was verified. `instance`: of the verified sender, if there are several platforms. */
+  /**
+   * The key that identifies a repeated delivery; undefined if the sender gave none. `signed`: the delivery's signature was verified. `instance`: that
+   * of the verified sender, if there are several platforms.
+   */
   key(headers: Headers, proof: 'sent' | 'signed', instance?: string): string | undefined
 }
 

@@ -1,7 +1,7 @@
 // Reads a report in JSON whole: one document, or several in a row, because the platform joins the files of one report.
 //
-// `JSON.parse` of 16 MiB holds the event loop for some 100 ms. A scanner that read the same text in turns was five times as long as the rest of these
-// readers.
+// `JSON.parse` of 16 MiB blocks the event loop for some 100 ms. The code of a scanner that read the same text in turns was five times as long as the rest
+// of these readers.
 import PQueue from 'p-queue'
 import { begun, joined, textOf } from './unpack.ts'
 import { ReportFault } from './report-fault.ts'
@@ -14,7 +14,7 @@ const maxDocuments = 1_000
 /** Maximum number of values: 16 MiB of `[],` would take 600 MB of memory. */
 const maxValues = 1_500_000
 
-/** Number of bytes that are downloaded of a report before its turn. */
+/** Number of bytes of a report that are downloaded before it waits for its turn. */
 const bytesBeforeTurn = 1024 * 1024
 
 /** The process reads one report at a time, for the sake of memory. One that is still being downloaded has a queue of its own, because it may be slow. */
@@ -68,7 +68,7 @@ export function documentsOf(text: string): unknown[] {
   return documents
 }
 
-/** How many values the text has at most. Characters within strings do not count: descriptions have many commas. */
+/** The maximum number of values that the text may have. Characters within strings do not count, because descriptions have many commas. */
 function valuesIn(text: string): number {
   let values = 0
   let isInString = false
@@ -83,7 +83,7 @@ function valuesIn(text: string): number {
 
 const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
-/** Where the first document of a text ends that has more. */
+/** The end of the first document in a text that has several. */
 function endOfFirst(text: string, error: unknown): number {
   const message = error instanceof SyntaxError ? error.message : ''
   const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? NaN)

@@ -42,7 +42,7 @@ export const maxWords = 65_536
 const maxWordsLength = maxWords + maxSecret
 
 export interface JunitCases extends ElementSink {
-  /** Whether any suite was found. */
+  /** Whether any suite was found in the report. */
   readonly sawSuite: boolean
   /** Closes all open elements. */
   end(): void

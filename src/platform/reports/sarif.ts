@@ -38,7 +38,7 @@ export function levelsOf(run: unknown): string[] {
   const ofDriver = componentOf(driver)
   const ofExtensions = listOf(extensions).map(componentOf)
   const all = [ofDriver, ...ofExtensions]
-  // A report may have very many extensions, so that nothing searches them for each result.
+  // An index, because a report may have very many extensions, and must not be searched for each result.
   const places = new Map(all.map((one, place) => [one, place]))
   const [allByGuid, allByName] = [firstBy(all, 'guid'), firstBy(all, 'name')]
 
@@ -68,7 +68,7 @@ export function levelsOf(run: unknown): string[] {
     return levels
   })
   const overriding = overrides.filter(({ size }) => size > 0)
-  /** The only invocation with overrides counts for results that do not name theirs. */
+  /** If only one invocation has overrides, it counts for results that do not name an invocation. */
   const only = overriding.length === 1 ? overriding[0] : undefined
 
   const overriddenLevel = (
@@ -111,13 +111,13 @@ function componentOf(value: unknown): Component {
   return { name: textOf(name), guid: guidOf(guid), rules, byName: new Map(named.toReversed()) }
 }
 
-/** The first component of each GUID or name. Undefined, the key without one, has none. */
+/** The first component of each GUID or name. Components without one have the key undefined, for which there is no entry. */
 function firstBy(components: readonly Component[], field: 'guid' | 'name'): Map<string | undefined, Component> {
   const named = components.filter(one => one[field] !== undefined)
   return new Map(named.toReversed().map(one => [one[field], one]))
 }
 
-/** The id, then those above it: `a/b/c`, `a/b`, `a`. */
+/** The id, then the ids above it: `a/b/c`, `a/b`, `a`. */
 function idsOf(id: string | undefined): string[] {
   const parts = id?.split('/', maxParts) ?? []
   return [...new Set([id ?? '', ...parts.map((_, index) => parts.slice(0, parts.length - index).join('/'))])]

@@ -58,7 +58,7 @@ const maxWarnings = 10_000
 export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOptions): Api {
   const warned = new Map<string, true>()
 
-  /** Once, because the same list fails again in every round. */
+  /** Warns once, because the same list fails again in every round. */
   function warnOnce(about: string, facts: object, message: string): void {
     if (!warned.has(about)) log.warn(facts, message)
     remember(warned, about, true, maxWarnings)
@@ -100,7 +100,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     return items
   }
 
-  /** `fields`: what is read without them lacks something, although each item is read. */
+  /** `fields`: optional fields without which the result lacks something, although each item is read. */
   function reportAbsent(endpoint: string, items: readonly unknown[], fields: readonly string[]): void {
     for (const field of fields) {
       if (!items.some(item => readObject(item) !== undefined && readObject(item)?.[field] == null)) continue
@@ -119,7 +119,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
     warnOnce(`${list} is cut`, { endpoint, left, detail }, cutMessage(by, list))
   }
 
-  /** Once for each host: every further page of every list leads there. */
+  /** Warns once for each host, because every further page of every list leads there. */
   function reportForeign(host: string, endpoint: string): void {
     warnOnce(
       `lists continue at ${host}`,
@@ -196,7 +196,7 @@ export function createAsking(api: Api, call: CallOptions): Asking {
   }
 }
 
-/** A time as the platform's queries have it. */
+/** A time in the form that the platform's queries have. */
 export function iso(at: Millis | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }

@@ -27,7 +27,7 @@ import type { JobFacts, ObservedJob, Runner } from '../../model/observation.ts'
 import type { Streamed } from './http.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** A job or a bridge, with what it tells about its pipeline. */
+/** A job or a bridge, with what it reports about its pipeline. */
 export interface RestJob extends ObservedJob {
   readonly ref?: string | undefined
   readonly commit?: Commit | undefined
@@ -92,7 +92,7 @@ function withActive(runner: Runner, json: WireObject = {}): Runner {
   return runner.active !== undefined || paused === undefined ? runner : { ...runner, active: !paused }
 }
 
-/** Bytes by type of artifact, of types that are a word. Artifacts of the same type are added up. Undefined if no artifact has a size. */
+/** Bytes by type of artifact. Types that are not a word are omitted, and artifacts of the same type are added up. Undefined if no artifact has a size. */
 function sizesOf(artifacts: readonly WireObject[]): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()
   for (const { file_type: type, size } of artifacts) {

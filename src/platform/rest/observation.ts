@@ -1,4 +1,4 @@
-// Asks for the parts of one pipeline, and turns the answers into an observation. An item of a list has too few facts for one.
+// Requests the parts of one pipeline, and turns the answers into an observation. An item of a list has too few facts for an observation.
 import { allOf } from './pages.ts'
 import { errorOfDetails } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
@@ -123,7 +123,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
   }
 }
 
-/** From the ref, which jobs have, too: a pipeline whose webhook was complete is not asked for itself. */
+/** Taken from the ref, which jobs have, too, because a pipeline whose webhook was complete is not requested itself. */
 function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Observation, 'mergeRequestEvent'> {
   const ref = pipeline?.ref ?? jobs?.[0]?.ref ?? bridges?.[0]?.ref
   return knownOf({ mergeRequestEvent: mergeRequestEventOfRef(ref) })

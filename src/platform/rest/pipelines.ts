@@ -1,4 +1,4 @@
-// Pipelines, asked one by one or listed, their variables, and the labels of their merge requests.
+// Requests pipelines, one by one or as lists, their variables, and the labels of their merge requests.
 //
 // The schemas contain only the fields that are used, and they are tolerant: unknown fields and statuses are accepted, an optional field of a wrong type
 // counts as absent, and a boolean that is null is false.
@@ -59,10 +59,10 @@ export const restPipeline = z.object({
   detailed_status: maybe(z.object({ label: text })),
 })
 export type RestPipeline = z.infer<typeof restPipeline>
-/** Platforms before 13.6 do not name the project: the request does. */
+/** Platforms before 13.6 do not report the project; it is known from the request. */
 const restPipelineOfProject = restPipeline.extend({ project_id: maybe(wireId) })
 
-/** As a list of pipelines shows one. */
+/** A pipeline as an item of a list. */
 interface ListedItem extends Omit<ListedPipeline, 'project'> {
   readonly project: Partial<ProjectFacts>
 }
@@ -190,7 +190,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** What an answer or an item of a list says about the pipeline itself. */
+/** The facts about the pipeline itself in an answer or an item of a list. */
 export function observedPipelineOf(pipeline: Omit<RestPipeline, 'project_id'>): ObservedPipeline {
   const { created_at: createdAt, finished_at: finishedAt, updated_at: updatedAt } = pipeline
   return { facts: pipelineFacts(pipeline), times: knownOf({ createdAt, finishedAt, updatedAt }) }

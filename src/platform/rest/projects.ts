@@ -1,5 +1,5 @@
-// Projects and groups, and what is asked of them beside pipelines: who may see them, their commits and incidents. The schema of each answer stands beside its
-// call, and brings it into normal form.
+// Requests projects and groups, and other things than their pipelines: who may see them, their commits and incidents. The schema of each answer is beside
+// its call, and brings the answer into normal form.
 import { z } from 'zod'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime, wireUrl } from './wire-field.ts'

@@ -28,10 +28,10 @@ export function createDeliveryHeaders(
 const namesOf = { sent: ['idempotency-key', 'webhook-id'], signed: ['webhook-id'] } as const
 
 /**
- * The key by which a repeated delivery is recognised: `Idempotency-Key`, else `webhook-id` (the platform gives both the same value); undefined if the
- * sender gave neither. Of a signed delivery only `webhook-id`, which the signature covers: otherwise an attacker could repeat a captured delivery
- * under another key. Long or odd keys are hashed, as they are only compared. `instance`: of the verified sender, if there are several platforms: their
- * keys are apart.
+ * The key that identifies a repeated delivery: `Idempotency-Key`, else `webhook-id` (the platform gives both the same value); undefined if the sender
+ * gave neither. In a signed delivery only `webhook-id` counts, because the signature covers it: otherwise an attacker could repeat a captured
+ * delivery under another key. Long or odd keys are hashed, because they are only compared. `instance`: that of the verified sender, if there are
+ * several platforms, so that their keys never collide.
  */
 function deliveryKey(headers: Headers, proof: keyof typeof namesOf, instance?: string): string | undefined {
   for (const name of namesOf[proof]) {

@@ -12,14 +12,14 @@ import {
 } from '../wire-read.ts'
 import type { EventValue } from '../../model/event.ts'
 
-/** Fields of a payload, such as `object_attributes.iid`. Of several, separated by `|`, the first with a value counts. */
+/** Fields of a payload, such as `object_attributes.iid`. If several are separated by `|`, the first with a value counts. */
 export type Path = string
 
 export interface EventAttribute {
-  /** A name of the conventions, or the vendor's below `platform.`. */
+  /** A name of the semantic conventions, or one of the vendor's below `platform.`. */
   readonly key: string
   readonly type: 'string' | 'int' | 'bool'
-  /** The fields it is read from; undefined: none. */
+  /** The fields from which it is read; undefined: none. */
   readonly from: Path | undefined
   readonly note?: string | undefined
   /** Text that people wrote, which may contain anything. */
@@ -27,12 +27,12 @@ export interface EventAttribute {
   readonly read: (json: WireObject, profile: { readonly provider: string }) => EventValue | undefined
 }
 
-/** A word or number, as text. */
+/** An attribute whose value is a word or a number, as text. */
 export function text(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'string', from, note, read: json => first(json, from, readLongWord) }
 }
 
-/** Text that people wrote. */
+/** An attribute whose value is text that people wrote. */
 export function shown(key: string, from: Path, note?: string): EventAttribute {
   return { ...text(key, from, note), isFree: true }
 }
@@ -49,7 +49,7 @@ export function count(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'int', from, note, read: json => first(json, from, readWhole) }
 }
 
-/** A value that is computed. */
+/** An attribute whose value is computed. */
 export function value(
   key: string,
   type: EventAttribute['type'],
@@ -60,7 +60,7 @@ export function value(
   return { key, type, from, note, read }
 }
 
-/** The first of the fields with a valid value. */
+/** The value of the first field that has a valid one. */
 export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
   for (const one of path.split('|')) {
     const found = read(at(json, one.split('.')))
@@ -75,7 +75,7 @@ export const readWord: Read<string> = found =>
 /** The same for an attribute, which is redacted before it is cut. */
 export const readLongWord: Read<string> = found => (typeof found === 'string' ? readLongText(found) : readWord(found))
 
-/** As a single line. */
+/** The text as a single line. */
 export function oneLine(words: string): string {
   return words
     .slice(0, maxText)

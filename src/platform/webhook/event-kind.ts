@@ -1,5 +1,5 @@
-// The kind of a webhook delivery. Its body decides, because platforms and relays display other names in the event header; the header helps where the
-// body names no kind.
+// Determines the kind of a webhook delivery. The body decides, because platforms and relays display other names in the event header. The header counts if
+// the body names no kind.
 
 /** Kinds that become observations of pipelines. */
 const wanted = ['pipeline', 'job'] as const
@@ -37,10 +37,10 @@ export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unkno
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
-/** The daemon accepts this delivery, and stores nothing of it. */
+/** The daemon accepts this delivery and stores nothing of it. */
 export const harmlessDelivery = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
-/** True for the kinds that are always taken in. */
+/** True for the kinds that are always accepted. */
 export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
 }
@@ -67,12 +67,12 @@ function eitherKind(named: EventKind = 'unknown', ofBody: EventKind): EventKind 
   return ofBody === 'unknown' || ofBody === 'system' || named === `confidential_${ofBody}` ? named : ofBody
 }
 
-/** Larger bodies are not parsed for their kind, bytes. */
+/** Maximum size of a body that is parsed for its kind, bytes. */
 const maxParsed = 64 * 1024
-/** The platform writes the kind first. */
+/** Matches the kind at the beginning of a body, because the platform writes it first. */
 const kindFirst = /^(?:\xef\xbb\xbf)?\s*\{\s*"object_kind"\s*:\s*"(\w{1,64})"/
 
-/** The kind of a delivery before it is processed. Undefined if a large body has to be read whole for it. */
+/** The kind of a delivery before it is processed. Undefined if a large body would have to be read whole for it. */
 export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | undefined {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_024)).toString('latin1')
   const [, first] = kindFirst.exec(head) ?? []
@@ -85,7 +85,7 @@ export function quickEventKind(named: EventKind, body: Uint8Array): EventKind | 
   }
 }
 
-/** By `object_kind`, else `event_name`, else the fields of the body. */
+/** The kind by `object_kind`, else by `event_name`, else by the fields of the body. */
 export function eventKindOfBody(body: unknown): EventKind {
   if (!isRecord(body)) return 'unknown'
   const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body

@@ -1,6 +1,6 @@
-// The table of webhook events that are about no pipeline: which field becomes which attribute, what the event is about, when it happened, and what
-// identifies it. Used by the reader, the hooks' flags and docs/EVENTS.md; and
-// the selection: the words of PIPESPAN_EVENTS, and the kinds they stand for.
+// The table of webhook events that are not about a pipeline: which field becomes which attribute, what the event is about, when it happened, and what
+// identifies it. The reader, the flags of hooks and docs/EVENTS.md use the table. Also selects events: the words of PIPESPAN_EVENTS stand for kinds of
+// events.
 import {
   changeState,
   count,
@@ -23,7 +23,7 @@ import type { HookEvents } from '../port/webhook.ts'
 import type { PlatformEvent } from '../../model/event.ts'
 
 export interface EventRow {
-  /** Selects it in PIPESPAN_EVENTS. */
+  /** The word that selects the event in PIPESPAN_EVENTS. */
   readonly word: string
   /** `event_name` of the log record. */
   readonly name: `platform.${string}`
@@ -33,13 +33,13 @@ export interface EventRow {
   readonly flags: readonly string[]
   readonly sentBy: 'project' | 'group'
   readonly description: string
-  /** Identifies what it is about; all are required. */
+  /** The fields that identify the event's object; all are required. */
   readonly object: readonly Path[]
-  /** When it happened. */
+  /** The field with the time at which it happened. */
   readonly time?: Path
   /** When its object was created and ended: used for counting, not exported. */
   readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
-  /** Identifies it together with the object and the time. None: the payload does not suffice, and the order of arrival decides. */
+  /** The fields that identify the event together with the object and the time. Without them the payload does not suffice, and the order of arrival decides. */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
   readonly severity?: (attributes: PlatformEvent['attributes']) => PlatformEvent['severity']
@@ -273,7 +273,7 @@ function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   ]
 }
 
-/** Selects events of what operators do on the pages. */
+/** The word that selects events of what operators do on the pages. */
 export const operatorWord = 'operator'
 
 /** The words that select events, in the table's order. */
@@ -282,7 +282,7 @@ export const eventWords: readonly string[] = [...eventTable.map(({ word }) => wo
 export interface EventSelection extends HookEvents {
   /** The row of a selected kind; undefined for others. */
   row(kind: EventKind): EventRow | undefined
-  /** True for kinds that are taken in: pipelines, jobs, and selected ones. */
+  /** True for kinds that are accepted: pipelines, jobs, and selected ones. */
   takes(kind: EventKind): boolean
 }
 

@@ -9,7 +9,7 @@ import type { WantedFacts } from '../wanted-facts.ts'
 export interface HookContext {
   /** The delivery's instance header. */
   readonly instance?: string | undefined
-  /** That header's name, for messages. */
+  /** The name of that header, for messages. */
   readonly instanceHeader: string
   /** The configured base URL of the platform. */
   readonly platformUrl?: string | undefined
@@ -17,7 +17,7 @@ export interface HookContext {
   readonly platform?: KnownPlatform | undefined
   /** Whether the pipeline's traceparent variable is to be used. */
   readonly traceparent: boolean
-  /** What is read for the operator's attributes; undefined: nothing. */
+  /** The facts that are read for the operator's attributes; undefined: none. */
   readonly wanted?: WantedFacts | undefined
 }
 
@@ -34,7 +34,7 @@ export const projectFacts = fieldsOf<ProjectFacts>({
   defaultBranch: ['default_branch', readText],
 })
 
-/** Throws a PayloadError if it is not known. */
+/** Throws a PayloadError if the instance is not known. */
 export function instanceOf(context: HookContext, project: Partial<ProjectFacts>): string {
   const { instance: header, instanceHeader, platformUrl, platform } = context
   if (platform !== undefined) return instanceOfPlatform(platform, project)
@@ -46,7 +46,7 @@ export function instanceOf(context: HookContext, project: Partial<ProjectFacts>)
   )
 }
 
-/** Who knows the secret of one platform must not report pipelines of another. */
+/** A sender who knows the secret of one platform must not report pipelines of another. */
 function instanceOfPlatform({ name, instance }: KnownPlatform, { webUrl, path }: Partial<ProjectFacts>): string {
   const found = instanceOfPayload({ header: instance, configured: undefined, webUrl, path })
   if (found === undefined || found === instance) return instance
@@ -68,7 +68,7 @@ export function pathOf(webUrl: string | undefined, instance: string): string | u
   return path.includes('/') ? path : undefined
 }
 
-/** Job events have the display names of owner and project, `Owner / project`, which are not the path. */
+/** The project's name from a job event. It has the display names of owner and project, `Owner / project`, which are not the path. */
 export function lastName(projectName: string | undefined): string | undefined {
   return projectName?.split('/').at(-1)?.trim()
 }

@@ -17,7 +17,7 @@ import {
 } from '../wire-read.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
-/** The person; undefined without id and name. */
+/** A person; undefined if there is neither an ID nor a name. */
 export const readPerson = anyOf<Person>({ id: ['id', readId], username: ['username', readText] })
 
 const readRunner = record<Runner>(['id'], {
@@ -35,7 +35,7 @@ const readEnvironmentObject = record<Environment>(['name'], {
   deploymentTier: ['deployment_tier', readText],
 })
 
-/** An object; some senders give only the name. */
+/** Reads an object, or only a name, which some senders give. */
 const readEnvironment: Read<Environment> = value => {
   const name = readText(value)
   return name === undefined ? readEnvironmentObject(value) : { name }
@@ -93,7 +93,7 @@ const reportedTimes = fieldsOf<JobTimes>({
   finishedAt: ['build_finished_at', readTime],
 })
 
-/** Newer platforms have these too. */
+/** Times that only newer platforms send. */
 const reportedIsoTimes = fieldsOf<JobTimes>({
   createdAt: ['build_created_at_iso', readTime],
   startedAt: ['build_started_at_iso', readTime],
@@ -103,11 +103,11 @@ const reportedIsoTimes = fieldsOf<JobTimes>({
 /** Jobs or bridges of a pipeline event. */
 export interface ListedJobs {
   readonly jobs: readonly ObservedJob[]
-  /** Those without a usable id or status, too. */
+  /** The number of jobs in the list, including those without a usable ID or status. */
   readonly length: number
 }
 
-/** Those of a list, of this `kind` unless an item is marked as a bridge; undefined if it is no list. */
+/** The jobs of a list. They are of this `kind` unless an item is marked as a bridge. Undefined if the value is not a list. */
 export function readListedJobs(value: unknown, kind: JobFacts['kind']): ListedJobs | undefined {
   if (!Array.isArray(value)) return undefined
   const jobs: ObservedJob[] = []
@@ -129,7 +129,7 @@ export function readReportedJob(hook: WireObject): ObservedJob | undefined {
   return { id, facts, times: { ...reportedIsoTimes(hook), ...reportedTimes(hook) } }
 }
 
-/** The failure reason is kept only of failed jobs: job events always have one (`unknown_failure`). A copy that begins with a spread is the quickest. */
+/** The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). A copy that begins with a spread is the fastest. */
 export function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
   const { status } = facts
   if (status === undefined) return undefined

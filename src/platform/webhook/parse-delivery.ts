@@ -1,5 +1,5 @@
-// Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other. Of one that could
-// not be decoded it makes what may be stored: without pipeline variables, which may be secrets.
+// Parses a delivery's bytes into an observation or an event, or answers why that is not possible. Never throws, so that a bad delivery harms no other. Also
+// makes the form in which an undecodable delivery may be stored: without pipeline variables, which may be secrets.
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOf, eventKindOfHeader, type EventKind } from './event-kind.ts'
 import { readEvent } from './read-event.ts'
@@ -21,7 +21,7 @@ export interface Delivery {
 
 export interface ParseOptions extends Omit<HookContext, 'instance' | 'instanceHeader'> {
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
-  /** Other events to accept than those of pipelines and jobs; none by default. */
+  /** Events to accept besides those of pipelines and jobs; none by default. */
   readonly events?: EventSelection | undefined
   /** Redacts texts of events; by default known forms of secrets, and e-mail addresses. */
   readonly redactText?: RedactText | undefined
@@ -31,15 +31,15 @@ const redactKnownShapes = createTextRedaction([])
 
 const decoder = new TextDecoder()
 
-/** Holds the event loop for about a quarter of a second with a body of 25 MiB. */
+/** Blocks the event loop for about a quarter of a second with a body of 25 MiB. */
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
   const { events = noEvent } = options
   const named = eventKindOfHeader(delivery.event)
   const json = objectIn(delivery.body)
-  // Then it is of the kind that its header names.
+  // Without JSON, only the header can name the kind.
   if (json === undefined) {
     if (named !== undefined && !events.takes(named)) return ignored(named)
-    // The platform's, but rewritten on its way: it is kept for inspection.
+    // Such a body comes from the platform, but was changed on its way: it is kept for inspection.
     return looksLikeObject(delivery.body) ? { ...notAnObject, outcome: 'unparseable' } : notAnObject
   }
   try {
@@ -50,7 +50,7 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
   }
 }
 
-/** Undefined if it is no JSON object. The messages of the parser are not used, as they may quote the body. */
+/** Undefined if the body is not a JSON object. The parser's messages are not used, because they may quote the body. */
 function objectIn(body: Uint8Array): WireObject | undefined {
   try {
     return readObject(JSON.parse(decoder.decode(body)))
@@ -59,7 +59,7 @@ function objectIn(body: Uint8Array): WireObject | undefined {
   }
 }
 
-/** By its first and last character. White space, and a byte order mark, may be around it. */
+/** Checks the first and the last character. White space, and a byte order mark, may surround the object. */
 function looksLikeObject(body: Uint8Array): boolean {
   const [first, last] = [body.subarray(0, 256), body.subarray(-256)].map(part => decoder.decode(part).trim())
   return first?.startsWith('{') === true && last?.endsWith('}') === true
@@ -90,7 +90,7 @@ function unreadable(error: unknown): Fault {
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')
 }
 
-/** Bytes that are kept of a body that is not JSON. */
+/** Number of bytes that are kept of a body that is not JSON. */
 export const keptOfText = 4_096
 
 /**

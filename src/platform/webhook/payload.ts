@@ -1,5 +1,5 @@
 // Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
-// indispensable fields are required. snake_case ends here. Of pipeline variables only those are read that `wanted-facts.ts` names.
+// indispensable fields are required. No name in an observation is in snake_case. Only those pipeline variables are read that `wanted-facts.ts` names.
 import { readVariables } from '../wanted-facts.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
@@ -35,7 +35,7 @@ import type {
 
 export interface ReadHook {
   readonly observation: Observation
-  /** Jobs and bridges without a usable id or status. */
+  /** Number of jobs and bridges without a usable ID or status. */
   readonly dropped: number
 }
 
@@ -133,7 +133,7 @@ export function readPipelineHook(hook: WireObject, context: HookContext): ReadHo
   }
 }
 
-/** The observation of a job event: only of its job. `commit.id` is not read, as it is the pipeline's id. Throws as above. */
+/** The observation of a job event, which is only about its job. `commit.id` is not read, because it is the pipeline's ID. Throws like `readPipelineHook`. */
 export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
   const job = readReportedJob(hook)
   const pipelineId = readId(hook.pipeline_id)
@@ -145,7 +145,7 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
     ]
     throw unusable('job', missing)
   }
-  // Only on newer platforms.
+  // Only newer platforms send it.
   const projectFields = readObject(hook.project)
   const projectId = readId(hook.project_id) ?? readId(projectFields?.id)
   if (projectId === undefined) throw unusable('job', ['project_id'])
@@ -167,8 +167,8 @@ export function readJobHook(hook: WireObject, context: HookContext): ReadHook {
 }
 
 /**
- * A platform that names the bridge or the root, or lists bridges, also lists the parent's bridges. A child pipeline (`isChild`) is always triggered
- * by a bridge, a pipeline of another project possibly by a job with its token.
+ * The pipeline that triggered this one. A platform that reports the bridge or the root, or lists bridges (`isNew`), also lists the parent's bridges.
+ * A child pipeline (`isChild`) is always triggered by a bridge; a pipeline of another project may be triggered by a job with its token.
  */
 function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
   const from = readObject(value)
@@ -193,7 +193,7 @@ function tooMany(jobs: number): PayloadError {
   )
 }
 
-/** Names fields, never their values. */
+/** The error names fields, never their values. */
 function unusable(event: string, fields: readonly string[]): PayloadError {
   return new PayloadError(
     `The ${event} event has no usable ${fields.join(', ')}.`,
@@ -203,11 +203,11 @@ function unusable(event: string, fields: readonly string[]): PayloadError {
 
 interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
   readonly sourceProjectId?: number | undefined
-  /** Older platforms' field for a draft. */
+  /** The field for a draft on older platforms. */
   readonly workInProgress?: boolean | undefined
 }
 
-/** If one mark of a draft is null, another one may say more. */
+/** Null counts as absent, because another field may mark the draft. */
 const readBoolean: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
 
 const readFields = record<WireMergeRequest>(['iid'], {
@@ -224,7 +224,7 @@ const readFields = record<WireMergeRequest>(['iid'], {
   workInProgress: ['work_in_progress', readBoolean],
 })
 
-/** How the platform marks a draft in the title; most pipeline events have nothing else. */
+/** The platform's mark for a draft in the title. Most pipeline events have no other one. */
 const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
 
 const readMergeRequest: Read<MergeRequest> = value => {

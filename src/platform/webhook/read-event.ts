@@ -1,5 +1,5 @@
-// Turns the payload of a webhook event into what is exported, by the table. Tolerant: unknown fields pass, an attribute of a wrong type is left out,
-// and only what identifies the event is required. E-mail addresses, descriptions and comments end here.
+// Turns the payload of a webhook event into what is exported, by the table. Tolerant: unknown fields pass, an attribute of a wrong type is omitted, and
+// only what identifies the event is required. E-mail addresses, descriptions and comments are dropped here.
 import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
@@ -31,7 +31,7 @@ const projectPaths = {
   defaultBranch: 'project.default_branch',
 } as const
 const groupPath: Path = 'group.full_path|group.group_path|group.path|group_full_path|full_path|group_path'
-/** URLs within a project: its own URL ends before `/-/`. */
+/** URLs within a project: the project's own URL is the part before `/-/`. */
 const withinProject: Path = 'object_attributes.url|url|deployable_url'
 
 /** The platform's profile, and how texts are redacted. */
@@ -71,7 +71,7 @@ export function readEvent(row: EventRow, json: WireObject, context: HookContext,
   }
 }
 
-/** Of a merge request only. */
+/** The labels, only of a merge request. */
 function labelsOf({ word }: EventRow, { labels }: WireObject, { wanted }: HookContext): PlatformEvent['labels'] {
   return word === 'change' ? wanted?.labels(labels) : undefined
 }
@@ -96,7 +96,7 @@ export function attributesOf(
   return found
 }
 
-/** Text that people wrote may also contain secrets of this process. */
+/** Text that people wrote may also contain secrets of this process, so these are redacted, too. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
   return oneLine(redactedTo(maxText, isFree ? redact(words) : words, redactText))
 }
@@ -126,7 +126,7 @@ export function digest(identity: unknown): string {
   return createHash('sha256').update(canonical(identity)).digest('base64url')
 }
 
-/** Names fields, never their values. */
+/** The error names fields, never their values. */
 function unusable({ word }: EventRow, why: string): PayloadError {
   return new PayloadError(
     `The ${word} event cannot be read: ${why}.`,
@@ -137,8 +137,8 @@ function unusable({ word }: EventRow, why: string): PayloadError {
 // Whether a push may have changed the CI configuration of the default branch ("Push events" of the platform's webhooks).
 
 /**
- * True if it changed the CI file, or another YAML file, which the CI file may include. Also true if the files are not known: the payload has at most
- * twenty commits, and of a large payload they are not read.
+ * True if the push changed the CI file, or another YAML file, which the CI file may include. Also true if the files are not known: the payload has at
+ * most twenty commits, and the commits of a large payload are not read.
  */
 export function touchesCi(json: WireObject): boolean {
   const project = readObject(json.project)
@@ -147,7 +147,7 @@ export function touchesCi(json: WireObject): boolean {
   const { commits } = json
   const count = readCount(json.total_commits_count) ?? Infinity
   if (!Array.isArray(commits) || commits.length < count) return true
-  // Without one it is a YAML file.
+  // If no path is configured, the CI file is a YAML file.
   const file = readText(project?.ci_config_path)?.split('@', 1)[0]
   return commits.some(commit => {
     const { added, modified, removed } = readObject(commit) ?? {}
