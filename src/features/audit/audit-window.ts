@@ -1,5 +1,5 @@
 // Reads the audit events of one source in a time window, page by page, for the poller and for the backfill. Progress is saved after each page, once its
-// events are in the store, so that a killed reader continues there and misses nothing. Pages may overlap: events that were read are known.
+// events are in the store, so that a killed reader continues there and misses nothing. Pages may overlap: events with known ids are skipped.
 import { maxPages } from '../../core/find/limits.ts'
 import {
   PlatformError,
@@ -18,10 +18,10 @@ import type { Millis } from '../../model/instant.ts'
 /** How to read the audit events of one source. */
 export interface AuditReading {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
-  /** As it is configured. */
+  /** The source as configured. */
   readonly source: string
   readonly call: CallOptions
-  /** Stores what is not in the store yet; resolves when it is. */
+  /** Stores the events that are not in the store yet; resolves when they are stored. */
   readonly take: (items: readonly AuditEvent[]) => Promise<void>
 }
 
@@ -36,7 +36,7 @@ function idOrPath(text: string): ResourceId {
   return /^\d+$/.test(text) ? Number(text) : text
 }
 
-/** For people. */
+/** The name of a source, for people to read. */
 export function nameOfSource(configured: string): string {
   if (configured === 'instance') return 'the instance'
   return configured.startsWith('project:') ? configured.replace(':', ' ') : `group ${configured}`
@@ -50,7 +50,7 @@ export function auditTaking(taking: EventTaking): AuditReading['take'] {
     )
 }
 
-/** The client, reading with the addresses of users if they are exported. */
+/** The platform's client. It reads users' addresses only if they are exported. */
 export function auditClient(client: PlatformClient, { auditAddress }: AuditOptions): AuditReading['client'] {
   return {
     instance: client.instance,
@@ -67,7 +67,7 @@ export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Pro
 export const maxWindow = 30 * 24 * 3_600_000 - 2_000
 /** How late an event may appear in the list, ms. */
 export const overlap = 300_000
-/** The maximum of remembered ids of the last minutes' events. Others are recognised by their keys in the store, for a week. */
+/** How many ids of the last minutes' events are remembered at most. The store recognises other events by their keys, for a week. */
 const maxRecent = 5_000
 
 export interface WindowProgress {
@@ -78,8 +78,8 @@ export interface WindowProgress {
 }
 
 /**
- * The window after its last page, or with `next` after 500 pages; undefined if `save` stopped it before.
- * Rejects with a PlatformError, or with the reason of an aborted signal; by then the pages before are saved.
+ * Reads a window. Returns it as it is after its last page, or with `next` after 500 pages; undefined if `save` stopped the reading.
+ * Rejects with a PlatformError, or with the reason of an aborted signal; the pages before that are saved.
  */
 export async function readWindow(
   begun: AuditWindow,
@@ -133,7 +133,7 @@ export function newestOf(marks: readonly AuditMark[]): AuditMark | undefined {
   return marks.toSorted(([id, at], [otherId, otherAt]) => at - otherAt || id - otherId).at(-1)
 }
 
-/** The events of the last minutes before `until` (or else before the newest), which the next stretch reads again; without duplicates. */
+/** The events of the last minutes before `until`, or else before the newest one; without duplicates. The next window reads them again. */
 export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
   const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap
   const byId = new Map(marks.filter(([, at]) => at >= from).map(mark => [mark[0], mark]))

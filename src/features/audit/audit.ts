@@ -1,7 +1,7 @@
-// Reads the platform's audit events as they happen: of the instance, or of groups and projects. One replica does it, by a lease; the cursor is in the store. Each
-// round begins some minutes before the newest event, because an event may appear in the list later than its time says.
+// Reads the platform's audit events as they happen: of the instance, or of groups and projects. One replica does it, by a lease; the cursor is in the store.
+// Each round begins some minutes before the newest event, because an event may appear in the list later than its time says.
 //
-//   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
+//   cursor ─► window of at most 30 days ─► pages ─► events, each once ─► cursor            (repeated until the window ends now)
 import { createRounds, type RoundsOptions } from '../../core/find/rounds.ts'
 import { auditEvents, isInForce } from '../../core/store/ports/discovery-documents.ts'
 import {
@@ -25,28 +25,28 @@ export interface AuditOptions extends RoundsOptions {
   /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
-  /** True while the store takes nothing more. */
+  /** True while the store is full and accepts no more events. */
   readonly isFull: () => Promise<boolean>
-  /** Between two rounds, ms. */
+  /** The interval between two rounds, ms. */
   readonly interval: number
-  /** How far the first look goes back, ms. */
+  /** How far back the first round reads, ms. */
   readonly lookback: number
 }
 
 export interface AuditCounters {
   rounds: number
   requests: number
-  /** Events that were read and had not been read before. */
+  /** New events: those that had not been read before. */
   read: number
 }
 
 export interface AuditPoller extends Loop {
   readonly counters: Readonly<AuditCounters>
-  /** Reads all sources once, whoever has the lease. */
+  /** Reads all sources once, even without the lease. */
   round(): Promise<void>
 }
 
-/** While nothing happens, the cursor follows the platform's clock at this distance, so that the next window stays short, ms. */
+/** Without new events, the cursor stays this far behind the platform's clock, ms, so that the next window stays short. */
 const idle = 3_600_000
 
 export function createAuditPoller(options: AuditOptions): AuditPoller {
@@ -59,7 +59,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   const rounds = createRounds(options)
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
-  /** Asked since start. Refusals from before the start do not count: whoever restarted the daemon may have fixed the permission. */
+  /** The sources asked since start. Earlier refusals do not count: whoever restarted the daemon may have fixed the permission. */
   const asked = new Set<string>()
 
   async function read(source: string): Promise<void> {
@@ -91,7 +91,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
     }
   }
 
-  /** Keeps `since` if a backfill has moved it back meanwhile. */
+  /** Saves the cursor, but keeps `since` if a backfill has moved it back meanwhile. */
   async function put(cursor: AuditCursor): Promise<void> {
     await cursors.change({ instance, source: cursor.source }, (known, readAt) => ({
       document: { ...cursor, since: Math.min(cursor.since, known?.since ?? Infinity), readAt },
@@ -148,7 +148,7 @@ function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
 
 /**
  * The cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
- * future. `lookback`: how much is read once more where that clock was set back, ms.
+ * future. `lookback`: how much is read again if that clock was set back, ms.
  */
 function afterWindow(
   before: AuditCursor,

@@ -29,7 +29,7 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 
 export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
   readonly now: () => number
-  /** Pages of one source. */
+  /** The maximum number of pages of one source. */
   readonly maxPages?: number | undefined
   readonly client: AuditReading['client']
   readonly call: CallOptions
@@ -37,20 +37,20 @@ export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'rang
   /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
-  /** True while the store takes nothing more. */
+  /** True while the store is full and accepts no more events. */
   readonly isFull: () => Promise<boolean>
   readonly onProgress: (progress: AuditBackfillProgress) => void
 }
 
 export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
   readonly resumed: boolean
-  /** How much of the range is read, of all sources: 1 at the end. */
+  /** The share of the range that was read, over all sources: 1 at the end. */
   readonly share: number
   /** Events seen, since this start. */
   readonly seen: number
   /** Sources that could not be read, with why. */
   readonly failed: readonly { readonly source: string; readonly reason: string }[]
-  /** It stopped because the store is full; the same command continues it. */
+  /** True if it stopped because the store is full; the same command continues it. */
   readonly full: boolean
 }
 
@@ -58,7 +58,7 @@ const week = 7 * 24 * 3_600_000
 
 type State = Omit<AuditBackfill, 'instance' | 'name'>
 
-/** Rejects with a PlatformError that would meet every source, or with the reason of the call's aborted signal. */
+/** Rejects with a PlatformError that affects every source, or with the reason of the call's aborted signal. */
 export async function auditBackfill(options: AuditBackfillOptions): Promise<AuditBackfillProgress> {
   const { client, repositories, range, sources, dryRun, now, maxPages: limit = maxBackfillPages } = options
   const [backfills, cursors] = [repositories.of(auditBackfills), repositories.of(auditCursors)]
@@ -68,7 +68,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
   let seen = 0
   let full = false
-  /** Refusals in a row that may concern every source: a few are put down to their sources. */
+  /** Consecutive refusals that may affect every source. The first few are counted as failures of their own sources only. */
   let refusals = 0
   const failed: { source: string; reason: string }[] = []
 
@@ -93,7 +93,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     return !full
   }
 
-  /** False where it must not go on. */
+  /** Returns false if the backfill must stop. */
   async function readSource(source: string): Promise<boolean> {
     let pages = 0
     const cursor = await cursors.get({ instance: client.instance, source })
@@ -142,7 +142,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, sources.length)
       if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ source: nameOfSource(source), reason: error.message })
-      // Until another source answers, this one may have to be read again.
+      // The source is not marked as done: the refusal may affect every source, and then it must be read again.
       if (mayBeOwn) continue
     }
     const { reading: _, ...rest } = state

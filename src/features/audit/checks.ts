@@ -1,4 +1,4 @@
-// Checks of audit events: whether the token may read each source, and whether it sees the actions of everybody or only of its own user.
+// Checks of audit events: whether the token may read each source, and whether it sees everybody's actions or only those of its own user.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { auditCursors } from './documents.ts'
 import { nameOfSource, sourceOf } from './audit-window.ts'

@@ -17,17 +17,17 @@ const auditWindow = z.object({
   servedAt: z.number().optional(),
   /** The newest event read so far. */
   newest: mark.optional(),
-  /** Events a few minutes older than that. */
+  /** The events of the few minutes before that. */
   recent: z.array(mark),
 })
 export type AuditWindow = z.infer<typeof auditWindow>
 
-/** Of one source: the instance, a group, or a project. */
+/** How far one source was read: the instance, a group, or a project. */
 const auditCursor = z.object({
   instance: z.string(),
   /** `instance`, or the group or project as configured. */
   source: z.string(),
-  /** Everything since then was read or is being read. */
+  /** All events since then were read or are being read. */
   since: z.number(),
   /** Time and id of the newest event read. */
   at: z.number(),

@@ -1,6 +1,6 @@
 // Audit events of the platform: who changed what, of the instance, or of groups and projects. The platform sends no webhooks for them, so a poller
-// reads them with each token, and each becomes one log record. `audit.ts` is the poller, the file to read first; `audit-window.ts` reads a stretch of
-// time page by page; `backfill.ts` reads the past. There are a page, a check of the doctor, and `pipespan backfill --audit`.
+// reads them with each token, and each becomes one log record. `audit.ts` is the poller, the file to read first; `audit-window.ts` reads a time
+// window page by page; `backfill.ts` reads the past. The feature adds a page, a check of the doctor, and `pipespan backfill --audit`.
 import { auditClient, auditTaking, fullnessOf } from './audit-window.ts'
 import { auditOptions } from './options.ts'
 import { auditSources, backfillAudit } from './backfill.ts'

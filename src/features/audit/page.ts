@@ -71,7 +71,7 @@ export function auditConsole(options: AuditOptions, context: PartContext): Conso
   }
 }
 
-/** Not shown without an admin token. */
+/** What the page and the route show. Without an admin token they show no events. */
 async function auditView(
   { views, repositories, flow, setup, bounds }: PagesSources,
   { adminToken, isRead }: { readonly adminToken: Secret | undefined; readonly isRead: boolean },

@@ -78,7 +78,7 @@ function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading
   }
 }
 
-/** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
+/** If `signal` aborts it, it returns what it has seen so far; the same command resumes. */
 async function read(
   terminal: Terminal,
   { since, until, dryRun, deliver }: BackfillCommand,
@@ -120,7 +120,7 @@ async function read(
   }
 }
 
-/** How long it still takes, and what is left of the API budget, which is read once a second at most. */
+/** The remaining time and the remaining API budget, as text. The budget is read once a second at most. */
 function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | undefined) => string {
   const begun = systemClock.now()
   let free = ''
@@ -142,7 +142,7 @@ function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | unde
   }
 }
 
-/** Waits until what was found has its details, is settled and sent; false where it was stopped before. */
+/** Waits until the pipelines found have their details, are settled and are sent. Returns false if it was stopped before. */
 async function delivered(
   terminal: Terminal,
   { json }: BackfillCommand,
@@ -168,12 +168,12 @@ async function delivered(
 interface ProgressLine {
   /** `share`: 0 to 1, undefined while it is not known. */
   show(share: number | undefined, words: string): void
-  /** Leaves the last state standing. */
+  /** Ends the line; its last state stays visible. */
   end(): void
 }
 
 const barWidth = 24
-/** Between two redraws, and between two plain lines, ms. */
+/** The intervals between two redraws and between two plain lines, ms. */
 const redrawEvery = 100
 const lineEvery = 10_000
 

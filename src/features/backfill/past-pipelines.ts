@@ -32,7 +32,7 @@ export const progressShape = z.object({
   own: z.literal('read').optional(),
   /** Projects up to this id are done. */
   after: z.number(),
-  /** How far the next one has been read. */
+  /** How far the next project has been read. */
   seen: z.number().optional(),
 })
 type BackfillState = Omit<z.infer<typeof progressShape>, 'instance' | 'name'>
@@ -48,16 +48,16 @@ export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'rang
   readonly onProgress: (progress: PastPipelines) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
-  /** Of one list, or of one source; default: `maxBackfillPages`. */
+  /** The maximum number of pages of one list or source; default: `maxBackfillPages`. */
   readonly maxPages?: number | undefined
 }
 
-/** What it has seen so far. `range`: that of the interrupted one if it continues. */
+/** What it has seen so far. `range`: that of the interrupted backfill if this one continues it. */
 export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> {
   readonly projects: { readonly done: number; readonly all: number }
   /** Pipelines seen, since this start. */
   readonly seen: number
-  /** Those that show something new. */
+  /** Pipelines of which something is new. */
   readonly found: number
   readonly requests: number
   /** Projects or lists that could not be read, with why. */
@@ -66,7 +66,7 @@ export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> 
 
 const week = 7 * 24 * 3_600_000
 
-/** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
+/** Rejects with a PlatformError that affects every project, or with the reason of the context's aborted signal. */
 export async function readPastPipelines(options: PastPipelinesOptions): Promise<PastPipelines> {
   const { context, store, range, dryRun, now, maxPages = maxBackfillPages } = options
   const backfills = store.repositories.of(backfillProgress)
@@ -76,9 +76,9 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
-  /** Refusals in a row that may concern every project: a few are put down to their projects. */
+  /** Consecutive refusals that may affect every project. The first few are counted as failures of their own projects only. */
   let refusals = 0
-  /** Pipelines that the list of the token's user has shown, which the lists of projects show again. */
+  /** The pipelines in the list of the token's user. The lists of projects show them again. */
   const ofUser = new Set<number>()
 
   const progress = (): PastPipelines => ({
@@ -105,7 +105,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 
   async function readProject(project: ResourceId): Promise<void> {
     const { until } = at
-    // Only ids have an order in which an interrupted backfill continues.
+    // An interrupted backfill continues in the order of ids, so only projects with an id can be continued.
     const seen = typeof project === 'number' ? at.seen : undefined
     let any = false
     let pages = 0
@@ -129,7 +129,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     }
   }
 
-  /** By when they were created: this list has no other order. Read from its start after an interruption: it is short, and what is known is skipped. */
+  /** By creation time: the list of the token's user has no other order. After an interruption it starts over: it is short, and known ones are skipped. */
   async function readOwn(): Promise<void> {
     const { since: createdAfter, until: createdBefore } = at
     for (const source of [undefined, 'parent_pipeline']) {
@@ -148,7 +148,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     try {
       await readOwn()
     } catch (error) {
-      // Where the token is refused everywhere, so will be the next request.
+      // If the token is refused everywhere, the next request is refused too.
       const isRefused = error instanceof PlatformError && error.kind === 'unauthorized'
       if (!concernsOne(error) && !isRefused) throw error
       failed.push({ project: ownPipelines, reason: error.message })
@@ -167,7 +167,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
       const mayBeOwn = mayConcernAll(error) && ++refusals < Math.min(maxRefusals, counts.all)
       if (!concernsOne(error) && !mayBeOwn) throw error
       failed.push({ project: String(project), reason: error.message })
-      // Until another project answers, this one may have to be read again.
+      // The project is not marked as done: the refusal may affect every project, and then it must be read again.
       if (mayBeOwn) continue
     }
     const { seen: _, ...rest } = at
@@ -178,8 +178,8 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
 }
 
 /**
- * Ids in ascending order, so that the last id read is enough to continue. `paths`: of projects that the token may not read themselves, but maybe their
- * pipelines; they are read again after an interruption.
+ * Ids in ascending order, so that the last id read is enough to continue. `paths`: of projects that the token may not read, although it may be allowed
+ * to read their pipelines; they are read again after an interruption.
  */
 async function projectsOf({
   context,

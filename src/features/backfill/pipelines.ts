@@ -1,4 +1,4 @@
-// What the command reads if no flag asks for something else: the pipelines of the projects and groups that it names, or of those that are polled.
+// What the command reads unless a flag asks for something else: pipelines of the projects and groups that it names, or else of those that are polled.
 import { ConfigError } from '../../lib/fault.ts'
 import { createPollContext } from '../../core/find/poll-context.ts'
 import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
@@ -18,9 +18,9 @@ export interface NamedPipelines {
 
 /** What one run of the command reads. */
 export interface Reading {
-  /** What makes two commands the same: the second one resumes the first. */
+  /** Two commands with equal values here are the same: the second one resumes the first. */
   readonly same: readonly unknown[]
-  /** A sentence before it begins. */
+  /** A sentence to print before the reading begins. */
   readonly warning?: string
   readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
@@ -82,7 +82,7 @@ function factsOf({ seen, found, requests }: Counts): Readonly<Record<string, num
 
 function whatNext({ found }: PastPipelines, { dryRun, deliver }: AskedBackfill, perMinute: number): string {
   if (dryRun) {
-    // For each pipeline: itself, its jobs, its bridges. It takes longer while others use the budget, too.
+    // Three requests for each pipeline: itself, its jobs, its bridges. The estimate is too short if other requests use the budget, too.
     const needed = found * 3
     return `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
   }

@@ -1,4 +1,4 @@
-// Checks of what is reported about deployments, changes and incidents: whether webhooks report them, by what the store has of them.
+// Checks whether webhooks report deployments, changes and incidents, by looking at those in the store.
 import { changeOfRun } from './model/change.ts'
 import { changes } from './sql/changes.ts'
 import { deployments } from './sql/deployments.ts'
@@ -10,9 +10,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('events')
 const day = 86_400_000
-/** Days that are looked back: in this time a project that is worked on has some of each. */
+/** How many days back the checks look: an active project has some of each in this time. */
 const lookedBack = 30
-/** How many of the latest are looked at. */
+/** How many of the latest of each are looked at. */
 const lookedAt = 100
 
 interface Asked {
@@ -24,18 +24,18 @@ interface Asked {
 
 interface Seen {
   readonly at: number
-  /** Else by its job or pipeline only. */
+  /** False: only its job or pipeline reported it. */
   readonly byWebhook: boolean
 }
 
-/** What webhooks report: its word in PIPESPAN_EVENTS, its name, and how it is looked for. */
+/** What webhooks report: its word in PIPESPAN_EVENTS, its name, and the check that looks for it. */
 const watched: readonly (readonly [word: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
   ['deployment', 'Deployments', findDeployments],
   ['change', 'Changes (merge requests)', findChanges],
   ['issue', 'Incidents', findIncidents],
 ]
 
-/** Without a store nothing is known of them. */
+/** Runs the checks. Without a store, nothing is known about deployments, changes and incidents. */
 export async function checkEvents({
   config,
   client,
@@ -60,7 +60,7 @@ async function findDeployments({ store, within, now }: Asked): Promise<Finding> 
 
 async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   const all = (await store?.on(changes).list(within)) ?? []
-  // A change that no webhook reported is not in the list: it is known by its pipelines alone.
+  // A change that no webhook reported is not in the list: only its pipelines show it.
   const runs = (await store?.views.lastFinished(lookedAt)) ?? []
   const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
   const seen = [
@@ -71,7 +71,7 @@ async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   return findingOf('Changes (merge requests)', how, seen, now)
 }
 
-/** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: of those by webhook the latest first. */
+/** `flag`: what to enable in the hook. `otherwise`: what shows them without an event. `seen`: those reported by webhook have the latest first. */
 function findingOf(
   name: string,
   { flag, otherwise }: { readonly flag: string; readonly otherwise: string },

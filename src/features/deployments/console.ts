@@ -80,7 +80,7 @@ function deploymentsOnTimeline(isProduction: IsProduction): TimelinePart {
 
 function deploymentItem({ deployment, view, at, figures }: ShownDeployment, isProduction: boolean): TimelineItem {
   const { instance, project, jobId, job } = deployment
-  // An environment of that name needs no mark.
+  // An environment that is named production needs no mark.
   const mark = isProduction && view.environment !== 'production' ? ' (production)' : ''
   const to = view.environment === undefined ? '' : ` to ${view.environment}${mark}`
   return {

@@ -1,4 +1,4 @@
-// Counts how many commits a branch has that a revision has not, with a request for each one who wants to know. The answer is stored nowhere.
+// Counts how many commits a branch has that a revision does not have. Each count sends a request. The answer is not stored.
 import { isWithin } from '../../model/territory.ts'
 import { perMinuteForPeople, type PartContext } from '../../daemon/feature.ts'
 import { PlatformError, type PlatformClient } from '../../platform/port.ts'
@@ -13,10 +13,10 @@ export interface BehindOf {
 export type CountedBehind =
   /** `isAll`: false if there are more commits than one page of the answer has. */
   | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
-  /** `limited`: nothing was asked, because the comparisons of this minute are used up. */
+  /** `limited`: the platform was not asked, because this minute's limit of comparisons is reached. */
   | { readonly as: 'refused' | 'limited'; readonly what: string; readonly remedy: string }
 
-/** With the token of the project: its instance, and its full path if that is known. Undefined without any token. */
+/** Counts with the token that covers the project, by its instance, and by its full path if that is known. Undefined without any token. */
 export function countBehindWith({
   tokens,
   clock,
@@ -36,10 +36,10 @@ export function countBehindWith({
 }
 
 const minute = 60_000
-/** How long a reader waits at most, ms. */
+/** Timeout of one count, ms: a person waits for it. */
 const timeoutMs = 10_000
 
-/** `maxPerMinute`: within any minute, because the rest of the API budget is for other requests. */
+/** `maxPerMinute`: the maximum number of requests within any minute, because the rest of the API budget is for other requests. */
 export function createCountBehind(
   client: Pick<PlatformClient, 'commits'>,
   maxPerMinute: number,

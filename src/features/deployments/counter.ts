@@ -1,5 +1,5 @@
-// Counts due things, many at a time, each with its increments and exports, in one transaction; if that fails because of the data, one by one. Changes and
-// incidents are counted here alone; deployments need requests to the platform (`deployment-counter.ts`).
+// Counts due things, with their increments and exports, many in one transaction. If that fails because of the data, it counts them one by one. Changes
+// and incidents need only this counter; deployments also need requests to the platform (`deployment-counter.ts`).
 import { changeMeasures, uncounted, viewChange } from './model/change.ts'
 import type { ChangeMeasure, CountedTimes, Change } from './model/change.ts'
 import { createLoop, type Loop } from '../../lib/loop.ts'
@@ -15,16 +15,16 @@ import type { Log } from '../../lib/log.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 
-/** How many are counted in one transaction. On SQLite nothing else is done meanwhile. */
+/** How many are counted in one transaction. On SQLite, other writes wait for it. */
 const maxTogether = 32
 const idleMs = 1_000
-/** The delay before one that fails alone is due again, ms. */
+/** The delay before a thing that could not be counted on its own is due again, ms. */
 const retryMs = 90_000
 
 export interface Counting {
   /** What a chunk adds to totals; undefined: no metrics are kept. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
-  /** Destinations that take the points of each by themselves. */
+  /** Destinations that get a separate point for each counted thing. */
   readonly to: readonly Route<'metrics'>[]
   readonly profile: ByInstance<string>
   /** Called after something was put into the outbox. */
@@ -37,13 +37,13 @@ interface CounterOptions<Of, State, Around, Measure extends string> extends Pick
   Counting,
   'onCounted' | 'clock' | 'log'
 > {
-  /** What is counted, in the log. */
+  /** The name of the counted things, for the log. */
   readonly name: string
   readonly store: Pick<Countable<Of, State, Around>, 'countDue' | 'due' | 'count' | 'defer'>
   readonly decide: Decide<Of, State, Around>
   /** The possible counters of a decision. */
   readonly measures: readonly Measure[]
-  /** Called after some were found to wait for their commits. */
+  /** Called if some must wait for their commits. */
   readonly onApart?: () => void
 }
 
@@ -74,7 +74,7 @@ export function createCounter<Of, State, Around, Measure extends string>({
     if (decided.includes('apart')) onApart?.()
   }
 
-  /** Returns how many were due. */
+  /** Counts some of the due things. Returns how many were due. */
   async function countDue(): Promise<number> {
     try {
       const decided = await store.countDue(maxTogether, decide)
@@ -108,14 +108,14 @@ export function createCounter<Of, State, Around, Measure extends string>({
   }
 }
 
-/** Figures of something that was counted. */
+/** Figures of a counted thing. */
 interface Measured extends Pick<EventChunk, 'at' | 'job'> {
   readonly figures: object
-  /** Names them, such as `merge of change 7`, by a number that SQLite may give again once its row is deleted. */
+  /** Names the figures, such as `merge of change 7`. SQLite may reuse that number once its row is deleted. */
   readonly name: string
 }
 
-/** Increments of the project's totals, and an event that is exported as metrics only. */
+/** The increments of the project's totals, and an event that is exported as metrics only. */
 export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,
@@ -133,9 +133,9 @@ export function countedFigures(
   return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
 }
 
-/** What is counted without a request. `points`: one metric point each, and what it counts for. */
+/** A kind of thing that is counted without a request. `points`: its metric points, each with what it counts. */
 interface Kind<Of, State, Measure extends string> {
-  /** In logs and in the key of what is sent. */
+  /** Used in logs and in the key of what is sent. */
   readonly name: string
   readonly event: Pick<EventChunk['event'], 'kind' | 'name'>
   readonly measures: readonly Measure[]
@@ -145,7 +145,7 @@ interface Kind<Of, State, Measure extends string> {
   }
 }
 
-/** A change is counted up to four times: its first pipeline, its first approval, its merge, its time in the merge train. */
+/** A change is counted up to four times: its first pipeline, its first approval, its merge, and its time in the merge train. */
 export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
   name: 'change',
   event: { kind: 'change_figures', name: 'platform.vcs.change' },
@@ -162,7 +162,7 @@ export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
 
 export type IncidentMeasure = 'opened' | 'closed'
 
-/** An incident is counted when it was opened, and when it has ended; often both at once. */
+/** An incident is counted when it is opened and when it is closed; often both at once. */
 export const countedIncidents: Kind<Incident, CountedIncident, IncidentMeasure> = {
   name: 'incident',
   event: { kind: 'incident_figures', name: 'platform.issue' },

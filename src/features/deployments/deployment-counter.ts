@@ -1,5 +1,5 @@
 // Counts each finished deployment once: compares it with earlier ones of its environment, and requests the commits that it brought to production, with a
-// priority below all that pipelines need of the API. Those that need no request are counted together.
+// lower priority than all API requests for pipelines. Deployments that need no request are counted together.
 import { backoff } from '../../lib/backoff.ts'
 import { commitRange, figuresOf, isCounted } from './model/deployment-figures.ts'
 import type { DeployedCommits, DeploymentFigures, LeadTimeDefinition, Neighbours } from './model/deployment-figures.ts'
@@ -14,7 +14,7 @@ import type { ProjectFacts } from '../../model/observation.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** A token of a platform: it reads commits of the projects there. */
+/** Reads commits of a platform's projects with one token. */
 interface CommitsToken {
   readonly territory: Territory
   readonly readCommits: ReturnType<typeof createCommitsReading>
@@ -26,22 +26,22 @@ export interface DeploymentCounterOptions extends Counting {
   /** Empty: the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  /** What other features report of a deployment, with the id of its row. */
+  /** What other features report about a deployment; called with the id of its row. */
   readonly reports?:
     ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly Reports[]) | undefined
 }
 
 export interface DeploymentCounter extends LeasedWork {
   /**
-   * Counted since start. `passedOver`: did not succeed or fail, or named no environment. `withoutCommits`: counted without their commits, because the
+   * Counted since start. `passedOver`: neither succeeded nor failed, or had no environment. `withoutCommits`: counted without their commits, because the
    * platform refused, or did not answer. `commitRequests`: requests for commits.
    */
   readonly counters: Readonly<Record<'counted' | 'passedOver' | 'withoutCommits' | 'commitRequests', number>>
 }
 
-/** How many wait for their commits at the same time. */
+/** How many deployments wait for their commits at the same time. */
 const places = 4
-/** Tries to get the commits; with growing pauses they take about five hours. */
+/** The maximum of tries to get the commits; with growing pauses they take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 
@@ -56,7 +56,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   })
   const { counters } = counter
 
-  /** The revisions between which the platform is asked for the commits; undefined: it is not asked. */
+  /** The revisions between which the platform is asked for commits; undefined: it is not asked. */
   function rangeOf(deployment: Deployment, around: Neighbours): ReturnType<typeof commitRange> {
     const view = lanes.of(deployment).token === undefined ? undefined : viewDeployment(deployment)
     return view && commitRange(view, around, isProduction)
@@ -70,7 +70,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const decided = await deployments.count(due.id, ({ id, of }, around) =>
       asked !== undefined && around.previous?.id !== before.previous?.id ? 'skip' : decide(id, of, around, asked),
     )
-    // The deployment before it is another one now, so the commits are those of another range: start over.
+    // Another deployment precedes it now, so the commits are of the wrong range: start over.
     if (decided === undefined) await deployments.defer(due.id, 0, false)
     else counter.add([decided])
   }
@@ -154,12 +154,12 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   }
 }
 
-/** Pages of 100 commits that are read at most. */
+/** The maximum number of pages read, of 100 commits each. */
 const maxPages = 5
 
 /**
- * Asks for the commits that `to` has and `from` has not. `refused`: the platform refuses, or does not have them, so the deployment is counted without. An
- * error: it may answer later.
+ * Asks for the commits that `to` has and `from` does not have. `refused`: the platform refuses, or does not have them, so the deployment is counted without
+ * them. It throws if the platform may answer later.
  */
 export function createCommitsReading(
   client: Pick<PlatformClient, 'commits'>,

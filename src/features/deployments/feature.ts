@@ -1,5 +1,5 @@
-// Deployments, changes (merge requests) and incidents, and the four keys that are counted of them: how often something is deployed, how long a commit
-// takes to production, how many deployments fail, and how long it takes until the service is restored. Each is reported many times, by events and by
+// Deployments, changes (merge requests) and incidents, and the four key metrics computed from them: how often something is deployed, how long a commit
+// takes to reach production, how many deployments fail, and how long it takes to restore the service. Each is reported many times, by events and by
 // jobs (`line-step.ts`), and counted once (`counter.ts`). Read `deployment-counter.ts` first: a deployment is compared with those before it in its
 // environment, and the platform is asked for the commits that it brought to production.
 import { countedStep } from './line-step.ts'

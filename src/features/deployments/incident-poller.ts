@@ -11,7 +11,7 @@ import { z } from 'zod'
 
 /** `at`: the `updated_at` of the last incident that was read, the platform's time. */
 const incidentCursor = z.object({ instance: z.string(), at: z.number() })
-/** Until when incidents were read with each token. */
+/** Up to which change incidents were read with each token. */
 export const incidentCursors = documentKind('incidents/cursor', incidentCursor, ['instance'])
 
 export interface IncidentPollerOptions extends RoundsOptions {
@@ -21,13 +21,13 @@ export interface IncidentPollerOptions extends RoundsOptions {
   readonly cursors: Repository<z.infer<typeof incidentCursor>, 'instance'>
   /** Resolves when they are stored. */
   readonly take: (incidents: readonly ListedIncident[]) => Promise<void>
-  /** Between two rounds, ms. */
+  /** The interval between two rounds, ms. */
   readonly interval: number
 }
 
 export interface IncidentPoller extends Loop {
   readonly counters: Readonly<{ incidentRequests: number }>
-  /** Reads all that has changed, whoever has the lease. */
+  /** Reads all incidents that have changed, even without the lease. */
   round(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   }
 
   /**
-   * A change moves an incident to the end of the list, so the next page may skip one. Therefore each page is a new list that begins at the last
+   * A change moves an incident to the end of the list, so the next page may miss one. Therefore each page is a new list that begins at the last
    * change read; only incidents that changed in the same instant are read page by page.
    */
   async function readFrom(at: Millis): Promise<{ readonly newest: Millis; readonly isAll: boolean }> {

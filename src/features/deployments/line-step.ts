@@ -1,5 +1,5 @@
-// What deployments, changes and incidents take from the line: the deployments that a snapshot's jobs made, the change that a pipeline is about, and
-// what events report of all three. Pure.
+// Extracts deployments, changes and incidents from what passes through the line: the deployments that a snapshot's jobs made, the change that a pipeline
+// is about, and what events report about all three. Pure.
 import { changeOfRun, changeStates, observedChange, type Change } from './model/change.ts'
 import { changeReporter } from './sql/changes.ts'
 import { deploymentReporter } from './sql/deployments.ts'
@@ -15,11 +15,11 @@ import type { Reported } from './sql/counted.ts'
 import type { Reports } from '../../core/store/ports/runs.ts'
 import type { Run } from '../../model/run.ts'
 
-/** How long after its report something is counted, ms. */
+/** The delay between a report and its counting, ms. */
 export interface CountIn {
   readonly afterEvent: number
   readonly afterSnapshot: number
-  /** A change's first pipeline; undefined: changes are not counted. */
+  /** For a change's first pipeline; undefined: changes are not counted. */
   readonly change?: number | undefined
 }
 
@@ -54,14 +54,14 @@ export function countedStep({ afterEvent, afterSnapshot, change }: CountIn, isPr
   }
 }
 
-/** Reports the change once, although most observations of a pipeline name it. */
+/** The change to report: only once for a pipeline, although most observations of the pipeline name the change. */
 function changeAfter(run: Run, known: Run | undefined): Change | undefined {
   if (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent) return undefined
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
   if (change === undefined || before?.iid !== change.iid) return change
-  // REST does not know that a change comes from a fork, and then names the pipeline's own project as its target. So another target counts only if it is
-  // not that project.
+  // REST does not know that a change comes from a fork, and then names the pipeline's own project as its target. So a different target counts only if
+  // it is not that project.
   const namesTarget = change.project.id !== before.project.id && change.project.id !== run.project.facts.id
   const isSame = change.pipeline?.createdAt === before.pipeline?.createdAt && change.trainAt === before.trainAt
   return namesTarget || !isSame ? change : undefined
@@ -123,7 +123,7 @@ export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Dep
   })
 }
 
-/** Undefined for any other event. An issue of another type may have been an incident before: only the store knows. */
+/** Undefined for an event of another kind. An issue of another type may have been an incident before: only the store knows that. */
 export function incidentOfEvent(event: PlatformEvent, receivedAt: Millis): Incident | undefined {
   const { attributes, instance, project, times = {}, at = receivedAt } = event
   if (event.kind !== 'issue' || project === undefined) return undefined

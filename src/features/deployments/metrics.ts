@@ -1,5 +1,5 @@
-// The metrics of what is counted: their values and attributes; and those of the conventions about the changes of each project that are known: how many are
-// in which state, and how long open ones have been open.
+// The metrics of counted deployments, changes and incidents, with their values and attributes. And the metrics of the semantic conventions about the known
+// changes of each project: how many are in each state, and how long open ones have been open.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import {
   ATTR_DEPLOYMENT_STATUS,
@@ -74,7 +74,7 @@ const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
     description: 'Time from a commit to its deployment to production; an attribute names the definition.' },
 ]
 
-/** The branches as metrics tell refs apart: the source branch as those of merge requests. */
+/** A change with its branches, named as metrics name refs: the source branch like the ref of a merge request. */
 type ChangeSubject = FiguresSubject<Pick<ChangeFigures, 'head' | 'base'> & { readonly state?: string }>
 type OfChange = AttributeRow<ChangeSubject>
 
@@ -119,7 +119,7 @@ const conventionMetrics: readonly FiguresRow<ChangeFigures>[] = [
     description: 'The amount of time since its creation it took the latest change to get the first approval.' },
 ]
 
-/** Measured of the changes that are known at the time of export, not counted. */
+/** Measured from the changes that are known at the time of export; not counted. */
 // prettier-ignore
 export const changeCountMetric = {
   name: 'vcs.change.count', type: 'updowncounter', number: 'int', unit: '{change}', attributes: [state, repository], when: `changes are known; ${isOn}`,
@@ -154,7 +154,7 @@ export const figureTables: readonly (FiguresTable & { readonly isOn?: (options: 
   { kind: 'incident_figures', rows: incidentMetrics },
 ]
 
-/** The age of so many open changes of a project is exported, the oldest. */
+/** The maximum of open changes of a project whose age is exported, the oldest. */
 const maxOpen = 10_000
 
 export const projectChanges: MeasuresProjects<DeploymentOptions> = {
@@ -192,7 +192,7 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
       settings.foldRef({ pipeline: { facts: { ref, source } }, project })
     return { ...custom, ...pointAttributes(rows, { figures, chunk: { key, project }, foldRef } as F, style) }
   }
-  // All states, so that one which no change is in any more is sent with 0. They are joined if their attribute is dropped.
+  // All states, so that a state without changes is sent with 0. The points are added up if their attribute is dropped.
   const counts = new Map<string, Point>()
   for (const state of changeStates) {
     const attributes = attributesOf(changeCountMetric.attributes, { state })

@@ -1,4 +1,4 @@
-// The options of deployments: where lead times begin, and which environments are production; and how many requests they cost.
+// The options of deployments: where lead times begin, and which environments are production. And how many API requests they cost.
 import { boolean, oneOf } from '../../daemon/configuration/plain-kinds.ts'
 import { patterns } from '../../daemon/configuration/list-kinds.ts'
 import { setting } from '../../daemon/configuration/option.ts'

@@ -1,4 +1,4 @@
-// What runs in the daemon: a counter each of deployments, changes and incidents, the poller of incidents, and the rows of what they count. Only the
+// What runs in the daemon: one counter each for deployments, changes and incidents, the poller of incidents, and the table of their counts. Only the
 // deployment counter and the poller send requests to the platform.
 import { changes } from './sql/changes.ts'
 import { clientWithin } from '../../core/find/poll-scope.ts'
@@ -48,10 +48,10 @@ function countingOf({ measure, queues, profile, events, clock, log }: PartContex
   return { measure, to, profile, onCounted: () => events.pending.emit(), clock, log }
 }
 
-/** Environments where a failure concerns nobody but the author of a change. */
+/** Tiers of environments where a failure concerns only the author of a change. */
 const personal: ReadonlySet<string | undefined> = new Set(['development', 'testing'])
 
-/** `id`: of the stored deployment. Undefined for an environment of tier development or testing that is not production. */
+/** The condition of a stored deployment with this id. Undefined for an environment of tier development or testing, unless it is production. */
 function ofDeployment(
   id: number,
   { instance, project, job, event }: Deployment,
@@ -78,7 +78,7 @@ function ofDeployment(
   }
 }
 
-/** Undefined if issues are not among the events. */
+/** Undefined if issues are not among the configured events. */
 export function incidentPoller(_: unknown, context: TokenContext): IncidentPoller | undefined {
   const { config, client, territory, scope, store, taking, errors, leaseOf, clock, log } = context
   if (!config.events.includes('issue')) return undefined

@@ -8,7 +8,7 @@ import type { Kept } from '../../core/store/maintenance/steps.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** The job of a deployment is not reported again, because the tombstone of its run remembers it. */
+/** How long deployments are kept if the store is nearly full or full. Their jobs are not reported again: the tombstones of their runs remember them. */
 const counted = { nearlyFull: day, full: 10 * minute }
 
 export const deploymentTables: StorePart = {

@@ -1,10 +1,10 @@
-// How many commits environments are behind, for scrapes: they do not wait, and get what was counted before.
+// How many commits environments are behind, for scrapes. A scrape does not wait; it gets what was counted before.
 import { countBehindWith } from '../deployments/port.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
-/** How many commits `to` has that `from` has not; undefined if that is not known (yet). */
+/** How many commits `to` has that `from` does not have; undefined if that is not known, or not yet. */
 export type CountBehind = (of: Revisions) => number | undefined
 
 interface Revisions {
@@ -17,9 +17,9 @@ interface Revisions {
 }
 
 const maxRemembered = 10_000
-/** Pairs that wait for their request; further ones are asked for again. */
+/** The maximum of pairs that wait for their request. A later scrape asks for further ones again. */
 const maxWaiting = 1_000
-/** When a refused request is repeated, ms. */
+/** The delay before a refused request is repeated, ms. */
 const retryAfter = 10 * 60_000
 
 /** Undefined without any token of a platform. */
@@ -31,7 +31,7 @@ export function behindCountsOf(
   return count && createBehindCounts(count, clock, err => log.error({ err }, 'commits cannot be counted'))
 }
 
-/** Remembers the counts, and asks for what is unknown, one after the other. Two revisions never change, so each pair is requested once. */
+/** Remembers the counts, and requests unknown ones, one after the other. The count of two revisions never changes, so each pair is requested once. */
 export function createBehindCounts(
   count: NonNullable<ReturnType<typeof countBehindWith>>,
   clock: Pick<Clock, 'now'>,
@@ -48,7 +48,7 @@ export function createBehindCounts(
       const answer = await count({ ...of, revision, branch })
       waiting.delete(key)
       if (answer.as === 'counted') remember(known, key, answer.commits, maxRemembered)
-      // A pair that was not asked for because of our own limit is asked for again by the next scrape.
+      // If our own limit prevented the request, the pair is not remembered, so the next scrape asks for it again.
       else if (answer.as === 'refused') remember(refused, key, clock.now(), maxRemembered)
     }
   }

@@ -10,10 +10,10 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { ShownDeployment } from '../deployments/port.ts'
 
-/** Rows of one statement. */
+/** How many rows one statement reads. */
 const rowsPerRead = 200
 
-/** Returns what adds the newest deployments to a scrape. Without `countBehind` it is only known of an environment that it is not behind. */
+/** Returns what adds the newest deployments to a scrape. Without `countBehind`, only 0 commits behind is known: for an environment that is up to date. */
 export function createNewestDeployments(
   store: Pick<SharedStore, 'on'>,
   { scope }: Pick<ScrapeView, 'scope'>,
@@ -46,7 +46,7 @@ export function createNewestDeployments(
   }
 }
 
-/** `run`: the newest one of its ref, which has the newest commit that is known. */
+/** `run`: the newest run of its ref, which has the newest known commit. */
 function environmentOf(
   { deployment, view, at }: ShownDeployment,
   deployments: number,

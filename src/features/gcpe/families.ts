@@ -1,10 +1,10 @@
-// Collects the points of the metrics (`table.ts`) of one scrape. Each metric has at most so many series for each project.
+// Collects the points of the metrics (`table.ts`) of one scrape. The number of series of each metric is limited for each project.
 import { ValueType } from '@opentelemetry/api'
 import { AggregationTemporality, DataPointType, type MetricData, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { scope } from '../../core/telemetry/resource.ts'
 import type { GcpeRow } from './table.ts'
 
-/** Subjects are added one by one, the most important of a project first; `scopes` answers all of them. */
+/** Subjects are added one by one, the most important of a project first; `scopes` returns the points of all. */
 export interface GcpeFamilies {
   /** Adds a point to each metric of a table. */
   add<S>(rows: readonly GcpeRow<S>[], subject: S): void
@@ -14,12 +14,12 @@ export interface GcpeFamilies {
 interface Family {
   readonly row: Pick<GcpeRow<never>, 'name' | 'type' | 'description'>
   readonly points: { readonly attributes: Record<string, string>; readonly value: number }[]
-  /** Of all points: two instances may have a project of the same path, and Prometheus takes each series once. */
+  /** The series of all points: two instances may have a project with the same path, and Prometheus accepts each series once. */
   readonly seen: Set<string>
   readonly perProject: Map<string, number>
 }
 
-/** `maxSeries`: of each metric and project. Further ones are left out, as a sum of states says nothing. */
+/** `maxSeries`: of each metric and project. Further series are left out and not summed, because a sum of states has no meaning. */
 export function createGcpeFamilies(maxSeries: number): GcpeFamilies {
   const families = new Map<string, Family>()
   return {

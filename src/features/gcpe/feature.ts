@@ -1,5 +1,5 @@
 // The metrics of another exporter of the platform's pipelines, gcpe, on `/metrics` (`PIPESPAN_METRICS_COMPAT`): with its names, labels and types, so that
-// its dashboards and alerts keep working while somebody changes over. They come from the store alone. Read `table.ts` first: all metrics. A scrape shows
+// its dashboards and alerts keep working while somebody migrates. They come from the store alone. Read `table.ts` first: all metrics. A scrape shows
 // the newest pipeline of each ref (`pipelines.ts`) and the newest deployment of each environment (`environments.ts`); `newest.ts` finds the newest, and
 // counts the rows that are added.
 import { behindCountsOf, type CountBehind } from './behind-counts.ts'
@@ -42,7 +42,7 @@ export function createScrape(
     await addDeployments(families)
     return families.scopes()
   }
-  // Scrapes at the same time share one: rows that two of them read would be counted twice.
+  // Simultaneous scrapes share one: rows that are read by two scrapes would be counted twice.
   let running: ReturnType<typeof scrape> | undefined
   return async () =>
     (running ??= scrape().finally(() => {

@@ -14,7 +14,7 @@ export interface LatestRun {
   readonly revision: string
   /** When its commit was committed. */
   readonly committedAt?: number | undefined
-  /** The newest of each name, without bridges. */
+  /** The newest job of each name, without bridges. */
   readonly jobs: readonly JobView[]
 }
 
@@ -48,14 +48,14 @@ function isWarning({ status, detailedStatus = '' }: { status: string; detailedSt
   return hasSucceeded(status) && detailedStatus.includes('warning')
 }
 
-/** A retried job has a higher id. */
+/** The newest job of each name: a retried job has a higher id. */
 function newestOfName(jobs: readonly JobView[]): JobView[] {
   const byName = new Map<string, JobView>()
   for (const job of jobs.toSorted((a, b) => a.id - b.id)) byName.set(job.name ?? '', job)
   return [...byName.values()]
 }
 
-/** The tests of a run that ended: all, and by job. `read`: what its jobs reported. Empty without reports. */
+/** The tests of an ended run, in total and by job. `read`: what its jobs reported. Empty without reports. */
 export function latestTests({ pipeline, jobs }: LatestRun, read: readonly JobInside[]): readonly GcpeTests[] {
   if (!isTerminal(pipeline.status) && pipeline.status !== warning) return []
   const newest = new Set(jobs.map(({ id }) => id))

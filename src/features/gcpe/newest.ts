@@ -3,7 +3,7 @@
 // later than one with a higher id, and rows may change.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Where a row belongs: to a name of an owner, and to which count of that name. */
+/** Where a row belongs: its owner, its name there, and the count that it is added to. */
 export interface Place {
   readonly owner: string
   readonly name: string
@@ -15,7 +15,7 @@ export interface NewestOptions<Row> {
   readonly read: (after: number, limit: number) => Promise<readonly Row[]>
   /** Undefined: the row is of no interest. */
   readonly placeOf: (row: Row) => Place | undefined
-  /** The row with the highest one is the newest. */
+  /** The row with the highest rank is the newest. */
   readonly rankOf: (row: Row) => number
 }
 
@@ -28,9 +28,9 @@ export interface NewestRow<Row> {
 
 export interface Newest<Row> {
   refresh(): Promise<void>
-  /** The names of each owner, the newest first. */
+  /** The newest rows of each owner, one for each name, the newest first. */
   all(): ReadonlyMap<string, readonly NewestRow<Row>[]>
-  /** The row is gone, so its name is unknown until the next one. */
+  /** Forgets a row that was deleted. Its name is unknown until the next row. */
   forget(owner: string, name: string): void
 }
 
@@ -39,9 +39,9 @@ interface Known<Row> {
   readonly counts: Map<string, number>
 }
 
-/** Names of each owner, such as the refs of a project; those with the newest rows stay. */
+/** The maximum of names of each owner, such as the refs of a project. Those with the newest rows are kept. */
 export const maxNames = 500
-/** Rows of one statement. */
+/** How many rows one statement reads. */
 const page = 2_000
 const overlap = 1_000
 
@@ -49,9 +49,9 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   const { read, placeOf, rankOf } = options
   const owners = new Map<string, Map<string, Known<Row>>>()
   let highest = 0
-  /** The rows that were there before are not counted. */
+  /** True during the first refresh: rows that existed before are not counted. */
   let isFirst = true
-  /** Ids of the rows that will be read again. */
+  /** Ids of the rows that the next refresh reads again. */
   const taken = new Set<number>()
 
   function take(row: Row): void {

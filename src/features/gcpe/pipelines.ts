@@ -13,14 +13,14 @@ import type { ScrapeView } from '../../daemon/feature.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { TelemetrySettings } from '../../core/telemetry/settings.ts'
 
-/** Rows of one statement. */
+/** How many rows one statement reads. */
 const [versionsPerRead, runsPerRead] = [500, 20]
-/** Jobs of one run whose test reports are read. */
+/** The maximum of jobs of one run whose test reports are read. */
 const maxReports = 200
 
 /** What is remembered of a ref. */
 interface Remembered {
-  /** Of what it was loaded from. */
+  /** The version of the rows that it was loaded from. */
   readonly version: string
   /** Undefined if the ref has no series, or its run is damaged. */
   readonly run: LatestRun | undefined
@@ -50,7 +50,7 @@ export function createNewestPipelines(
   })
   let refs: Refs = new Map()
 
-  /** Loads what changed. Only the newest refs of a project have jobs, as more than `maxSeries` would not be shown. */
+  /** Loads what changed. Jobs are loaded for the newest refs of a project only, because more than `maxSeries` would not be shown. */
   async function load(): Promise<Refs> {
     const all = runs.all()
     const versions = await versionsOf([...all.values()].flat())
@@ -136,7 +136,7 @@ function addRef(
   for (const one of tests) families.add(one.suite === undefined ? gcpeReportMetrics : gcpeSuiteMetrics, one)
 }
 
-/** Child pipelines are parts of others. Refs that are folded have no newest pipeline; the default branch is only known once a run is loaded. */
+/** Undefined for a child pipeline, which is part of another one, and for a folded ref. The default branch is only known once a run is loaded. */
 function refPlace(
   row: ListedRun,
   { foldRef }: Pick<TelemetrySettings, 'foldRef'>,
@@ -157,15 +157,15 @@ function refKey(owner: string, name: string): string {
   return owner + name
 }
 
-/** Counts of one ref. */
+/** The maximum of counts of one ref. */
 const maxCounts = 2_000
 
 /**
- * Counts the jobs of a ref as gcpe does: a job counts if it is newer than the one that was seen before under its name. A count belongs to the name, stage
+ * Counts the jobs of a ref as gcpe does: a job is counted if it is newer than the one that was seen before under its name. A count belongs to the name, stage
  * and tags of a job; its other labels, such as the runner, change from job to job without a new count.
  */
 interface JobRuns {
-  /** The jobs of the newest run, the first time or again. */
+  /** Takes the jobs of the newest run, when it is seen for the first time or again. */
   saw(jobs: readonly JobView[]): void
   /** How many jobs of its name, stage and tags were counted. */
   of(job: JobView): number

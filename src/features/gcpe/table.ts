@@ -1,5 +1,5 @@
-// The metrics of gitlab-ci-pipelines-exporter (gcpe): their names, labels and types are its own, so that its dashboards work with `/metrics`. Values that
-// are unknown are 0 or an empty label, as it has them.
+// The metrics of gitlab-ci-pipelines-exporter (gcpe): names, labels and types are those of gcpe, so that its dashboards work with `/metrics`. An unknown
+// value is 0 or an empty label, as in gcpe.
 import { hasFailed } from '../../model/status.ts'
 import type { JobView } from '../../model/job.ts'
 import type { PipelineFacts } from '../../model/observation.ts'
@@ -10,7 +10,7 @@ export interface GcpePipeline {
   /** Full path. */
   readonly project: string
   readonly kind: 'branch' | 'tag' | 'merge-request'
-  /** The number, of a merge request. */
+  /** For a merge request, its number. */
   readonly ref: string
   readonly id: number
   readonly facts: Pick<PipelineFacts, 'source' | 'coverage' | 'duration' | 'queuedDuration'>
@@ -58,7 +58,7 @@ export interface GcpeEnvironment {
   readonly behindSeconds?: number | undefined
 }
 
-/** Success, although some jobs failed that may. */
+/** Success, although jobs failed that are allowed to fail. */
 export const warning = 'success_with_warnings'
 
 type Label<S> = readonly [name: string, value: (subject: S) => string]
@@ -193,7 +193,7 @@ function jobStatus({ status, allowFailure }: JobView): string {
   return hasFailed(status) && allowFailure === true ? warning : status
 }
 
-/** The archive alone if no other size is known. */
+/** The size of all artifacts; that of the archive alone if no other size is known. */
 function artifactBytes({ artifactSizes, artifacts }: JobView): number {
   if (artifactSizes === undefined) return artifacts?.size ?? 0
   return Object.values(artifactSizes).reduce((sum, size) => sum + size, 0)

@@ -1,5 +1,5 @@
-// Checks of the inventory: how each kind was answered last, and which role it requires. The dependency firewall and the policy store are asked now,
-// because only the platform knows whether they are on.
+// Checks of the inventory: what the platform answered last for each kind, and which role each kind requires. The checks ask the platform about the
+// dependency firewall and the policy store, because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { dependencyFirewall, isFirewallOn, whyNoPolicyStore } from '../../platform/inventory/dependency-firewall.ts'
@@ -13,9 +13,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('inventory')
 const { kind: firewall } = dependencyFirewall
-/** Projects whose firewall is asked about. */
+/** The maximum of projects whose firewall is asked about. */
 const maxFirewalls = 20
-/** A daemon that asks is never so late, ms. */
+/** A running daemon never asks later than this after the due time, ms. */
 const maxLate = 600_000
 
 export async function checkInventory(
@@ -55,7 +55,7 @@ interface Known {
   readonly state: InventoryState | undefined
 }
 
-/** What the daemon wrote when it asked last. */
+/** The findings from what the daemon stored when it asked last. */
 function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
   const refused = known.filter(({ state }) => state?.refusal !== undefined)
   const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)

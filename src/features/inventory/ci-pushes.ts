@@ -1,4 +1,4 @@
-// Lets the includes of a project be asked about again after a push that may have changed its CI configuration, instead of a week later.
+// After a push that may have changed a project's CI configuration, makes the inventory ask for the project's includes at once, not a week later.
 import { lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { inventoryState, type InventoryState } from '../../core/store/ports/gauge-documents.ts'
 import { text, type Row } from '../../core/store/sql/columns.ts'
@@ -10,7 +10,7 @@ import { selectValue, valueOf, writeValue } from '../../core/store/sql/repositor
 import type { InventoryOptions } from './options.ts'
 import type { Reporter } from '../../core/store/ports/runs.ts'
 
-/** No step if no project is asked about. */
+/** No step if no project is configured for includes. */
 export function ciPushes(options: InventoryOptions, context: Pick<PartContext, 'config'>): LineStep {
   const named = perToken(context, options).flatMap(({ inventory }) => inventory[includes.kind] ?? [])
   if (named.length === 0) return {}
@@ -23,11 +23,11 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
   }
 }
 
-/** Reports are names of projects, as they are configured. */
+/** Reports are names of projects, as configured. */
 const nextRound: Reporter<string> = { order: 150, write: askAgain }
 
 /**
- * Names are `inventory SCOPE KIND OF`. Nobody but the reader knows the scopes, so all names are listed; without values, as the state of one project's
+ * Names are `inventory SCOPE KIND OF`. Only the reader knows the scopes, so all names are listed. Values are not listed, because the state of one project's
  * dependencies may have hundreds of kilobytes.
  */
 const selectNames = "SELECT name FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
@@ -41,7 +41,7 @@ function* askAgain(names: readonly string[], within: Within): Steps<void> {
   for (const name of keys) {
     const [row] = yield [selectValue, [name]]
     const state = stateIn(row && { ...row, name }, within)
-    // The end of a name may also be that of a query.
+    // The name of a query may end in the same way.
     if (state?.kind !== includes.kind || !names.includes(state.of)) continue
     yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
   }

@@ -1,4 +1,4 @@
-// Which CI components, templates and files projects include, at which version, and who is behind: from what the inventory found last.
+// Which CI components, templates and files projects include, at which version, and which projects are behind: from what the inventory found last.
 import { z } from 'zod'
 import { isInScope } from '../../core/store/ports/project-scope.ts'
 import { millis, type Shaped } from '../../console/layout/shape.ts'
@@ -97,11 +97,11 @@ export function newestOf(versions: readonly string[]): {
 
 interface Parts {
   readonly numbers: readonly number[]
-  /** Of a release candidate and the like, which is below its release. */
+  /** The suffix of a pre-release, such as a release candidate, which is below its release. */
   readonly before: string
 }
 
-/** A revision of digits only is longer than any number of a version. */
+/** The parts of a version; undefined for other texts. A revision may consist of digits only, but it is longer than any number in a version. */
 function partsOf(version: string): Parts | undefined {
   const pattern = /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([\da-z.-]+))?(?:\+[\da-z.-]+)?$/i
   const [, numbers, before = ''] = pattern.exec(version) ?? []

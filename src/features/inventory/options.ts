@@ -1,4 +1,4 @@
-// The options of the inventory: one list for each collector, and the user's own queries; and what is wrong with queries beyond a single value.
+// The options of the inventory: one list for each collector, and the user's own queries. And the checks of queries that involve more than one value.
 import { attributes } from '../../daemon/configuration/pair-kinds.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { duration, metricName, text } from '../../daemon/configuration/plain-kinds.ts'

@@ -1,5 +1,5 @@
-// What the configuration asks about: each project or group with the collector that reads it, and each query; how many requests that costs; and each query
-// tried once by `pipespan config check --online`.
+// What the configuration asks about: each project or group with the collector that reads it, and each query; how many requests that costs; and the test
+// of each query by `pipespan config check --online`, which sends it once.
 import { askQuery } from '../../platform/inventory/query.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { createHash } from 'node:crypto'
@@ -40,7 +40,7 @@ export function costsOf(options: InventoryOptions, { platform }: Config): string
   ]
 }
 
-/** Those for the token whose options these are. */
+/** The queries for the token to which these options belong. */
 function queriesOf(options: InventoryOptions) {
   return options.queries
     .filter(({ platform, project, group }) => isOfView(options, platform, project ?? group))

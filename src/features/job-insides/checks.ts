@@ -11,7 +11,7 @@ import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 const report = reportOf('jobs')
-/** Of a log: enough to see that the token may read it. */
+/** How much of a log is read: enough to see that the token may read it. */
 const maxBytes = 1_024
 
 export const checkInsides: TokenCheck<InsideOptions>['run'] = async (options, { client, store }) => {
@@ -59,16 +59,16 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
   }
 }
 
-/** The types of artifacts that are to be read. */
+/** The configured types of artifacts. */
 function artifactsOf({ job, tests, reports }: InsideOptions): string[] {
   const ofSpans = (job.spans ?? []).length > 0 ? [archiveArtifact] : []
   return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one]), ...ofSpans]
 }
 
-/** Pipelines whose jobs are checked for reports. */
+/** The number of pipelines whose jobs are checked for reports. */
 const lookedAt = 50
 
-/** A single missing type is fine, as it may be rare; that jobs have none of them at all is a warning. */
+/** A single missing type is fine, because it may be rare. If jobs have none of the types, that is a warning. */
 async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {
   const last = await store.views.lastFinished(lookedAt)
   const jobs = last.flatMap(({ run }) => (run.key.instance === instance ? [...run.jobs.values()] : []))

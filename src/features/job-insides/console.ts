@@ -30,7 +30,7 @@ import type { InsideOptions } from './options.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
-/** Chunks of a job's tests that are read. */
+/** The maximum of chunks of a job's tests that are read. */
 const maxReadings = 20
 
 const logQuery = instanceQuery.extend({
@@ -106,7 +106,7 @@ const readsOnSources = onSources({
   },
 })
 
-/** `chosen`: PIPESPAN_JOB_SECTIONS. */
+/** Why a job has no sections. `chosen`: PIPESPAN_JOB_SECTIONS. */
 function whyNoSections(status: string, chosen: readonly string[]): Content {
   if (chosen.length === 0) {
     return html`Sections come from the job’s log, which is not read. Set <code>PIPESPAN_JOB_SECTIONS</code> to

@@ -1,4 +1,4 @@
-// What is counted of reading the insides of jobs, as metrics of the daemon itself.
+// What the daemon counts while it reads the insides of jobs, as metrics of the daemon itself.
 import type { CountOf } from '../../daemon/feature.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 import type { ReportType } from '../../model/job-reports.ts'
@@ -40,7 +40,7 @@ export const insideCounts: readonly CountOf[] = [
     description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.' },
 ]
 
-/** Since the start, by the names in the table; for all tokens. */
+/** Counted since start, by the names in the table; for all tokens together. */
 export interface InsideCounters {
   logBytes: number
   readonly sections: Kept

@@ -1,4 +1,4 @@
-// How many tests failed in a job, and how many of them had been flaky before, for verdicts.
+// Counts for verdicts how many tests failed in a job, and how many of them had been flaky before.
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'
@@ -10,9 +10,9 @@ import type { JobCard, RunCard } from '../../console/pipelines/run-card.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** Chunks of a job's tests that are read. */
+/** The maximum of chunks of a job's tests that are read. */
 const maxReadings = 20
-/** Flaky tests of a project that are read. */
+/** The maximum of flaky tests of a project that are read. */
 const maxFlaky = 1_000
 
 export const failedTests = failedTestsSlot.with(async (parts, key, of, jobs) => {

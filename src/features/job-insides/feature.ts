@@ -1,7 +1,8 @@
 // The insides of jobs: what is read about a job after its span was exported, so that no pipeline waits for it. Sections and lines of its log, its tests
-// and other reports, and spans that it made itself become chunks of their own. `job-reads.ts` says what is read about which jobs, and writes it to a
-// queue in the transaction of the snapshot; `job-reader.ts`, the file to read first, reads what is due; each kind has its reading (`read-log.ts`,
-// `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/` says how that looks in OTLP. There are pages of a job's log and of tests (`pages/`).
+// and other reports, and spans that it made itself become separate chunks. `job-reads.ts` decides what is read about which jobs, and writes that to a
+// queue in the transaction of the snapshot; `job-reader.ts`, the file to read first, reads what is due; each kind has its own reader (`read-log.ts`,
+// `read-tests.ts`, `read-report.ts`, `read-spans.ts`), and `job-reading.ts` stores the outcome. `telemetry/` turns it into OTLP.
+// `pages/` has the pages of a job's log and of tests.
 import { checkInsides } from './checks.ts'
 import { feature } from '../../daemon/feature.ts'
 import { insideCounts } from './counts.ts'

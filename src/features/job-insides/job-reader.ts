@@ -1,5 +1,5 @@
-// Reads job logs and reports that are due in its queue, one at a time for each job. Pipelines are exported before, so none waits for this or is
-// harmed by what cannot be read. Its API requests have a lower priority than all others.
+// Reads job logs and reports that are due in its queue, one at a time for each job. Pipelines are exported before that, so no pipeline
+// waits for it or is affected by what cannot be read. Its API requests have a lower priority than all others.
 import { applyReading, type InsideOutlets, type JobReading } from './job-reading.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { createCapabilities, type Asked, type Capabilities } from '../../core/complete/capability.ts'
@@ -16,10 +16,10 @@ import type { Repositories } from '../../core/store/ports/repository.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** A token of a platform: how it reads what, about which runs. */
+/** One token of a platform: what it can read about jobs, how, and for which runs. */
 export interface JobReadingToken {
   readonly territory: Territory
-  /** The key of what is remembered about this token. */
+  /** The key under which facts about this token are remembered. */
   readonly scope: string
   readonly readings: Readonly<Record<JobReadable, JobReading>>
   readonly errors: ErrorThrottle
@@ -36,19 +36,19 @@ export interface JobReaderOptions extends InsideOutlets {
   readonly log: Log
 }
 
-/** Counted since start; each by job and by what was read. */
+/** Counted since start; each log or report of a job counts once. */
 export interface JobReaderCounters {
   /** Read and stored for sending. */
   read: number
-  /** Read, and there was nothing to send. */
+  /** Read, with nothing to send. */
   empty: number
-  /** Not requested: logs are read of slow jobs only, and this one was not. */
+  /** Not requested: only logs of slow jobs are read, and this job was not slow. */
   needless: number
-  /** Not complete yet: read once more later. */
+  /** Not complete yet: read again later. */
   early: number
-  /** The platform refused, or does not have it. */
+  /** The platform refused it, or does not have it. */
   refused: number
-  /** Not asked for, because the platform refuses such requests. */
+  /** Not requested, because the platform refuses such requests. */
   withheld: number
   /** Requests that failed; most are tried again later. */
   failed: number
@@ -62,14 +62,14 @@ export interface JobReader extends LeasedWork {
 
 type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 
-/** Read at the same time. */
+/** How many are read at the same time. */
 const places = 4
-/** So that slow logs do not delay others. Together they are fewer than the requests of one priority, so that others get through. */
+/** Reads that take longer than `afterMs` get `extra` places, so that they do not delay others. All places together are fewer than the requests of one priority. */
 const slow = { afterMs: 5_000, extra: 3 }
-/** Failed tries of one log or report; with growing pauses they take about five hours. */
+/** The maximum of failed tries of one log or report; with growing pauses they take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
-/** An entry that has waited longer is dropped: the API budget is too small for the configuration. */
+/** An entry that has waited longer than this, ms, is dropped: the API budget is too small for the configuration. */
 const maxWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
@@ -144,7 +144,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     }
   }
 
-  /** An unexpected error, ours or the store's, counts as a try: otherwise one odd report would be read forever. */
+  /** An unexpected error, from our code or the store, counts as a try: otherwise one bad report would be read forever. */
   async function stumble(error: unknown, read: JobRead): Promise<void> {
     const { jobId: job, what } = read
     log.error({ err: error, job, what }, 'a job log or report could not be read')
@@ -165,7 +165,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     asked: Asked,
     { token, rests }: Lane & { readonly token: NonNullable<Lane['token']> },
   ): Promise<void> {
-    // The platform does not know this type of artifact, whatever the project.
+    // The platform does not know this type of artifact in any project.
     const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
@@ -173,7 +173,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       return queue.drop(read)
     }
     counters.failed += 1
-    // A refused token is not the job's fault, so it costs no try: wait for a new token.
+    // A refused token is not the job's fault, so it does not count as a try: the entry waits for a new token.
     const isOfToken = error.kind === 'unauthorized'
     if (token.errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)

@@ -14,24 +14,24 @@ import type { ProjectIncrements } from '../../model/totals.ts'
 export type Reading =
   /** What to export, in chunks that each fit one request; may be empty. */
   | { readonly as: 'read'; readonly insides: readonly JobInside[] }
-  /** Not complete yet: read it again after `ms`. `isUnasked`: the platform was not asked. */
+  /** Not complete yet: to be read again after `ms`. `isUnasked`: the platform was not asked. */
   | { readonly as: 'early'; readonly ms: number; readonly isUnasked?: true }
-  /** It need not be read, and the platform was not asked. */
+  /** It does not have to be read; the platform was not asked. */
   | { readonly as: 'needless' }
 
 /** Reads one thing about a job. Rejects with a PlatformError, or with the reason of an aborted signal. */
 export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) => Promise<Reading>
 
 export interface InsideOutlets {
-  /** Where chunks are put for sending. */
+  /** The export queues that chunks are put into. */
   readonly to: readonly Route<Signal>[]
   /** What a chunk adds to its project's totals; undefined: no totals are kept. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What features report of a chunk. */
+  /** What features report about a chunk. */
   readonly reports?: ((chunk: Chunk, of: InsideOf) => readonly Reports[]) | undefined
 }
 
-/** Stores what was read and removes the row of the queue, in one transaction. */
+/** Stores what was read, and removes the entry from the queue, in one transaction. */
 export function applyReading(
   read: JobRead,
   insides: readonly JobInside[],

@@ -1,7 +1,7 @@
 // Decides which jobs' logs and reports are read: of jobs that failed, that were slow, or of all; in some projects or in all. Pure.
 //
-// Whether a job was slow is only looked up when its entry in the queue is due. Until then every job that ran may be slow; an entry that proves
-// needless costs no request.
+// Whether a job was slow is only looked up when its entry in the queue is due. Until then every job that ran may be slow. An entry for a job that was not
+// slow costs no request.
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'
 import { hasFailed } from '../../model/status.ts'
 import { hasMoved, viewJob, type Job, type JobView } from '../../model/job.ts'
@@ -12,7 +12,7 @@ import { reportTypes, type ReportSwitch } from '../../model/job-reports.ts'
 import type { InsideOptions } from './options.ts'
 import type { Surroundings } from '../../daemon/feature.ts'
 
-/** Empty: none. */
+/** Which jobs; empty: none. */
 export type JobChoice = readonly ('failed' | 'slow' | 'all')[]
 
 export interface JobReadRules {
@@ -39,7 +39,7 @@ export function jobReadRulesOf(
   return { sections, lines, tests, reports, spans: spans.length > 0, project }
 }
 
-/** Whether anything is ever read. */
+/** Whether these rules ever read anything. */
 export function readsInsides({ sections, lines, tests, reports, spans }: Omit<JobReadRules, 'project'>): boolean {
   return sections.length + lines.length + reports.length > 0 || tests || spans
 }
@@ -72,8 +72,8 @@ export function jobReadStep(rules: JobReadRules): LineStep {
 }
 
 /**
- * Further reads about a job that changed after its snapshot: the first to list its artifacts may be an answer after the enrichment deadline, or a late
- * webhook. A job that ran again since then is left out, as it gets another snapshot.
+ * Further reads about a job that changed after its snapshot: its artifacts may be listed first by an answer after the enrichment deadline, or by a late
+ * webhook. A job that has run again since then is left out, because it gets another snapshot.
  */
 function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedRead, 'key'>[] {
   const { id: jobId, snapshot: { attempt, chunk: number } = {} } = after
@@ -84,7 +84,7 @@ function lateReadsOf(before: Job, after: Job, rules: JobReadRules): Omit<WantedR
   )
 }
 
-/** Bridges, and jobs that never ran, have no log. A report is only read if the platform lists it, so that no request is made in vain. */
+/** What can be read about a job. Bridges, and jobs that never ran, have no log. A report is only requested if the platform lists it. */
 function readableOf(job: JobView, { sections, lines, tests, reports, spans }: JobReadRules): JobReadable[] {
   const { kind, startedAt, finishedAt, artifactSizes = {} } = job
   if (kind !== 'job' || startedAt === undefined || finishedAt === undefined) return []

@@ -1,4 +1,4 @@
-// The reader of job logs and reports, as it runs in the daemon: one queue, and what each token of a platform reads with.
+// The reader of job logs and reports, as it runs in the daemon: one queue, and the readers of each token of a platform.
 import { addressBelow, nameOf, type Condition } from '../../model/condition.ts'
 import { insideCounters, type InsideCounters } from './counts.ts'
 import { createCapabilities } from '../../core/complete/capability.ts'
@@ -23,7 +23,7 @@ import type { InsideOptions } from './options.ts'
 import type { InsideRules } from '../../platform/port/inside.ts'
 import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts'
 
-/** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
+/** It runs even if nothing is configured: the queue may still have entries from before a restart. */
 export function jobReaderOf(options: InsideOptions, context: PartContext): Running | undefined {
   const { store, events, queues: to, measure, notifier, clock, log } = context
   const counters = insideCounters()
@@ -49,7 +49,7 @@ export function jobReaderOf(options: InsideOptions, context: PartContext): Runni
   }
 }
 
-/** What reads logs and reports with one token. */
+/** The readers of logs and reports that use one token. */
 function tokenOf(options: InsideOptions, token: TokenContext, counters: InsideCounters): JobReadingToken {
   const { config, client, scope, territory, errors, store, clock, log } = token
   const { runs, repositories, views } = store
@@ -100,7 +100,7 @@ function insideRulesOf(
   }
 }
 
-/** Conditions that people may be notified about: a test that failed and passed on the same code. It is never over: a test that passes may still be flaky. */
+/** Conditions that people may be notified about: a test that failed and passed on the same code. The condition never ends: a test that passes may still be flaky. */
 function ofFlakyTests(
   { key, project }: Chunk,
   { id, name = '', end }: InsideJob,

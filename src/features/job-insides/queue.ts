@@ -1,5 +1,5 @@
-// The queue of pending reads of the insides of jobs. An entry is written in the transaction of the chunk with the job's span, and removed in that of the
-// chunks of its result: so no result is put into the outbox twice, even after a crash.
+// The queue of pending reads of the insides of jobs. An entry is written in the transaction of the chunk with the job's span. It is removed in the transaction
+// of the chunks of its result, so no result is put into the outbox twice, even after a crash.
 import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { each, forRows, type StepOf } from '../../core/store/sql/steps.ts'
@@ -19,13 +19,13 @@ export const jobReadables: readonly JobReadable[] = ['log', 'tests', 'spans', ..
 
 interface ReadOfJob {
   readonly attempt: number
-  /** Of the chunk with the job's span. */
+  /** The number of the chunk with the job's span. */
   readonly number: number
   readonly jobId: number
   readonly what: JobReadable
 }
 
-/** To be read. `key`: of the run. */
+/** An entry to write. `key`: of the run. */
 export interface WantedRead extends ReadOfJob {
   readonly key: RunKey
 }
@@ -36,20 +36,20 @@ export interface JobReadKey extends ReadOfJob {
 }
 
 export interface JobRead extends JobReadKey {
-  /** How often it failed. */
+  /** How many tries failed. */
   readonly tries: number
   readonly pendingSince: Millis
-  /** On the store's clock. */
+  /** When it was leased, by the store's clock. */
   readonly takenAt: Millis
   readonly chunk: Chunk
 }
 
 export interface JobReads {
-  /** Leases due entries, the longest due first. Damaged ones are removed. */
+  /** Leases due entries, the longest due first. Removes damaged ones. */
   take(limit: number, leaseMs: number, which?: Which): Promise<readonly JobRead[]>
-  /** Extends the leases, from now on; 0: they are due at once. */
+  /** Extends the leases to `leaseMs` from now; 0: the entries are due at once. */
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
-  /** Returns a leased entry: it is due again in `ms`. `counted`: this was a try. */
+  /** Returns a leased entry: it is due again in `ms`. `counted`: whether this counts as a try. */
   defer(key: JobReadKey, ms: number, counted: boolean): Promise<void>
   /** Removes an entry for good. */
   drop(key: JobReadKey): Promise<void>
@@ -57,7 +57,7 @@ export interface JobReads {
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>
 }
 
-/** Writes entries, in this order, as a join would not; one that exists stays. */
+/** Writes entries in the given order, which a join would not keep. An existing entry stays as it is. */
 export const jobReadReporter: Reporter<WantedRead> = {
   order: 40,
   *write(reads, { now }) {

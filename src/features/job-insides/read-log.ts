@@ -1,4 +1,4 @@
-// Reads a job's log for its sections and lines, if they are wanted of this job.
+// Reads a job's log for its sections and lines, if the rules include this job.
 import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { isChosen, type JobReadRules } from './job-reads.ts'
 import type { InsideCounters } from './counts.ts'
@@ -14,7 +14,7 @@ export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'line
   readonly counters: Pick<InsideCounters, 'logBytes' | 'sections' | 'lines' | 'cutLogs'>
 }
 
-/** When to read a log again that lacks its end, ms: the platform archives it some time after the job. */
+/** The delay before a log without its end is read again, ms: the platform archives a log some time after the job. */
 const onceMoreAfter = 120_000
 
 export function createLogReading(options: LogReadingOptions): JobReading {

@@ -1,4 +1,4 @@
-// Reads a job's reports other than tests, and counts what was found.
+// Reads a job's reports other than test reports, and counts what they contain.
 import { countIn, type InsideCounters } from './counts.ts'
 import { insideJobOf } from '../../model/inside-chunks.ts'
 import { allReportTypes, type JobReport, type ReportedMetric, type ReportType } from '../../model/job-reports.ts'
@@ -12,11 +12,11 @@ export interface ReportReadingOptions {
   readonly counters: Pick<InsideCounters, 'reports' | 'series' | 'values' | 'findings'>
   readonly readReport: ReadReport
   readonly names: Repositories['reportedNames']
-  /** Called with what cannot be read, for the log. */
+  /** Called for what cannot be read, so that it is logged. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 
-/** Names of metrics of one project. */
+/** The maximum of metric names of one project. */
 const maxReportedNames = 50
 
 export function createReportReading({
@@ -39,7 +39,7 @@ export function createReportReading({
       return { as: 'read', insides: report === undefined ? [] : [{ job: insideJobOf(job), report }] }
     }
 
-  /** What of a report is exported: all but metrics for whose names there is no room. */
+  /** The exported part of a report: all but metrics whose names exceed the limit. */
   async function kept(found: JobReport, { key, project }: Chunk): Promise<JobReport | undefined> {
     const { metrics, dotenv = {}, findings = [] } = found
     counters.values.true += Object.keys(dotenv).length
@@ -55,7 +55,7 @@ export function createReportReading({
 }
 
 /**
- * The metrics whose name is known, or for which there is still room: first come, first served. A name that contains a commit hash would be a new metric
+ * The metrics whose name is known or still within the limit; the first names get the places. A name that contains a commit hash would be a new metric
  * in every pipeline, and totals are stored permanently.
  */
 async function namesWithin(

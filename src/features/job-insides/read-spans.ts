@@ -11,11 +11,11 @@ import type { Runs } from '../../core/store/ports/runs.ts'
 export interface SpanReadingOptions {
   /** Undefined: no paths are configured. */
   readonly readSpans: ReadSpans | undefined
-  /** Ids that a job's own spans must not have: those that we derive for spans of the run. */
+  /** Ids that a job's own spans must not have: those that Pipespan derives for the spans of the run. */
   readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>
   readonly runs: Pick<Runs, 'get'>
   readonly counters: Pick<InsideCounters, 'spans' | 'spanFiles'>
-  /** Called with what cannot be read, for the log. */
+  /** Called for what cannot be read, so that it is logged. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 

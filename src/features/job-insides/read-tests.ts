@@ -1,4 +1,4 @@
-// Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
+// Reads a job's test report: the job's artifact, or, if the platform does not serve that, the report that the platform has parsed.
 import { countIn, type InsideCounters } from './counts.ts'
 import { hasFailed } from '../../model/status.ts'
 import { splitTests, type FlakyTest } from '../../model/job-tests.ts'
@@ -23,25 +23,25 @@ export interface TestReadingOptions {
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
   readonly runs: Pick<Runs, 'get'>
-  /** Called with the number of reports that were forgotten for lack of space. */
+  /** Called with the number of reports that were deleted for lack of space. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
-  /** Called once, when the platform's own report is read instead of an artifact. `refusal`: of the artifact. */
+  /** Called once, when the platform's own report is read instead of an artifact. `refusal`: the answer to the request for the artifact. */
   readonly onReplaced: (refusal: PlatformError) => void
-  /** The sections of a job's log that were read; undefined: those of this job never are. */
+  /** The sections read from a job's log; undefined: the sections of this job are never read. */
   readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
 }
 
-/** Records of flaky tests of one job. */
+/** The maximum of records of flaky tests of one job. */
 const maxFlaky = 100
-/** Spans of the tests of one job. */
+/** The maximum of spans of the tests of one job. */
 export const maxTestSpans = 1_000
-/** The log of the same job is read at the same time: its sections say when the tests ran, ms. */
+/** How long to wait for the log of the same job, which is read at the same time, ms. Its sections show when the tests ran. */
 const sectionsIn = 1_000
 
 export function createTestReading(options: TestReadingOptions): JobReading {
   const { tests, capabilities, memory, runs, spans, counters } = options
-  /** The last pipeline's report: its jobs usually come one after the other. */
+  /** The report of the latest pipeline: jobs of one pipeline are usually read one after the other. */
   let latest: { readonly name: string; readonly known: Promise<KnownTests> } | undefined
   let wasReplaced = false
 
@@ -77,7 +77,7 @@ export function createTestReading(options: TestReadingOptions): JobReading {
     const isOfOne = refusal?.kind === 'not-found' && !refusal.affectsAllRequests
     if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
     const found = await fromPlatform(chunk, job, call)
-    // If the platform has no report either, only the artifact of this job is gone.
+    // If the platform has no report either, only the artifact of this job is missing.
     if (refusal !== undefined && isOfOne && found !== undefined) await replaced(asked, refusal, false)
     return found
   }
@@ -89,8 +89,8 @@ export function createTestReading(options: TestReadingOptions): JobReading {
   }
 
   /**
-   * The platform has one report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once: with the
-   * first of these jobs that has a report.
+   * The platform has one report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once: with
+   * the first of these jobs that has a report.
    */
   async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<TestsRead | undefined> {
     if (job.retried) return undefined
@@ -147,11 +147,11 @@ export function createTestReading(options: TestReadingOptions): JobReading {
 
 interface KnownTests {
   readonly report: PipelineTests
-  /** By the name of parallel jobs: the first one with a report that was not retried. */
+  /** By the name of parallel jobs: the first job that has a report and was not retried. */
   readonly first: ReadonlyMap<string, number>
 }
 
-/** Whether the platform does not hand out this type of artifact, or not this one: it may have parsed the report itself. */
+/** Whether the platform does not serve this type of artifact, or not this one. It may still have parsed the report itself. */
 function isRefusal({ status, kind, affectsAllRequests }: PlatformError): boolean {
   return status === 400 || kind === 'not-found' || affectsAllRequests
 }
@@ -170,7 +170,7 @@ function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first
   return first
 }
 
-/** `rspec 2/3` as `rspec`: which tests run in which part may change. */
+/** `rspec 2/3` becomes `rspec`, because the part in which a test runs may change. */
 function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
 }

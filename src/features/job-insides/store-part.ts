@@ -1,4 +1,4 @@
-// The tables of the feature: what is still to be read, and results of tests. How long their rows are kept.
+// The tables of the feature: pending reads, and results of tests. And how long their rows are kept.
 import { testMemory } from './test-memory.ts'
 import { usual } from '../../core/store/sql/too-far-ahead.ts'
 import type { Dialect } from '../../core/store/ports/store-part.ts'
@@ -46,7 +46,7 @@ function queueSchema({ id }: Dialect): string {
     `
 }
 
-/** A store may have these tables already: the core made them once. */
+/** A store may already have these tables, because the core created them in earlier versions. */
 function testSchema({ id, bytes, byKey }: Dialect): string {
   return `
   -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how

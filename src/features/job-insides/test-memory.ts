@@ -1,4 +1,4 @@
-// Stores test reports, and finds flaky tests: those that failed and passed on the same revision.
+// Stores test reports, and finds flaky tests: tests that failed and passed on the same revision.
 import { bytes, number, record, text, word } from '../../core/store/sql/columns.ts'
 import { each, forRows, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { places, type Statements } from '../../core/store/sql/statements.ts'
@@ -17,7 +17,7 @@ export interface RememberedReport extends TestOutcomes {
   readonly jobId: number
   readonly pipelineId: number
   readonly revision: string
-  /** When the job ended, which dates its tests: the report may be read much later. */
+  /** When the job ended. This is the time of its tests, because the report may be read much later. */
   readonly endedAt: Millis
   /** How long the job took if it failed, else 0. */
   readonly lostMs: number
@@ -25,11 +25,11 @@ export interface RememberedReport extends TestOutcomes {
 
 export interface TestMemory {
   /**
-   * Stores a report and returns the tests that it shows to be flaky. Each is returned once per revision; a repeated call for the same job returns the
-   * same.
+   * Stores a report and returns the tests that the report shows to be flaky. Each is returned once per revision. A repeated call for the same job
+   * returns the same tests.
    */
   record(report: RememberedReport): Promise<Recorded>
-  /** Deletes rows of jobs that ended before; returns how many, at most three times `limit`. */
+  /** Deletes rows of jobs that ended before `before`; returns how many, at most three times `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }
 
@@ -39,10 +39,10 @@ export interface Recorded {
   readonly forgotten: number
 }
 
-/** Bytes per project. */
+/** The maximum of bytes stored per project. */
 const maxBytesOfProject = 64 * 1024 * 1024
 
-// A set of 48-bit hashes as bytes: sorted, six bytes each. Random bits cannot be compressed further.
+// A set of 48-bit hashes is stored as sorted bytes, six for each hash. Random bits cannot be compressed further.
 const width = 6
 
 export function packHashes(hashes: ReadonlySet<number>): Uint8Array {
@@ -52,7 +52,7 @@ export function packHashes(hashes: ReadonlySet<number>): Uint8Array {
   return packed
 }
 
-/** A binary search. */
+/** Whether the set has this hash, by a binary search. */
 export function hasHash(packed: Uint8Array, hash: number): boolean {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   let [from, to] = [0, Math.floor(bytes.length / width)]
@@ -66,12 +66,12 @@ export function hasHash(packed: Uint8Array, hash: number): boolean {
   return false
 }
 
-/** The maximum of earlier reports of its revision that a report is compared with, the latest. */
+/** A report is compared with at most this many earlier reports of its revision, the latest ones. */
 const maxReports = 20
 /** Bytes of a row besides its texts. */
 const bytesOfRow = 100
 
-/** `limit`: bytes of one project. */
+/** `limit`: the maximum of bytes of one project. */
 function* recordReport(report: RememberedReport, limit: number, { now, damaged }: Within): Steps<Recorded> {
   const { instance, projectId, project, job, revision, jobId, pipelineId, lostMs } = report
   // A platform's clock may be ahead.
@@ -109,7 +109,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
       ...[hash, project, suite, name, within, jobId, pipelineId, endedAt, lostOf(jobs)],
     ]),
   )
-  // A test that is known to be flaky costs more with each further job that fails with it.
+  // For a test that is known to be flaky, the lost time grows with each further job that fails with it.
   if (lostMs > 0 && again.length > 0) {
     yield each(
       addLost,
@@ -147,7 +147,7 @@ interface Found extends FlakyTest {
   readonly jobs: readonly FailedJob[]
 }
 
-/** The tests that failed and passed, in this report and the earlier ones together. */
+/** The tests that both failed and passed, in this report and the earlier ones together. */
 function compared(report: RememberedReport, earlier: readonly Earlier[], failures: readonly FailureRow[]): Found[] {
   const flaky = new Map<number, Found>()
   for (const [hash, test] of report.flaky) {
@@ -266,7 +266,7 @@ const flakyRow = record({
   within: word('within_what', ['report', 'revision']),
 })
 
-/** `maxBytes`: of one project. */
+/** `maxBytes`: the maximum of one project. */
 export function testMemory(sql: Statements, maxBytes = maxBytesOfProject): TestMemory {
   return {
     record: async report =>

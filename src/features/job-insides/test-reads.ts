@@ -16,10 +16,10 @@ export interface TestFigures extends TestName {
   /** How often it was flaky, failed, or was among the slowest of its report. */
   readonly times: number
   readonly lastAt: Millis
-  /** The latest such job, and its pipeline. */
+  /** The latest job of these, and its pipeline. */
   readonly jobId: number
   readonly pipelineId: number
-  /** Time of the jobs that failed with it, for flaky and failed tests; for slow ones its own time. */
+  /** For flaky and failed tests, the time of the jobs that failed with them; for slow tests, their own time. */
   readonly costMs: number
 }
 
@@ -28,13 +28,13 @@ export interface FlakyTime {
   /** Full path. */
   readonly project: string
   readonly jobs: number
-  /** How long they took, ms. */
+  /** The sum of the durations of these jobs, ms. */
   readonly lostMs: number
 }
 
-/** Findings of one day. */
+/** How many flaky tests were found on one day. */
 export interface FlakyDay {
-  /** Its beginning. */
+  /** The beginning of the day. */
   readonly at: Millis
   /** Tests that failed and passed on the same revision. */
   readonly retried: number
@@ -56,18 +56,18 @@ export interface TestReads {
     question: TestQuestion,
     of: Since & { readonly until?: Millis | undefined; readonly limit: number },
   ): Promise<readonly TestFigures[]>
-  /** What flaky tests cost: the jobs that failed with those that were found since then. The most expensive project first. */
+  /** What flaky tests cost: the time of the jobs that failed with those found since then. The most expensive project first. */
   flakyTime(of: Since): Promise<readonly FlakyTime[]>
-  /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
+  /** How many flaky tests were found on each day (UTC), among the newest findings since then. The oldest day first, without days that have none. */
   flakyDays(of: Since): Promise<readonly FlakyDay[]>
 }
 
-/** What is known of tests within somebody's scope. */
+/** Reads test results within a user's scope. */
 export function testsIn(reads: Pick<Reads, 'on'>): TestReads {
   return reads.on(testReads)
 }
 
-/** The maximum of results that a ranking reads, the newest: some 50 ms, however many are stored. */
+/** A ranking reads at most this many of the newest results, so it takes some 50 ms, however many are stored. */
 const lookedAt = 20_000
 const day = 24 * 3_600_000
 
@@ -88,7 +88,7 @@ export function testReads({ ask }: Reading): TestReads {
   }
 }
 
-/** A further condition, whose values are added to `values`. */
+/** A further SQL condition. Its values are added to `values`. */
 function scopeOf(project: ProjectScope | undefined, values: Value[]): string {
   return project === undefined ? '' : `AND ${inScope('project', project, path => `?${values.push(path)}`)}`
 }

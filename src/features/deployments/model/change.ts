@@ -1,5 +1,5 @@
-// A change (a merge request), as webhook events and its pipelines report it. Its key is the project that it is to be merged into, and its
-// number (iid) there. Merging is pure and commutative.
+// A change (a merge request), as webhook events and its pipelines report it. Its key is the project that it is to be merged into, and
+// its number (iid) there. Merging is pure and commutative.
 import { earliest, later, second, type Millis } from '../../../model/instant.ts'
 import { either, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from '../../../model/versioned.ts'
 import { inMergeTrain } from '../../../model/pipeline.ts'
@@ -27,7 +27,7 @@ export interface Change {
   readonly iid: number
   readonly event?: Versioned<ChangeFacts> | undefined
   readonly createdAt?: Millis | undefined
-  /** Its opening was reported, so no earlier event can have been missed. */
+  /** True if its opening was reported: then no earlier event can have been missed. */
   readonly isWhole?: true | undefined
   /** When it was last opened, closed, reopened or merged. */
   readonly stateAt?: Millis | undefined
@@ -42,17 +42,17 @@ export interface Change {
 
 export interface ChangePipeline {
   readonly id: number
-  /** The fork, if it ran there. */
+  /** The project in which it ran: the fork, if it ran there. */
   readonly projectId: number
   readonly createdAt: Millis
 }
 
-/** The change as all other code reads it. `stateAt`: of a draft, since it was opened. */
+/** The change as all other code reads it. `stateAt`: for a draft, when it was opened. */
 export type ChangeView = ChangeFacts & Pick<Change, (typeof viewed)[number]>
 
 const viewed = ['createdAt', 'stateAt', 'approvedAt', 'mergedAt', 'pipeline', 'trainAt'] as const
 
-/** Undefined while only pipelines of it are known. A merged change stays merged. */
+/** Undefined while only its pipelines are known. A merged change stays merged. */
 export function viewChange(change: Change): ChangeView | undefined {
   const { event, mergedAt } = change
   if (event === undefined) return undefined
@@ -76,12 +76,12 @@ export function mergeChange(known: Change, reported: Change): Change {
   })
 }
 
-/** Some times come as whole seconds. Of two events in the same second the later stage is the newer one. */
+/** Some times come as whole seconds. Of two events in the same second, that with the later stage is the newer one. */
 export function observedChange(facts: ChangeFacts, at: Millis): Versioned<ChangeFacts> {
   return versioned(versionOf(second(at), ranks[facts.state], Math.round(at)), facts)
 }
 
-/** The report of a run about its change; undefined for a pipeline without a merge request. */
+/** What a run reports about its change; undefined for a pipeline without a merge request. */
 export function changeOfRun({
   key,
   project: { facts: project },
@@ -101,7 +101,7 @@ export function changeOfRun({
   }
 }
 
-/** The earlier one; of two created at the same time the one with the lower id. */
+/** The earlier pipeline; of two that were created at the same time, the one with the lower id. */
 function first(a: ChangePipeline, b: ChangePipeline): ChangePipeline {
   return b.createdAt < a.createdAt || (b.createdAt === a.createdAt && b.id < a.id) ? b : a
 }
@@ -111,13 +111,13 @@ const ranks: Readonly<Record<ChangeState, number>> = { wip: 0, open: 1, closed: 
 export const changeMeasures = ['pipeline', 'approval', 'merge', 'train'] as const
 export type ChangeMeasure = (typeof changeMeasures)[number]
 
-/** The times that were counted already; each counts once. */
+/** The times that were already counted; each is counted once. */
 export type CountedTimes = Readonly<Partial<Record<ChangeMeasure, ChangeTime>>>
 
 export interface ChangeTime {
   /** When it was approved, was merged, or had its first pipeline. In a merge train: when it was merged. */
   readonly at: Millis
-  /** How long that took since the creation of the change, ms; in a merge train: since that of its first pipeline there. */
+  /** How long that took, ms, since the change was created; in a merge train: since its first pipeline there was created. */
   readonly took: Millis
 }
 
@@ -130,8 +130,8 @@ export interface ChangeFigures extends ChangeTime {
 }
 
 /**
- * The times that are known and not yet counted, the earliest first. Approval, pipeline and merge train count only for a change whose opening was
- * reported: for any other, an earlier one may have been missed.
+ * The times that are known and not yet counted, the earliest first. Approval, pipeline and merge train are counted only if the opening of the change
+ * was reported: otherwise an earlier one may have been missed.
  */
 export function uncounted(change: Change, counted: CountedTimes): readonly (ChangeTime & { measure: ChangeMeasure })[] {
   const { createdAt, isWhole, approvedAt, mergedAt, pipeline, trainAt } = change

@@ -11,7 +11,7 @@ export type LeadTimeDefinition = 'commit' | 'authored' | 'merge'
 export interface DeploymentFigures {
   readonly environment: string
   readonly tier?: string | undefined
-  /** As configured when it was counted; undefined in figures of earlier versions. */
+  /** Whether the environment was production, as configured at the time of counting; undefined in figures of earlier versions. */
   readonly isProduction?: boolean | undefined
   readonly outcome: 'succeeded' | 'failed'
   readonly finishedAt: Millis
@@ -19,9 +19,9 @@ export interface DeploymentFigures {
   readonly duration?: Millis | undefined
   /** Its revision had been deployed before, or is older than the one that it replaced. */
   readonly isRollback?: true | undefined
-  /** Time to recovery: since the first failure after the last success; of a rollback, since the deployment that it reverted. */
+  /** Time to recovery, since the first failure after the last success; for a rollback, since the deployment that it reverted. */
   readonly recovery?: Millis | undefined
-  /** Of each commit since the previous deployment. Absent where the platform was not asked for the commits. */
+  /** Of each commit since the previous deployment. Absent if the platform was not asked for the commits. */
   readonly leadTimes?: readonly Millis[] | undefined
   readonly definition?: LeadTimeDefinition | undefined
 }
@@ -34,7 +34,7 @@ export interface Neighbours {
   readonly failedAt?: Millis | undefined
   /** Its revision had been deployed successfully before `previous`. */
   readonly isKnownRevision: boolean
-  /** A deployment that ended later was counted already, so this one is compared with none. */
+  /** True if a deployment that ended later was already counted: then this one is not compared with others. */
   readonly isLate: boolean
 }
 
@@ -45,7 +45,7 @@ export interface PreviousDeployment {
   readonly committedAt?: Millis | undefined
 }
 
-/** The commits of a deployment, as the platform lists them; their `times` by the definition. */
+/** The commits of a deployment, as the platform lists them; `times`: where their lead times begin, by the configured definition. */
 export interface DeployedCommits {
   readonly definition: LeadTimeDefinition
   readonly times: readonly Millis[]
@@ -63,8 +63,8 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
 }
 
 /**
- * The revisions between which to ask for its commits: for production only. Also for a revision that had been deployed before: after a rollback it brings
- * its commits back, which were not in production in between.
+ * The revisions between which to ask for its commits, for production only. They are also asked for if the revision had been deployed before: after a
+ * rollback, it brings back commits that were not in production in between.
  */
 export function commitRange(
   view: DeploymentView,

@@ -57,7 +57,7 @@ export interface DeploymentView {
   /** Undefined while it is under way, and if it was canceled or skipped. */
   readonly outcome?: 'succeeded' | 'failed' | undefined
   readonly startedAt?: Millis | undefined
-  /** Of one that succeeded or failed. */
+  /** Only set for a deployment that succeeded or failed. */
   readonly finishedAt?: Millis | undefined
   readonly revision?: string | undefined
   readonly committedAt?: Millis | undefined
@@ -67,12 +67,12 @@ export interface DeploymentView {
 
 const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
 
-/** Undefined if no event is known and the job did not succeed: it may have failed before it began to deploy. */
+/** Undefined if no event is known and the job did not succeed: the job may have failed before it began to deploy. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
   const hasDeployed = hasSucceeded(job?.status)
   if (event === undefined && !hasDeployed) return undefined
-  // The end that an event reports wins. A job that succeeded has deployed, even if the event for it is late or lost.
+  // If an event reports the end, it wins over the job. A job that succeeded has deployed, even if its event is late or lost.
   const isOver = event !== undefined && rankOf(event.status) === ended
   const status = isOver || !hasDeployed ? (event?.status ?? '') : 'success'
   const outcome = outcomes[status]
@@ -127,7 +127,7 @@ export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
 /** Whether an environment with this name and tier is production. */
 export type IsProduction = (view: Pick<DeploymentView, 'environment' | 'tier'>) => boolean
 
-/** By the tier; by the environment's name if the tier is unknown. */
+/** Decided by the tier, or by the environment's name if the tier is unknown. */
 export function isProduction({ environment = '', tier }: Parameters<IsProduction>[0]): boolean {
   return tier === undefined ? /^prod(?:uction)?$/i.test(environment) : tier === 'production'
 }
@@ -140,14 +140,14 @@ export function productionBy(patterns: readonly string[] | undefined): IsProduct
   const [tiers, names] = [true, false].map(ofTier => {
     const own = patterns.filter(pattern => pattern.toLowerCase().startsWith(tierPrefix) === ofTier)
     const texts = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
-    // `tier:` alone is no glob, and picomatch throws on an empty one: it matches no tier.
+    // `tier:` alone matches no tier: its glob is empty, and picomatch throws on an empty glob.
     return globs(texts.filter(text => text !== ''))
   })
   return ({ environment, tier }) =>
     (tier !== undefined && tiers?.(tier) === true) || (environment !== undefined && names?.(environment) === true)
 }
 
-/** Some times come as whole seconds. Of two events in the same second the later stage is the newer one. */
+/** Some times come as whole seconds. Of two events in the same second, that with the later stage is the newer one. */
 export function observedEvent(facts: DeploymentEvent): Versioned<DeploymentEvent> {
   return versioned(versionOf(second(facts.at), rankOf(facts.status), Math.round(facts.at)), facts)
 }
@@ -170,7 +170,7 @@ function rankOf(status: string): number {
   return ends.has(status) ? ended : (ranks[status] ?? 1)
 }
 
-/** Events have short revisions, jobs have the full ones. */
+/** The longer revision: events have short ones, jobs have full ones. */
 function longer(a: string | undefined, b: string | undefined): string | undefined {
   return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
 }

@@ -6,7 +6,7 @@ import type { ProjectFacts } from '../../../model/observation.ts'
 
 /** What the newest report contains. */
 export interface IncidentFacts {
-  /** `retyped`: it is another type of issue now, and so no longer an incident. */
+  /** `retyped`: the issue has another type now, so it is no longer an incident. */
   readonly state: 'opened' | 'closed' | 'retyped'
   readonly at: Millis
   readonly severity?: string | undefined
@@ -57,7 +57,7 @@ export function reportedIncident({ instance, project, iid, ...issue }: ReportedI
   const { state, at, openedAt, closedAt } = issue
   if (state !== 'opened' && state !== 'closed' && state !== 'retyped') return undefined
   const isClosed = state === 'closed'
-  // Some times come as whole seconds. Of two reports in the same second that of an open incident is the older one.
+  // Some times come as whole seconds. Of two reports in the same second, the one that says open is the older one.
   const version = versionOf(second(at), state === 'opened' ? 0 : 1, Math.round(at))
   return knownOf({
     ...{ instance, project, iid, openedAt },
@@ -81,13 +81,13 @@ export function mergeIncident(known: Incident, reported: Incident): Incident {
 
 export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt }: Incident): IncidentView {
   const { state, severity, at } = facts
-  // It may have been reopened after this close, and closed again.
+  // The incident may have been reopened after this close, and closed again.
   const isOfNow = closedAt !== undefined && (lastOpenAt === undefined || second(closedAt) >= second(lastOpenAt))
   const end = state === 'closed' ? (isOfNow ? closedAt : at) : undefined
   return { state, changedAt: at, ...knownOf({ severity, openedAt, closedAt: end }) }
 }
 
-/** Times longer than this before the first report, ms, are not counted: the daemon was not running yet. */
+/** A time that is longer than this before the first report, ms, is not counted: the daemon was not running yet. */
 export const incidentLookback = 7 * 24 * 3_600_000
 
 /** The parts that were counted, or are too old to be counted. */

@@ -12,9 +12,9 @@ import type { Scope } from '../../../console/layout/scope-heading.ts'
 import type { DeploymentSources } from './sources.ts'
 
 interface AskedChanges extends Scope {
-  /** Of projects, and of listed changes. */
+  /** The maximum number of projects, and of listed changes. */
   readonly limit: number
-  /** A key of projects or of changes. Does not change which changes are listed: the latest. */
+  /** A sort key of projects or of changes. The listed changes are the latest ones, whatever the key. */
   readonly sort?: string | null | undefined
 }
 
@@ -36,7 +36,7 @@ export const changesShape = z.object({
 })
 export type ChangesShown = Shaped<typeof changesShape>
 
-/** Figures are made from the latest ones, up to this number. */
+/** Figures are computed from the latest changes, up to this number. */
 const maxCounted = 5_000
 
 export async function changesOf(

@@ -25,7 +25,7 @@ interface Known {
   readonly isProduction: IsProduction
 }
 
-/** `limit`: of projects. */
+/** `limit`: the maximum number of projects. */
 function incidentsOf({ opened, open, made, isProduction }: Known, limit: number): readonly IncidentSummary[] {
   const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
   const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]
@@ -53,7 +53,7 @@ function incidentsOf({ opened, open, made, isProduction }: Known, limit: number)
 }
 
 interface AskedEnvironments extends Scope {
-  /** Of environments, and of listed deployments. */
+  /** The maximum number of environments, and of listed deployments. */
   readonly limit: number
 }
 
@@ -82,7 +82,7 @@ export const environmentsShape = z.object({
 })
 export type Environments = Shaped<typeof environmentsShape>
 
-/** Figures are made from the latest ones, up to this number. */
+/** Figures are computed from the latest deployments, up to this number. */
 const maxCounted = 5_000
 
 export async function environmentsOf(

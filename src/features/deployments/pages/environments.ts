@@ -14,7 +14,7 @@ import { spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings } from '../../../console/ports.ts'
 import type { DeploymentSources } from './sources.ts'
 
-/** How many environments and deployments are read. */
+/** The maximum number of environments and of deployments that are read. */
 const maxRows = 100
 /** Rows of the latest deployments. */
 const maxDeployments = 30
@@ -112,7 +112,7 @@ function deployedTable(
   return sortedTable('What is deployed', columns, environments, context)
 }
 
-/** A link, because the answer needs a request to the platform. */
+/** The number is behind a link, because it takes a request to the platform. */
 function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: RequestContext): Html {
   return html`<a
     href="${addressWith(`${base}/environments/behind/${projectId}`, { environment, instance })}"

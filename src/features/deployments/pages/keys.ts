@@ -1,4 +1,4 @@
-// The four keys of some deployments: their figures over a period and over time, the columns that show them, and their charts, with incidents marked.
+// The four key metrics of some deployments: their figures over a period and over time, the columns that show them, and their charts, with incidents marked.
 import { z } from 'zod'
 import { counted, duration, figure, minute, number, percent, utc } from '../../../console/layout/format.ts'
 import { day, spans, type Span } from '../../../console/layout/trend-spans.ts'
@@ -51,7 +51,7 @@ function timesOf(all: readonly DeploymentFigures[]): Pick<FourKeys, 'leadTime' |
   }
 }
 
-/** The columns of rows that have them. */
+/** The columns that show the four key metrics. */
 export function keyColumns<Row extends { readonly keys: FourKeys }>(): Record<string, ShownColumn<Row>> {
   return {
     deployments: figures('Deployments', ({ keys }) => keys.deployments, number),
@@ -95,7 +95,7 @@ export const keysOverTimeShape = z.object({
 })
 export type KeysOverTime = Shaped<typeof keysOverTimeShape>
 
-/** More would hide the bars. */
+/** The maximum of marked incidents: more marks would hide the bars. */
 const maxIncidents = 40
 
 interface Known {

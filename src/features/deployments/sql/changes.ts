@@ -33,7 +33,7 @@ const changeTable: CountedTable<Change, CountedTimes> = {
   pruned: { where: 'd.happened_at < ?1 AND d.known_at < ?1', by: 'happened_at' },
 }
 
-/** If it is damaged, all times count as counted: nothing may be counted twice. */
+/** Which times were counted. If that is damaged, all times are taken as counted, because none may be counted twice. */
 function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
   const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }
@@ -61,12 +61,12 @@ export interface ShownChange {
 export interface ProjectChanges {
   readonly instance: string
   readonly project: ProjectFacts
-  /** Since when they are counted. */
+  /** The start of this count: when the first of them became known. */
   readonly since: Millis
   readonly states: Readonly<Partial<Record<ChangeState, number>>>
 }
 
-/** `prune` deletes changes without an event since then. */
+/** The operations on stored changes. `prune` deletes changes without an event since the given time. */
 export function changes(sql: Statements) {
   return { ...countable(sql, changeTable), ...changeReads(unbounded(sql)) }
 }

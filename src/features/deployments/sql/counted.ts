@@ -1,5 +1,5 @@
 // Deployments, changes and incidents, which are reported many times and counted once, for both databases. Reports are written with the delivery or run
-// that reported them, merged into one row for each thing. It is counted after a delay, in which late reports may arrive. Each kind declares its table
+// that contained them, merged into one row for each thing. A thing is counted after a delay, in which late reports may arrive. Each kind declares its table
 // (`CountedTable`); merging reports, and counting due rows, are written here.
 import type { Reading } from '../../../core/store/sql/reading.ts'
 import { concurrently, forUpdate, lockNames } from '../../../core/store/sql/steps.ts'
@@ -17,16 +17,16 @@ import type { Statements, Value } from '../../../core/store/sql/statements.ts'
 
 export interface Reported<Of> {
   readonly report: Of
-  /** The delay before it is counted, ms: until then later reports may arrive, also about the ones that it is compared with. */
+  /** The delay before it is counted, ms: in that time, later reports may arrive, also about the rows that it is compared with. */
   readonly countIn: Millis
 }
 
 /** What is written when something is counted. */
 export interface Counted {
   readonly totals?: ProjectIncrements | undefined
-  /** For destinations with delta metrics: one point for each thing. */
+  /** For destinations with delta metrics: an event with one point for each thing. */
   readonly sent?: ReceivedEvent | undefined
-  /** What features report of it. */
+  /** What features report about it. */
   readonly reports?: readonly Reports[] | undefined
 }
 
@@ -35,13 +35,13 @@ export interface Due<Of, State> {
   readonly id: number
   /** All its reports, merged. */
   readonly of: Of
-  /** When the fact that is to be counted was first reported. */
+  /** When the fact to be counted was first reported. */
   readonly knownAt: Millis
   readonly counted: State | undefined
 }
 
 export interface Decision<State> {
-  /** What is counted of it, now and earlier. Undefined: nothing, for good. */
+  /** What is counted of it, now and earlier. Undefined: it is never counted. */
   readonly counted: State | undefined
   readonly written: readonly Counted[]
   /** The daemon's counters to increase. */
@@ -72,7 +72,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
   /** Not written while nothing else is known about it. */
   readonly isNothing?: (report: Of) => boolean
-  /** `known_at` is not the time of the first report, but when there was first something to count. */
+  /** `known_at` is the time when there was first something to count, not the time of the first report. */
   readonly isKnownLater?: true
   readonly state: (row: Row, damaged: DamagedRows) => State | undefined
   /** The columns of what was counted: an assignment with values from `?2` on. */
@@ -83,7 +83,7 @@ export interface CountedTable<Of, State, Around = undefined> {
     readonly lock: (row: Row) => string
     readonly around: (row: Row, damaged: DamagedRows) => Steps<Around>
   }
-  /** Which rows `d` of the table `prune` deletes, with `?1`: before when; and in which order. */
+  /** Which rows `d` of the table `prune` deletes, and in which order. `?1`: the time before which they are deleted. */
   readonly pruned: { readonly where: string; readonly by: string }
 }
 
@@ -97,7 +97,7 @@ export function* writeReported<Of, State, Around>(
   for (const { report, countIn } of reported) {
     const row = yield* kind.own(report, within)
     if (row === undefined && kind.isNothing?.(report) === true) continue
-    // Of a damaged one is known what is reported from now on.
+    // A damaged row is replaced: it then has only what is reported from now on.
     const known = damaged.row(kind.table, row, kind.content)
     const of = known === undefined ? report : kind.merge(known, report)
     if (known !== undefined && JSON.stringify(of) === JSON.stringify(known)) continue
@@ -125,7 +125,7 @@ export function ownByNumber(table: 'changes' | 'incidents'): CountedTable<Number
   }
 }
 
-/** Serialises all writers of one. */
+/** The name of the lock that serialises all writers of one change or incident. */
 export function lockOfNumber(table: 'changes' | 'incidents', { instance, project, iid }: Numbered): string {
   return `${table} ${iid} of ${project.id} ${instance}`
 }
@@ -176,26 +176,26 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
       return yield* countRows(kind, yield select(within), decide, within)
     })
   return {
-    /** Counts the due ones, the longest due first, in one transaction: all of them, or none if it throws. Rows that another replica counts are skipped. */
+    /** Counts due rows, the longest due first, in one transaction: all of them, or none if it throws. Rows that another replica counts are skipped. */
     countDue: async (limit: number, decide: Decide<Of, State, Around>) =>
       // Usually nothing is due, and a SELECT needs no transaction.
       (await due(1)).length === 0
         ? []
         : count(({ now }) => [`SELECT * FROM ${table} WHERE ${isDue} ${sql.skipLocked}`, [now, limit]], decide),
-    /** The ids of those that `countDue` would count. */
+    /** The ids of the rows that `countDue` would count. */
     due,
-    /** Counts one in a transaction. Undefined: it was counted already, or is skipped. */
+    /** Counts one row in a transaction. Undefined: it was already counted, or is skipped. */
     count: async (id: number, decide: Decide<Of, State, Around>): Promise<Decided<State> | undefined> => {
       const own = `SELECT * FROM ${table} WHERE id = ?1 AND due_at IS NOT NULL`
       return (await count(within => [`${own} ${forUpdate(within)}`, [id]], decide))[0]
     },
-    /** Makes it due again in `ms`. `counted`: this was a try. */
+    /** Makes a row due again in `ms`. `counted`: whether this counts as a try. */
     defer: async (id: number, ms: number, counted: boolean): Promise<void> => {
       const set = `${compared === undefined ? '' : ', leased = 0'}${counted ? ', tries = tries + 1' : ''}`
       const values = [(await sql.now()) + ms, id]
       await sql.change(`UPDATE ${table} SET due_at = ?1${set} WHERE id = ?2 AND due_at IS NOT NULL`, values)
     },
-    /** Deletes old ones; returns how many. */
+    /** Deletes old rows; returns how many. */
     prune: async (before: Millis, limit: number): Promise<number> =>
       sql.change(
         `DELETE FROM ${table} WHERE id IN (SELECT d.id FROM ${table} d WHERE ${pruned.where} ORDER BY d.${pruned.by} LIMIT ?2)`,
@@ -204,7 +204,7 @@ export function countable<Of, State, Around>(sql: Statements, kind: CountedTable
   }
 }
 
-/** Locks rows first, then the rows to compare with, then totals, like all other transactions. */
+/** Counts rows. It locks the rows first, then the rows to compare with, then totals: the same order as in all other transactions. */
 function* countRows<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   rows: readonly Row[],
@@ -249,7 +249,7 @@ function* writeDecided<Of, State, Around>(
   }
 }
 
-/** The rows for pages, the latest first. `where`: with `values`. Damaged ones are left out. */
+/** The rows for pages, the latest first, without damaged ones. `where`: a condition with `values`. */
 export async function listed<T>(
   { ask, damaged }: Reading,
   table: CountedTable<never, never>['table'],

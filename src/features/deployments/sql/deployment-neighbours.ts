@@ -11,7 +11,7 @@ export function lockOf(row: Row): string {
   return `environment ${String(row.project_id)} ${String(row.environment)} ${String(row.instance)}`
 }
 
-/** The others of its environment. */
+/** The other deployments of its environment. */
 export function* neighbours(own: Row, damaged: DamagedRows): Steps<Neighbours> {
   const { id, instance, projectId, environment, finishedAt, knownAt, revision } = place(own)
   const env = [instance, projectId, environment ?? null] as const
@@ -32,8 +32,8 @@ export function* neighbours(own: Row, damaged: DamagedRows): Steps<Neighbours> {
 }
 
 /**
- * Before or after (?4, ?5) by end and id, in two parts: if both are compared at once, neither database finds the place by an index among many that
- * ended at the same time.
+ * Selects what is before or after (?4, ?5) by end and id, in two parts. If both are compared at once, neither database can use an index to find the place
+ * among many that ended at the same time.
  */
 function withoutTies(select: (ended: string) => string, compared: '<' | '>'): string {
   const [tied, others] = [`finished_at = ?4 AND id ${compared} ?5`, `finished_at ${compared} ?4`]
@@ -47,12 +47,12 @@ const previous = withoutTies(
     WHERE ${sameEnvironment} AND outcome = 'succeeded' AND ${ended} ${newestFirst(1)}`,
   '<',
 )
-/** Its row is read only once it is found, because the index has all searched columns. */
+/** The index has all searched columns, so the row is only read once it is found. */
 const selectPrevious = `
   SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst(1)}) AS newest)`
 const selectFailed = `SELECT min(finished_at) AS failed_at FROM deployments
   WHERE ${sameEnvironment} AND outcome = 'failed' AND finished_at <= ?4 AND finished_at > ?5`
-/** A rollback goes back to one of so many that succeeded before the previous one. */
+/** A rollback is recognised if its revision is among this many successes before the previous one. */
 const maxRolledBack = 100
 const selectKnown = `SELECT 1 FROM (
   SELECT revision FROM deployments

@@ -1,4 +1,4 @@
-// Reads the stored reports of deployments, for both databases: lists of them, and the span of the job of one.
+// Reads the stored reports of deployments, for both databases: lists of deployments, and the span of a deployment's job.
 import { json, number, optional, type Row } from '../../../core/store/sql/columns.ts'
 import { listed } from './counted.ts'
 import { storedJson } from '../../../core/store/sql/stored-json.ts'
@@ -20,7 +20,7 @@ export function deploymentOf({ content }: Row): Deployment {
   return isWhole ? (deployment as Deployment) : storedJson('')
 }
 
-/** The job's span, if a snapshot has reported it: with it an event about the job is sent. */
+/** The job's span, if a snapshot has reported it. An event about the job is sent with it. */
 export function* jobSpanOf(instance: string, jobId: number, { damaged }: Within): Steps<JobSpan | undefined> {
   const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   return damaged.row('deployments', row, one => deploymentOf(one).job?.span)
@@ -38,7 +38,7 @@ export interface ShownDeployment {
 
 export function deploymentReads(reading: Reading) {
   return {
-    /** Those within a period, the latest first. */
+    /** The deployments of a period, the latest first. */
     list: async ({ since, until, ...filter }: PeriodFilter) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL'
       const query = { ...filter, where, values: [since, until], by: 'happened_at' }
@@ -55,7 +55,7 @@ export function deploymentReads(reading: Reading) {
   }
 }
 
-/** In one pass through the index of environments: rows are read of those alone that are shown. */
+/** One pass through the index of environments finds them, so only the rows that are shown are read. */
 const isCurrent = `d.id IN (
   SELECT id FROM (
     SELECT id, lead(id) OVER (PARTITION BY instance, project_id, environment ORDER BY finished_at, id) AS later

@@ -18,7 +18,7 @@ import type { Run } from '../../../model/run.ts'
 /** The platform's limit for the name of an environment. */
 const maxName = 255
 
-/** Of the environment of `d`. */
+/** A later success in the environment of `d`. */
 const laterSuccess = `
   SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
     AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
@@ -47,7 +47,7 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
       ...[Math.round(happenedAt), view?.finishedAt === undefined ? null : Math.round(view.finishedAt)],
     ]
   },
-  // Only what succeeded or failed is counted.
+  // Only deployments that succeeded or failed are counted.
   uncounted: (deployment, row) => {
     const isCounted = row !== undefined && countedAtOf(row) !== undefined
     return isCounted || viewDeployment(deployment)?.outcome === undefined ? [] : ['end']
@@ -63,7 +63,7 @@ const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> =
   },
 }
 
-/** An event without a job and the job make two rows, until an event names both: then one is left. */
+/** An event without a job and the job itself make two rows. Once an event names both, they are joined into one. */
 function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
   yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
   const known = damaged.row('deployments', row, deploymentTable.content)
@@ -82,7 +82,7 @@ function name(given: string | undefined): string | null {
   return given === undefined ? null : plainText(given).slice(0, maxName)
 }
 
-/** Events that wait for the span of a job get it here. */
+/** Writes reports. Events that wait for a job's span get it here. */
 function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<void> {
   yield* writeReported(deploymentTable, reported, within)
   for (const { report } of reported) {
@@ -96,7 +96,7 @@ function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): strin
   return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
 }
 
-/** Adds the platform's ids of the deployments that its jobs made to its chunks, if events have reported them before, or `earlier` has them. */
+/** Adds to a run's chunks the platform's ids of the deployments that its jobs made, if earlier events have reported them, or `earlier` has them. */
 function* withDeploymentIds(
   change: RunChange,
   own: readonly Reported<Deployment>[],
@@ -164,7 +164,7 @@ export interface DueDeployment {
 interface KeptEarly {
   /** Deployments before this are deleted even if they are the last of their environment. */
   readonly lastSince: Millis
-  /** Deployments since then that only events have reported stay: the pipeline of their job would report them again. */
+  /** Deployments since then that only events have reported are kept: the pipeline of their job would report them again. */
   readonly withoutJobSince: Millis
 }
 
@@ -176,7 +176,7 @@ const deleteEarly = `
 
 export type Deployments = ReturnType<typeof deployments>
 
-/** `prune` deletes those that happened before and are not to be counted (any more), except the last success of each environment. */
+/** The operations on stored deployments. `prune` deletes older ones that are not (or no longer) to be counted, except each environment's last success. */
 export function deployments(sql: Statements) {
   const queue = leasedQueue(sql, 'deployments', '*')
   const { damaged } = sql
@@ -184,8 +184,8 @@ export function deployments(sql: Statements) {
     ...countable(sql, deploymentTable),
     ...deploymentReads(unbounded(sql)),
     /**
-     * Looks at the next `limit` by id after `from`, and deletes those first reported before `before` that may be deleted early: they need not be counted
-     * (any more), and their environment has a later success that was counted. `next`: undefined at the end.
+     * Looks at the next `limit` rows by id after `from`, and deletes those first reported before `before` that may be deleted early: they need not, or no
+     * longer, be counted, and their environment has a later success that was counted. `next`: undefined at the end.
      */
     pruneEarly: async (
       before: Millis,
@@ -213,11 +213,11 @@ export function deployments(sql: Statements) {
       }
       return due.sort((a, b) => a.id - b.id)
     },
-    /** Extends the leases, from now on; 0: they are due at once. */
+    /** Extends the leases to `leaseMs` from now; 0: the deployments are due at once. */
     extend: async (ids: readonly number[], leaseMs: number) => {
       if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
     },
-    /** The other deployments of its environment. Undefined if it is not to be counted (any more). */
+    /** The other deployments of its environment. Undefined if it is not, or no longer, to be counted. */
     around: async (id: number): Promise<Neighbours | undefined> =>
       sql.transaction(function* () {
         const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]

@@ -52,7 +52,7 @@ export const incidentReporter: Reporter<Reported<Incident>> = {
   owner: ({ report }) => ownerOfReport(report, report.facts),
 }
 
-/** `prune` deletes those that have not changed since. */
+/** The operations on stored incidents. `prune` deletes those that have not changed since the given time. */
 export function incidents(sql: Statements) {
   return { ...countable(sql, incidentTable), ...incidentReads(unbounded(sql)) }
 }
@@ -77,10 +77,10 @@ export function incidentReads(reading: Reading) {
       },
     )
   return {
-    /** Those opened within a period, the latest first. */
+    /** The incidents opened within a period, the latest first. */
     opened: async ({ since, until, ...filter }: PeriodFilter) =>
       list('opened_at >= ?1 AND opened_at < ?2', [since, until], filter),
-    /** The open ones, the latest first. */
+    /** The open incidents, the latest first. */
     open: async (filter: Chosen) => list(`state = 'opened' AND opened_at IS NOT NULL`, [], filter),
   }
 }

@@ -1,4 +1,4 @@
-// Runs, with what shows that they changed, and deployments, for both databases. They are read by primary keys alone, so they need no index: `newest.ts`
+// Runs with their versions, which change when they do, and deployments; for both databases. They are read by primary key, so they need no index: `newest.ts`
 // remembers which one is the newest, and reads the rows that were added since.
 import { loadRuns } from '../../../core/store/sql/run-reads.ts'
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
@@ -9,26 +9,26 @@ import type { JobInside } from '../../../model/inside.ts'
 import type { Millis } from '../../../model/instant.ts'
 import type { StoredRun } from '../../../core/store/ports/runs.ts'
 
-/** What says whether a run is the newest of its ref. */
+/** What decides whether a run is the newest of its ref. */
 export interface ListedRun {
   /** The id of its row. */
   readonly id: number
   readonly instance: string
   readonly projectId: number
   readonly pipelineId: number
-  /** Empty if unknown, as is the source. */
+  /** Empty if unknown; so is the source. */
   readonly ref: string
   readonly source: string
 }
 
 export interface LatestRuns {
-  /** Runs whose row was added after the row `after`, in the order of their rows. */
+  /** Runs whose rows were added after the row `after`, in the order of their rows. */
   after(after: number, limit: number): Promise<readonly ListedRun[]>
-  /** Texts that change when a run, its jobs or what was read about these change. Runs that are gone have none. */
+  /** The version of each run: it changes when the run, its jobs or what was read about its jobs changes. A deleted run has none. */
   versions(ids: readonly number[]): Promise<ReadonlyMap<number, string>>
-  /** By the ids of their rows, with their jobs; without those that are damaged or gone. */
+  /** Runs by the ids of their rows, with their jobs; without those that are damaged or deleted. */
   byId(ids: readonly number[]): Promise<ReadonlyMap<number, StoredRun>>
-  /** The totals of the test reports of a run's jobs, in the order in which they were read; of at most `limit` jobs. */
+  /** The totals of the test reports of at most `limit` jobs of a run, in the order in which they were read. */
   testTotals(id: number, limit: number): Promise<readonly JobInside[]>
 }
 
@@ -75,7 +75,7 @@ const listedRun: (row: Row) => ListedRun = record({
   source: text('source'),
 })
 
-/** What says whether a deployment is the newest of its environment. */
+/** What decides whether a deployment is the newest of its environment. */
 export interface ListedDeployment {
   readonly id: number
   readonly instance: string
@@ -88,7 +88,7 @@ export interface ListedDeployment {
 export interface LatestDeployments {
   /** Deployments whose row was added after the row `after`, in the order of their rows. */
   after(after: number, limit: number): Promise<readonly ListedDeployment[]>
-  /** Deployments by the ids of their rows; without those that are damaged or gone. */
+  /** Deployments by the ids of their rows; without those that are damaged or deleted. */
   byId(ids: readonly number[]): Promise<readonly ShownDeployment[]>
 }
 

@@ -4,12 +4,12 @@ import { fixSources, type FoundFix } from '../../../console/overview/overview-sh
 import { jobAddress } from '../../../console/pipelines/run-rows.ts'
 import { testsIn, type TestFigures } from '../test-reads.ts'
 
-/** How many tests are read, the most expensive. */
+/** How many of the most expensive tests are read. */
 const maxRead = 20
 
 export const flakyFixes = fixSources.with({
   kind: 'flaky_test',
-  // One for each job, because tests that fail together cost the same time: the most expensive test.
+  // Only the most expensive test of each job: tests that fail together cost the same time.
   read: async (parts, since) => {
     const flaky = await testsIn(parts).figures('flaky', { since, limit: maxRead })
     const byJob = Map.groupBy(flaky, ({ instance, projectId, job }) => JSON.stringify([instance, projectId, job]))

@@ -62,7 +62,7 @@ export async function jobLogOf(
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
 ): Promise<JobLog | NotShown | undefined> {
-  // Without an admin token anybody on this machine could read logs with the daemon's permissions.
+  // Without an admin token, every user of this machine could read logs with the daemon's permissions.
   if (jobLog === undefined || adminToken() === undefined) {
     const own = jobLog === undefined ? ['PIPESPAN_PAGES_LOGS=true', needed.platform] : []
     return NotShown.without('Job logs are not shown', [...own, needed.adminToken])
@@ -95,7 +95,7 @@ async function readLog(
 
 interface FoundLines {
   readonly count: number
-  /** The first lines that match, up to the maximum. */
+  /** The first matching lines, up to the maximum. */
   readonly lines: readonly ShownLine[]
 }
 
@@ -129,7 +129,7 @@ export async function jobLogView(
   }
 }
 
-// Logs for people, read from the API of the platform that the job ran on, if the configuration allows it.
+// Logs for people are read from the API of the platform that the job ran on, if the configuration allows it.
 
 const noToken = 'The job ran on a platform for which the daemon has no token.'
 
@@ -141,7 +141,7 @@ interface LogOwner extends ShownJob {
 
 type JobLogs = (job: LogOwner) => Promise<ShownLog>
 
-/** Resolves to undefined unless logs are to be shown, and the platform can be asked. */
+/** The function returns undefined unless logs are to be shown and the platform can be asked. */
 export function logsForPeople({ pages, job }: InsideOptions, context: PartContext): () => JobLogs | undefined {
   let known: JobLogs | undefined
   return () => {

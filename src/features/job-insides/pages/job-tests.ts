@@ -8,7 +8,7 @@ import type { Shaped } from '../../../console/layout/shape.ts'
 import type { FlakyTest } from '../../../model/job-tests.ts'
 import type { JobInside } from '../../../model/inside.ts'
 
-/** `foreign` is never said of a test report. */
+/** The reason `foreign` never occurs for a test report. */
 const faultReason: z.ZodType<ReportFaultReason> = z.enum(reportFaultReasons)
 
 export const jobReportShape = z.object({
@@ -41,7 +41,7 @@ export const jobReportShape = z.object({
 /** Up to 100 failures are kept, with their messages. */
 export type JobReport = Shaped<typeof jobReportShape>
 
-/** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
+/** The report of the job's last run: a manual job that is run again keeps its id. Undefined if nothing was read. */
 export function reportOf(insides: readonly JobInside[]): JobReport | undefined {
   const parts = insides.flatMap(({ tests }) => tests ?? [])
   const begin = parts.findLastIndex(({ summary }) => summary !== undefined)
@@ -97,7 +97,7 @@ function failedTest(
   isOpen: boolean,
 ): Html {
   const place = file === undefined ? undefined : `${file}${line === undefined ? '' : `:${line}`}`
-  // The stack traces of most frameworks begin with the message.
+  // The stack traces of most frameworks begin with the message, so it is not shown twice.
   const words = stack !== undefined && message !== undefined && stack.includes(message) ? undefined : message
   const about = [
     suite,
@@ -115,7 +115,7 @@ function failedTest(
   </details>`
 }
 
-/** On one line of the template, as line breaks within `pre` would be shown. */
+/** The template is one line, because line breaks within `pre` would be shown. */
 function printed(text: Content, description: string): Html {
   return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${description}">
     <pre>${text}</pre>

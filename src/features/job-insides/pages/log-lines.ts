@@ -10,11 +10,11 @@ type Log = Extract<ShownLog, { as: 'log' }>
 interface Group {
   readonly section: number | undefined
   readonly lines: ShownLine[]
-  /** Whether lines are left out before it. */
+  /** Whether lines are left out before this group. */
   readonly isAfterGap: boolean
 }
 
-/** The section that failed is open. If a job failed without a failed section, its last lines are open. */
+/** The whole log. The failed section is expanded. If a job failed without a failed section, its last lines are expanded. */
 export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean): Content {
   const known = new Map(sections.map(section => [section.ordinal, section]))
   const groups = groupsOf(lines, missing?.number)
@@ -62,7 +62,7 @@ export function foundLines(lines: readonly ShownLine[], find: string): Content {
     ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
 }
 
-/** On one line of the template, as line breaks within `pre` would be shown. */
+/** The template is one line, because line breaks within `pre` would be shown. */
 export function printed(lines: readonly ShownLine[], description: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,

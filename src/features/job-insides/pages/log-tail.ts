@@ -1,4 +1,4 @@
-// The last lines of a failed job's log, on the job's page: of the section that failed, else of the whole log.
+// The last lines of a failed job's log, on the job's page: those of the failed section, or else of the whole log.
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
 import { counted } from '../../../console/layout/format.ts'
 import { hasFailed } from '../../../model/status.ts'
@@ -16,7 +16,7 @@ type Log = Extract<ShownLog, { as: 'log' }>
 
 /** How many lines are shown. */
 const maxLines = 20
-/** The page does not wait longer for the platform, ms. */
+/** How long the page waits for the platform at most, ms. */
 const timeoutMs = 3_000
 
 /** Empty unless the job failed and its log may be shown. */

@@ -1,4 +1,4 @@
-// Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
+// Figures about tests, for the pages and the JSON API: flaky tests, those that fail most often, and the slowest.
 import { given } from '../../../console/layout/address.ts'
 import { groupsOf, groupsShape } from '../../../console/layout/groups.ts'
 import { z } from 'zod'
@@ -13,12 +13,12 @@ import { testsIn, type FlakyDay, type TestFigures, type TestQuestion } from '../
 export const testSpanNames = ['24h', '7d', '30d'] as const
 type TestSpanName = (typeof testSpanNames)[number]
 
-/** Flaky tests that are added up. */
+/** The maximum of flaky tests that are added up. */
 export const maxSummed = 5_000
 
 export interface AskedTests extends Scope {
   readonly span: TestSpanName
-  /** Rows of each list. */
+  /** The maximum of rows in each list. */
   readonly limit: number
 }
 
@@ -126,7 +126,7 @@ function questions(parts: Sources, { span, project, own, limit }: AskedTests, no
   return { of, figures }
 }
 
-/** The question in a query. Default: 30 days of all projects. */
+/** Parses a query. Default: 30 days of all projects. */
 export function askedTests(query: URLSearchParams, limit: number): AskedTests {
   const span = testSpanNames.find(name => name === query.get('span')) ?? '30d'
   return { span, project: given(query, 'project'), own: given(query, 'own'), limit }

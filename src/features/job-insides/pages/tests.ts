@@ -1,4 +1,4 @@
-// The pages of tests: flaky tests; the most failing and the slowest tests.
+// The pages of tests: flaky tests, those that fail most often, and the slowest.
 import { scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import {
   alternatives,
@@ -21,7 +21,7 @@ import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
 import type { PagesSettings, PagesSources } from '../../../console/ports.ts'
 import type { FlakyDay, TestFigures } from '../test-reads.ts'
 
-/** Rows of each list. */
+/** The maximum of rows in each list. */
 const maxRows = 50
 
 type Sources = Pick<PagesSources, 'on' | 'views'>
@@ -149,11 +149,11 @@ async function heading(
   return scopeHeading({ title, path, names: testSpanNames, aside }, asked, parts, context)
 }
 
-/** The heads of a list's columns. */
+/** The headings of a list's columns. */
 interface FigureNames {
   readonly times: string
   readonly cost: string
-  /** Absent: without this column. */
+  /** Absent: the list does not have this column. */
   readonly each?: string
 }
 

@@ -1,4 +1,4 @@
-// The ids that we derive for spans of a run, by both schemes. A job's own spans must not have them: they would pass for ours.
+// The ids that Pipespan derives for spans of a run, by both schemes. A job's own spans must not have them: they would look like spans of Pipespan.
 import {
   jobSpanId,
   parentOfPipeline,
@@ -9,9 +9,9 @@ import {
 import type { Identified, IdentifiedJob } from '../../../core/telemetry/otlp/ids.ts'
 import type { Run } from '../../../model/run.ts'
 
-/** Ordinals of sections and tests, of the job itself and of each other job. */
+/** The maximum ordinals of sections and tests: of the job itself, and of each other job. */
 const maxOrdinals = { own: { sections: 1_000, tests: 10_000 }, others: { sections: 200, tests: 1_000 } }
-/** Ids of sections and tests of other jobs, by ordinal: a run with thousands of jobs has millions. */
+/** The maximum of ids of sections and tests of other jobs: a run with thousands of jobs would have millions. */
 const maxOfOthers = 300_000
 
 type Given = Identified & { readonly jobs: readonly IdentifiedJob[] }
@@ -51,7 +51,7 @@ function* insideIds(
   }
 }
 
-/** Each job once for each salt that its spans may have. */
+/** Each job, once for each salt that its spans may have. */
 function jobsOf(run: Run | undefined): IdentifiedJob[] {
   return [...(run?.jobs.values() ?? [])].flatMap(({ id, record, snapshot }) => {
     const { kind } = record.facts

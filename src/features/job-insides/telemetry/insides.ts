@@ -37,7 +37,7 @@ import type { OwnAttributes, OwnSpan, OwnValue } from '../../../model/own-span.t
 
 export const insideTelemetry: InsideTelemetry = { spans: insideSpans, records: insideRecords, metrics: insideMetrics }
 
-/** The spans of a job's sections in order, or of its tests, or those that it made itself. */
+/** The spans of a job's sections in order, or of its tests, or those that the job made itself. */
 function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
   const { job, ranOn, sections = [], tests, ownSpans } = inside
   const context = insideContext(chunk, job, settings)
@@ -74,7 +74,7 @@ function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySetti
     )
 }
 
-/** One record for a dotenv report. Other reports, except for tests, only have metrics. */
+/** One record for a dotenv report. Other reports, except test reports, only become metrics. */
 function reportRecords(context: InsideContext, { dotenv }: JobReport): LogRecord[] {
   const { job, style } = context
   if (dotenv === undefined || !isInstant(job.end)) return []
@@ -114,7 +114,7 @@ function testRecords(context: InsideContext, { summary, failures = [], flaky = [
   ]
 }
 
-/** The spans of suites, below the job's span, and of cases, below their suites'. */
+/** The spans of suites, whose parent is the job's span, and of cases, whose parents are their suites. */
 function testSpansOf(context: InsideContext, { spans = [] }: JobTests): Span[] {
   const { chunk, job, style } = context
   return spans.filter(isTimed).map(span =>
@@ -135,7 +135,7 @@ function bodyOf(
   return `Tests of ${name ?? id}: ${total} in all, ${failed} failed, ${errored} in error, ${skipped} skipped`
 }
 
-/** Attributes that Pipespan itself sets: a span with one of these could pass for a span of another pipeline. */
+/** Prefixes of attributes that Pipespan sets: a span with one of these could look like a span of another pipeline. */
 const reservedPrefixes = ['cicd.', 'vcs.', 'platform.', 'pipeline.', 'job.']
 
 function ownSpansOf({ chunk, job, style, traceId }: InsideContext, spans: readonly OwnSpan[]): Span[] {
@@ -201,7 +201,7 @@ interface SpanParts extends Pick<Span, 'spanId' | 'parentSpanId' | 'name' | 'att
   readonly failed: boolean
 }
 
-/** The span of a section or a test, below the job's span or another one of the same inside. */
+/** The span of a section or a test. Its parent is the job's span, or another span of the same inside. */
 function insideSpan({ traceId, custom }: InsideContext, parts: SpanParts): Span {
   const { spanId, parentSpanId, name, start, end, attributes, failed } = parts
   return {
@@ -229,7 +229,7 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
   const { at, severityNumber, severityText = '', body, attributes, spanId, eventName } = parts
   return {
     timeUnixNano: at,
-    // Not the time of sending: repeated exports must be identical.
+    // Not the time of sending, because repeated exports must be identical.
     observedTimeUnixNano: at,
     ...{ severityNumber, severityText },
     body: body.toWellFormed(),
@@ -240,7 +240,7 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
   }
 }
 
-/** An event about a report of the job, which was complete when the job ended. `event`: its name, in the table. */
+/** An event about a report of the job. Its time is the end of the job, when the report was complete. `event`: its name in the table. */
 function reportEvent(
   context: InsideContext,
   event: string,

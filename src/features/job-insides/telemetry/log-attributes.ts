@@ -4,7 +4,7 @@ import { runId, taskName, type OfJob } from './job-attributes.ts'
 import type { AttributeRow } from '../../../core/telemetry/mapping/row.ts'
 import type { LogLine, RanOn, Section } from '../../../model/inside.ts'
 
-/** Something that is read of a job's log, whose head says where the job ran. */
+/** Something read from a job's log. The first lines of the log say where the job ran. */
 interface OfLog extends OfJob {
   readonly ranOn?: RanOn | undefined
 }
@@ -35,12 +35,12 @@ export const sectionAttributes: readonly AttributeRow<OfLog & { readonly section
   ...ranOnAttributes,
 ]
 
-/** The name of the runner's own sections; the title of others, which is written for people. */
+/** The name for the runner's own sections; for others the title, which is written for people. */
 export function sectionSpanName({ kind, name, title }: Section): string {
   return (kind === 'runner' ? name : `section: ${title ?? name}`).toWellFormed()
 }
 
-/** The section's name for metrics: only the runner's own, as these are few. */
+/** The section's name for metrics: only that of the runner's own sections, because these are few. */
 export function sectionSeries({ kind, name }: Section): string {
   return kind === 'runner' ? name : 'custom'
 }

@@ -14,7 +14,7 @@ import { sectionSeries } from './log-attributes.ts'
 import { textRow } from '../../../core/telemetry/mapping/row.ts'
 import type { Chunk } from '../../../model/chunk.ts'
 
-/** Series of one name in metrics reports. Limited, as users choose names and labels. */
+/** The maximum of series of one name in metrics reports. It is limited because users choose names and labels. */
 const maxReported = 500
 
 /** The name of the job whose log or report is measured. */

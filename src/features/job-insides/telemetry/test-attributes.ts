@@ -89,7 +89,7 @@ export function testSpanName({ suite, name }: TestSpan): string {
   return `${suite === undefined ? 'test suite' : 'test'}: ${name}`.toWellFormed()
 }
 
-/** The conventions only have pass and fail. */
+/** The semantic conventions only define pass and fail. */
 function statusOf(result: TestResult): 'pass' | 'fail' | undefined {
   if (result === 'skip') return undefined
   return result === 'pass' ? 'pass' : 'fail'
