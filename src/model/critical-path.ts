@@ -43,7 +43,7 @@ export function criticalPath(jobs: readonly Ran[]): CriticalPath {
   }
 }
 
-/** A job that begins at this time or later may have waited for this one. After its start, so that no job waits for itself. */
+/** A job that begins at this time or later may have waited for this one. It is later than its start, so that no job waits for itself. */
 function releaseOf({ start, end }: Ran): Millis {
   return Math.max(end - tolerance, start + 0.5)
 }

@@ -13,7 +13,7 @@ import { later, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
-/** What a span had that the job itself does not say, or may say differently by now: `run-chunks.ts` rebuilds the span from both. */
+/** What a span had that the job lacks, or may have differently by now: `run-chunks.ts` rebuilds the span from both. */
 export interface SpanMark {
   readonly attempt: number
   /** The number of its chunk; undefined if it is forgotten. */

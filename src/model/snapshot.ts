@@ -142,7 +142,7 @@ function pipelineBase(
   }
 }
 
-/** By what the snapshot itself knows: neither what is usual nor the tests. */
+/** Uses only what the snapshot itself knows: neither usual durations nor the tests. */
 function verdictOf({ facts, start, end }: PipelineSnapshot, jobs: readonly JobSnapshot[]): { verdict?: string } {
   const verdict = pipelineVerdict({ status: facts.status, start, end, jobs })
   return verdict === undefined ? {} : { verdict: verdictSentence(verdict) }

@@ -51,7 +51,7 @@ export function rankOf(status: Status): number {
   return isKnownStatus(status) ? ranks[status] : unknownRank
 }
 
-/** A pipeline that will not change any more unless it is retried. */
+/** A pipeline in this status will not change any more unless it is retried. */
 export function isTerminal(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }

@@ -1,5 +1,5 @@
-// Which runs a token of a platform is for: those of one instance, in all groups or in some. If several tokens are for a project, that of the longest
-// group is.
+// Which runs a token of a platform is for: those of one instance, in all groups or in some. If several tokens are for a project, the one with the longest
+// group is used.
 
 export interface Territory {
   readonly instance: string

@@ -107,8 +107,8 @@ export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Milli
  *
  * They follow the critical path of the run that took longer, as only its jobs could make it take longer. Each job and wait on it is compared with the
  * same one of the other run, whether or not that was on its path. A job of the other path counts if it did not run here, or was on this path, too. What
- * remains is what ran at the same time: unit tests that take two minutes more make a pipeline only one minute slower if other tests take a minute longer
- * than them otherwise. That is one part.
+ * remains is what ran at the same time: if unit tests take two minutes longer, a pipeline is only one minute slower if other tests already took one minute
+ * longer than they did. That is one part.
  */
 export function explained(here: Timeline, there: Timeline): VerdictPart[] {
   const [longer, shorter] = here.ms >= there.ms ? [here, there] : [there, here]

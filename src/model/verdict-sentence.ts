@@ -37,8 +37,8 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
 }
 
 /**
- * Names the largest parts and sums up the others, those that make it longer and those that make it shorter apart. What is said explains the whole within
- * a tenth, as less than that share of either sign is silent.
+ * Names the largest parts, and sums up the others: those that make it longer apart from those that make it shorter. What is named explains the whole within
+ * a tenth, as less than `leastShare` of either sign is left out.
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
@@ -98,7 +98,7 @@ function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
 
 function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, style: Style): string {
   const compared = figure(ms, style)
-  // The usual run rarely has these, so they are more by being there.
+  // The usual run rarely has these, so all of their time is extra.
   const took = ms < 0 ? compared : style.text(ms)
   switch (kind) {
     case 'ran':

@@ -3,10 +3,10 @@
 // 1. An item waits, and starts the loop if it is idle.
 // 2. The group is gathered for a few turns of the event loop, until none brings a new item.
 // 3. The group is committed. SQLite commits one group at a time, PostgreSQL several.
-// 4. Each item gets its own outcome. One that waits for too long gets an error, and is committed nevertheless if its group is under way already: its
-//    sender sends it again, and its key shows that it is known.
+// 4. Each item gets its own outcome. One that waits for too long gets an error, and is committed nevertheless if its group is under way already. Its
+//    sender then sends it again, and its key shows that it is known.
 //
-// A commit for each delivery halves the rate: the disk is waited for once a commit.
+// A commit for each delivery would halve the rate, because each commit waits for the disk.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'

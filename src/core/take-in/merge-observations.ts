@@ -3,7 +3,7 @@
 //
 // 1. The observations of one run that came together are merged with each other first, so that the run is read and written once.
 // 2. They are merged into the known run (`model/run.ts`). If nothing is new, nothing is written.
-// 3. The run gets the time at which it is due next. Only its status decides here: `model/settle.ts` decides with all its jobs when it is due.
+// 3. The run gets the time at which it is due next. Here only its status decides: when it is due, `model/settle.ts` decides with all its jobs.
 // 4. Features take what they need from the run (`LineStep`).
 // 5. What REST must add is queued: `core/complete/` requests it later, because the webhook path never waits for the platform.
 import { observedRun, mergeRun, type Run } from '../../model/run.ts'

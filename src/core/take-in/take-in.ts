@@ -34,7 +34,7 @@ export interface Delivery {
 }
 
 /**
- * `accepted`: what it changes is on the disk, or what could be kept of one that cannot be decoded. `duplicate`: a delivery with its key was
+ * `accepted`: its changes are on the disk; or, if it cannot be decoded, what could be kept of it. `duplicate`: a delivery with its key was
  * accepted before. `full`: the store has reached its size limit. `no object`: its body is no JSON object. `ignored`: its kind of event, which is
  * not selected.
  */
@@ -80,7 +80,7 @@ export interface TakeIn {
   readonly counters: Readonly<TakeInCounters>
   /** Resolves when it is on the disk. Rejects with a StoreError if the store cannot write, or not soon enough for its sender. */
   take(delivery: Delivery): Promise<TakenIn>
-  /** Decodes quarantined deliveries again that somebody, or an upgrade, has put back. Returns how many. */
+  /** Decodes again the quarantined deliveries that a person or an upgrade has put back. Returns how many. */
   retryQuarantined(): Promise<number>
   /** Resolves when nothing waits. */
   drain(): Promise<void>
@@ -147,7 +147,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Those for which no time is left fail as the one before. */
+  /** Deliveries for which no time is left fail with the error of the one before. */
   async function oneByOne(group: readonly Received[], failure: unknown): Promise<readonly (TakenIn | Error)[]> {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
@@ -197,7 +197,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
           fresh.flatMap(({ event, receivedAt }) => (event === undefined ? [] : [{ event, receivedAt }])),
           options,
         )
-        // Of reports, some may make messages to people.
+        // Some of the reports may make messages to people.
         events.taken = beside.events.length + beside.reports.length
         return {
           work: work.map((one, at) => snapshotter.atOnce(one, did[at] ?? [])),

@@ -152,7 +152,7 @@ export function projectPoints(
   }
 }
 
-/** The value of one attribute in a project, for a class of refs: by the literals of those rules that need no more. */
+/** The value of one attribute in a project, for a class of refs: from the literals of the rules that depend on nothing else. */
 export function literalOf(
   rules: readonly AttributeSetter[],
   name: string,

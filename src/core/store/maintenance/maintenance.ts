@@ -79,7 +79,7 @@ const unservedSpared = 600_000
 const soon = 1_000
 /** Between two messages about early deletions, ms. */
 const betweenMessages = 60_000
-/** What the clock may go back without being repaired at once, ms: clocks are adjusted in small steps all the time. */
+/** How far the clock may go back before times are repaired at once, ms: clocks are adjusted in small steps all the time. */
 const clockTolerance = 1_000
 /** Between two tries to repair times, ms. */
 const betweenRepairs = 60_000
@@ -171,7 +171,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
 
   /** At the start, and when the clock was set back. Done by each replica, because the lease itself may have been taken while the clock was ahead. */
   async function repairTimes(): Promise<void> {
-    // The store's clock, relative to one that never jumps: it has gone back where it was ahead before.
+    // The store's clock minus one that never jumps. If the difference has shrunk, the store's clock was ahead before.
     const offset = (await store.now()) - elapsed(clock)
     if (offset < clockOffset - clockTolerance) nextRepair = elapsed(clock)
     clockOffset = offset

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-/** Asked from time to time, as the size of a store is expensive to compute. */
+/** Called from time to time, as the size of a store is expensive to compute. */
 export type IsEnough = () => Promise<boolean>
 
 /** Deletes rows older than `before`, which never decreases from call to call, until `isEnough`. Returns how many. */

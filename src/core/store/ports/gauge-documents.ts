@@ -49,7 +49,7 @@ export const gaugeReading = z.object({
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
 
-/** Its points that name no project which the scope does not see, as the result of a query may. */
+/** Its points, without those that name a project outside the scope, as the result of a query may. */
 export function pointsWithin({ sees }: Scope, { instance, points }: GaugeReading): GaugePoint[] {
   const isHidden = (path: string): boolean => !sees({ instance, path })
   return points.filter(

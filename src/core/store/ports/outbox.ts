@@ -19,14 +19,14 @@ export interface ExportQueue {
   readonly signal: Signal
 }
 
-/** Compressed bytes, as they stay until they are sent. */
+/** Compressed bytes, which stay unchanged until they are sent. */
 export interface EncodedMessage {
   readonly signal: Signal
   readonly body: Uint8Array
   readonly destinations: readonly string[]
 }
 
-/** The messages of a chunk for its queues; queues for which it has nothing are in none. Pure. */
+/** The messages of a chunk for its queues. A queue for which the chunk has nothing is in no message. Pure. */
 export type EncodeMessages = (chunk: AnyChunk, to: readonly ExportQueue[]) => readonly EncodedMessage[]
 
 /** For a command that writes nothing that is sent. */
@@ -43,9 +43,9 @@ export interface OutboxEntry {
   readonly body: Uint8Array
   readonly subject: Subject
   readonly pipelineId?: number | undefined
-  /** Of an event. */
+  /** The key of an event. */
   readonly key?: string | undefined
-  /** When the delivery was received that made it due. */
+  /** When the delivery that made it due was received. */
   readonly observedAt?: Millis | undefined
 }
 
@@ -117,7 +117,7 @@ export interface Outbox extends DeadLetters {
   /** Moves up to `limit` pending entries to another name; returns how many. */
   move(queue: ExportQueue, to: string, limit: number): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
-  /** The dead letters of what a scope sees; nothing changes those of others. */
+  /** The dead letters of what a scope sees; its methods do not change any others. */
   within(scope: Scope): DeadLetters
 }
 

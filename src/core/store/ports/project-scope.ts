@@ -44,7 +44,7 @@ export function inScope(column: string, scope: ProjectScope, place: (value: stri
   return isGroup(scope) ? `substr(${column}, 1, length(${value})) = ${value}` : `${column} = ${value}`
 }
 
-/** Statements are cached by their texts, so lists only have lengths that are powers of two: the last value is repeated. No path is a slash. */
+/** Statements are cached by their texts, so lists only have lengths that are powers of two: the last value is repeated. `/` is no project's path. */
 function padded(paths: readonly string[]): string[] {
   const length = 2 ** Math.ceil(Math.log2(Math.max(1, paths.length)))
   return Array.from({ length }, (_, at) => paths[Math.min(at, paths.length - 1)] ?? '/')

@@ -59,7 +59,7 @@ export function quarantine(sql: Statements) {
     },
     count: async (): Promise<number> =>
       number('count')((await sql.all('SELECT count(*) AS count FROM quarantined_deliveries'))[0] ?? {}),
-    /** The daemon is to decode them again: those named, or all. Returns how many. */
+    /** Makes the daemon decode them again: the named ones, or all. Returns how many. */
     retry: async (ids: readonly number[] | 'all'): Promise<number> => {
       if (ids === 'all') return sql.change(mark)
       return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)

@@ -17,7 +17,7 @@ export interface Reads {
   /** Makes what a feature reads of its own tables. `projects`: full paths; only what belongs to them. */
   readonly on: <T extends object>(make: (reading: Reading) => T, projects?: ReadonlySet<string>) => T
   readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> } & {
-    /** Those of a feature. */
+    /** The documents of a feature. */
     of<Document extends object, Key extends keyof Document>(
       kind: DocumentKind<Document, Key>,
     ): Readable<Repository<Document, Key>>

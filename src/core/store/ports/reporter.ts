@@ -1,4 +1,4 @@
-// What features take from the line, and report within its transactions.
+// What features take from the line (the steps from a delivery to its export), and report within its transactions.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { JobWait, Reporter, Reports } from './runs.ts'
 import type { Condition, ConditionKind } from '../../../model/condition.ts'
@@ -11,7 +11,7 @@ export function reportsBy<Report>(by: Reporter<Report>, reports: readonly Report
   return reports.length === 0 ? [] : [{ by: by, reports }]
 }
 
-/** By their reporters, in the order in which they are written: the same in all transactions, so that none waits for another in a circle. */
+/** By their reporters, in the order in which they are written. It is the same in all transactions, so that there is no deadlock. */
 export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown[]][] {
   const found = new Map<Reporter<unknown>, unknown[]>()
   for (const { by, reports } of all) {
@@ -24,7 +24,7 @@ export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown
 
 /** What a feature takes from the line: pure, and called while the run is locked. */
 export interface LineStep {
-  /** It needs what jobs have left, which only the platform's API lists. */
+  /** It needs the artifacts of jobs, which only the platform's API lists. */
   readonly needsArtifacts?: true
   /** A run was observed. `known`: before that; undefined: it is new. */
   readonly onObserved?: ((run: Run, known: Run | undefined) => readonly Reports[]) | undefined
@@ -57,7 +57,7 @@ export interface Notifier {
   readonly reports: (...conditions: readonly (Condition | undefined)[]) => Reports[]
 }
 
-/** All of them as one. */
+/** Several notifiers as one. */
 export function joinedNotifiers(all: readonly Notifier[]): Notifier {
   return {
     isAbout: kind => all.some(one => one.isAbout(kind)),

@@ -50,7 +50,7 @@ export interface Change<Document, T> {
   readonly result: T
 }
 
-/** The interface for rooms other than the owner. */
+/** The interface for all code other than the owner. */
 export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 
 /** What a document is about: ids or paths of projects and groups. */
@@ -69,10 +69,10 @@ export interface DocumentKind<Document extends object, Key extends keyof Documen
   readonly shown?: ShownTo<Document> | undefined
 }
 
-/** Who sees a document. Without it people who may see only some projects see none of the kind. */
+/** Who sees a document. Without it, people who may see only some projects see no document of the kind. */
 export interface ShownTo<Document> {
   readonly about: (document: Document) => Subject & { readonly instance: string }
-  /** What somebody sees of it who may see what it is about; undefined: nothing. Default: all. */
+  /** The part of a document for somebody who may see what it is about; undefined: nothing. Default: all. */
   readonly within?: (document: Document, scope: Scope) => Document | undefined
 }
 
@@ -108,7 +108,7 @@ export function repositoriesOf(make: MakeRepository) {
     }),
     /** Written by redelivery. */
     hooks: make('hook', watchedHook, ['instance', 'kind', 'id'], {
-      // A group that is configured by its id may be any.
+      // A group that is configured by its id may be any group.
       about: ({ instance, kind, owner }) => ({
         instance,
         paths: kind === 'group' && /^\d+$/.test(owner) ? [] : [owner],

@@ -1,4 +1,4 @@
-// The texts that lists of pipelines have of each run, one row for each. From a row follow its field in the JSON API and its schema, the filter by it (on the
+// The texts that lists of pipelines have of each run, one row for each. A row determines its field in the JSON API and its schema, the filter by it (on the
 // page, in the API and for programs that ask by MCP), what the search by words finds, and its place in the list. Times, projects and figures are the
 // console's own columns (`console/pipelines/run-card.ts`).
 //

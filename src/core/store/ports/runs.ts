@@ -39,7 +39,7 @@ export interface PendingChunk {
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
 }
 
-// What a feature reports within a transaction of the line, such as deployments or conditions. The line carries reports and knows none of them: their
+// What a feature reports within a transaction of the line, such as deployments or conditions. The line carries reports and does not know what they are: their
 // reporter writes them, in the transaction that changes the runs or takes the events that they come from.
 
 /** The path of a project at a time; of a group, or of an instance (an empty path), without a project. */
@@ -58,9 +58,9 @@ export interface Reporter<Report> {
   locks?(report: Report): readonly string[]
   /** All reports of the transaction, in the order in which they came. */
   write(reports: readonly Report[], within: Within): Steps<void>
-  /** Whose it is: its project becomes known. */
+  /** To whom a report belongs: that project becomes known. */
   owner?(report: Report): SeenOwner
-  /** Completes a change by what is known of its reports, before it is written. `earlier`: reports of the same transaction. */
+  /** Completes a change with what is known of its reports, before it is written. `earlier`: reports of the same transaction. */
   complete?(change: RunChange, reports: readonly Report[], earlier: readonly Report[]): Steps<RunChange>
 }
 
@@ -107,7 +107,7 @@ export interface Beside {
 export interface TakingIn {
   /** The idempotency key of each; undefined: it has none. */
   readonly keys: readonly (string | undefined)[]
-  /** What those change that are new. Pure and synchronous; may be called again. */
+  /** The changes of the new deliveries. Pure and synchronous; may be called again. */
   readonly plan: (areNew: readonly boolean[]) => {
     readonly work: readonly RunWork[]
     readonly beside?: Beside | undefined
@@ -137,10 +137,10 @@ export interface Runs {
 
 // Events that are not about a pipeline. Each is stored once, in the transaction that takes in what reported it, and exported through the outbox.
 
-/** An event is about a job, whose span it is sent with. */
+/** The job that an event is about: the event is sent with the job's span. */
 export interface JobWait {
   readonly jobId: number
-  /** The job's span, if it is known already. Else whoever learns it completes the event (`joinWaiting`). */
+  /** The job's span, if it is known already. Otherwise the code that learns it completes the event (`joinWaiting`). */
   readonly spanOf: (instance: string, jobId: number, within: Within) => Steps<JobSpan | undefined>
 }
 

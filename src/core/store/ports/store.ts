@@ -1,4 +1,4 @@
-// The store as other rooms see it. `open-store.ts` chooses the database; the same exercises test both.
+// The store as the rest of the program sees it. `open-store.ts` chooses the database; the same tests run on both.
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { EncodeMessages, Outbox } from './outbox.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -22,12 +22,12 @@ export interface StoreOptions {
   readonly elapsed?: (() => number) | undefined
   /** At this size, in bytes, the store refuses deliveries. */
   readonly maxSize: number
-  /** How chunks become messages, in the transaction that writes them: it still adds to what is sent. */
+  /** How chunks become messages. This is done in the transaction that writes them, because it still adds to what is sent. */
   readonly encode: EncodeMessages
   /** The tables of features. */
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
-  /** SQLite: the file is damaged. Whoever serves it ends; the statement that met the damage throws the same fault. */
+  /** SQLite: the file is damaged. The process that serves it ends; the statement that met the damage throws the same fault. */
   readonly onDamage?: ((fault: StoreError) => void) | undefined
 }
 

@@ -55,7 +55,7 @@ const takeAdded = `
 const added = record({ at: number('added_at'), content: bytes('content') })
 
 function* foldSome(within: Within): Steps<number> {
-  // Two replicas that fold at once would lock the same totals in turn.
+  // Two replicas that fold at once would wait for each other's locks.
   yield* lockNames(['totals'], within)
   const taken = (yield [takeAdded, []]).toSorted((a, b) => id(a) - id(b))
   const rows = within.damaged.rows('totals_added', taken, row => {
@@ -69,7 +69,7 @@ function* foldSome(within: Within): Steps<number> {
   return taken.length
 }
 
-/** Whether all is there that adding them reads. Throws if they are no object. */
+/** Whether every field that adding reads is present. Throws if they are no object. */
 function areIncrements({ key, project, profile, maxSeries, increments }: ProjectIncrements): boolean {
   return (
     typeof key.instance === 'string' &&

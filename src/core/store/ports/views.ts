@@ -27,8 +27,8 @@ export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | un
 }
 
 /**
- * A place in the order of all runs, newest first: that of a run which the reader has seen. It has no number of a row, whose gaps would count the runs
- * that the reader may not see.
+ * A place in the order of all runs, newest first: that of a run which the reader has seen. It contains no row number: gaps between row numbers would show
+ * how many runs the reader may not see.
  */
 export interface RunCursor {
   readonly createdAt: Millis
@@ -43,7 +43,7 @@ export interface ListedKey extends RunKey {
   readonly createdAt: Millis
 }
 
-/** What a run is like that took about as long as another. */
+/** Describes a run, to find others that took about as long. */
 export interface LikeRun extends RunKey {
   readonly projectId: number
   /** Full path. */

@@ -1,5 +1,5 @@
-// Whether the server has room for one more daemon. Connections are opened when there is work: a daemon too many would start well, and later fail,
-// or make others fail. So daemons are counted, each with all of its connections; they show themselves by the name of their sessions.
+// Whether the server has room for one more daemon. Connections are opened when there is work: one daemon too many would start well, and later fail,
+// or make others fail. So daemons are counted by the names of their sessions, each with all of its connections.
 import os from 'node:os'
 import type pg from 'pg'
 import { number } from '../sql/columns.ts'
@@ -16,7 +16,7 @@ export function daemonSessions(): string {
   return `${prefix}${process.pid} on ${os.hostname()}`.slice(0, 63)
 }
 
-/** Of the sessions of other roles an ordinary role sees neither the type nor, perhaps, the name: they count as other programs'. */
+/** An ordinary role sees neither the type nor, perhaps, the name of other roles' sessions: they count as other programs'. */
 const room = `
   SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
        - coalesce(current_setting('reserved_connections', true)::int, 0) AS allowed,

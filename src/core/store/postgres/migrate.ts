@@ -1,5 +1,5 @@
-// PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same moment. All locks and settings end with a
-// transaction, so that it works through a transaction pooler (PgBouncer).
+// PostgreSQL's schema, as numbered steps; a released one is never edited. Migrates a database to it, even if many replicas start at the same
+// moment. All locks and settings end with a transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../../lib/fault.ts'
 import { leaveOldSchema, refuseNewer, schemaOf, missingSteps, selectPartNumbers } from '../sql/schema.ts'
 import type pg from 'pg'
@@ -32,7 +32,7 @@ const migrationLock = 7_462_736_101
 /** The timeout of a step, ms: large tables, or another replica that migrates, take long. */
 const timeoutMs = 24 * 3_600_000
 
-/** The tables of pre-releases, one or the other. */
+/** The tables of pre-releases: a database has one or the other. */
 const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
 
 /**
@@ -77,7 +77,7 @@ async function migrateOnce(
       await query('DELETE FROM pipespan_store')
       await query('INSERT INTO pipespan_store VALUES ($1)', [version + 1])
     }
-    // The schemas of features stand on the whole schema of the store.
+    // The schemas of features build on the whole schema of the store.
     if (version + 1 >= newest)
       for (const part of missingSteps(await query(selectPartNumbers), parts, dialect)) {
         for (const step of part.steps) await query(step)

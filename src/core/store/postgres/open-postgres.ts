@@ -69,7 +69,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   return {
     ...shared,
     runsPerTransaction: 64,
-    // So that one that waits for a lock does not hold up the others.
+    // Several, so that a group that waits for a lock does not delay the others.
     groupsAtOnce: 4,
     runs: postgresRuns(db, sql),
     outbox,
@@ -93,7 +93,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   }
 }
 
-/** How long a measured size is believed, ms: often enough to stop a flood in time. */
+/** How long a measured size is reused, ms: often enough to stop a flood in time. */
 const measuredFor = 5_000
 
 function sizeReaches(max: number, measure: () => Promise<number>): () => Promise<boolean> {
@@ -108,7 +108,7 @@ function sizeReaches(max: number, measure: () => Promise<number>): () => Promise
   }
 }
 
-// Runs on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+// Runs on PostgreSQL: each replica skips rows that another one has locked (SKIP LOCKED).
 function postgresRuns(db: Database, sql: Statements): Runs {
   return {
     takeIn: async taking => sql.transaction(within => takeIn(taking, undefined, within)),

@@ -1,4 +1,4 @@
-// The outbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+// The outbox on PostgreSQL: each replica skips rows that another one has locked (SKIP LOCKED).
 import { randomUUID } from 'node:crypto'
 import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'
@@ -62,7 +62,7 @@ async function lease(
   const oldest = isInOrder(queue) ? await dueHeads(session, now, queue, limit) : await due('ASC')
   const newest = isInOrder(queue) || oldest.length < limit ? oldest.toReversed() : await due('DESC')
   const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
-  // An expired lease: settling an entry ends its lease.
+  // Their leases have expired: settling an entry would have ended its lease.
   const again = new Set([...oldest, ...newest].filter(({ is_again: isAgain }) => isAgain === true).map(idOf))
   const chosen: number[] = []
   let bytes = 0
@@ -82,7 +82,7 @@ async function lease(
   return { items, repeated: items.filter(({ id }) => again.has(id)).length }
 }
 
-/** Waits for a replica that leases at the same time: if its rows were skipped, what comes after them would seem to be first. */
+/** Waits for a replica that leases at the same time: if its rows were skipped, the rows after them would seem to be first. */
 async function dueHeads(session: Session, now: number, queue: ExportQueue, limit: number): Promise<Row[]> {
   const rows = await session.query(placed(`${selectInOrder} FOR UPDATE OF o`), [queue.destination, queue.signal])
   return headsOf(rows)

@@ -83,7 +83,7 @@ export function readsOn(
   }
 }
 
-/** Of what a scope sees, what belongs to these projects. */
+/** The part of a scope that belongs to these projects. */
 function only({ bounds, sees }: Scope, projects: ReadonlySet<string>): Scope {
   return { bounds: bounds === 'none' ? 'hidden' : bounds, sees: owner => projects.has(owner.path) && sees(owner) }
 }
@@ -133,7 +133,7 @@ function shownDocumentsOf({ scope, pathOf }: Reading, all: Repositories): Reads[
           return seen
         },
       }
-      // Nobody can write what a scope sees: the type of the reads has `all` alone.
+      // Nobody can write through a scope: the type of the reads has only `all`.
       return readable as Repository<Document, Key>
     },
   )

@@ -1,5 +1,5 @@
-// The one place that meets a row whose content cannot be read: it costs its own data, is logged and counted once, and reads get the others. A damaged
-// file is another matter (`sqlite/damage.ts`).
+// The only place that handles rows whose content cannot be read. Such a row loses only its own data: it is logged and counted once, and reads return the
+// others. A damaged file is another matter (`sqlite/faults.ts`).
 import { isOfTheData } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Row } from './columns.ts'
@@ -8,11 +8,11 @@ export interface DamagedRows {
   /** How many were found since the start. */
   readonly count: number
   /**
-   * What `decode` reads of a row of the table; undefined for no row, and for a damaged one. `key`: the row by whose columns the log names it. Errors
-   * other than those of the data are thrown on.
+   * What `decode` returns for a row of the table; undefined for no row, and for a damaged one. `key`: the row by whose columns the log names it. Errors
+   * that are not about the data are thrown on.
    */
   row<T>(table: string, row: Row | undefined, decode: (row: Row) => T, key?: Row): T | undefined
-  /** What `decode` reads of each, without those that are damaged, and those of which it reads nothing. */
+  /** What `decode` returns for each row, without damaged rows and those for which it returns nothing. */
   rows<T>(table: string, rows: readonly Row[], decode: (row: Row) => T | undefined): T[]
 }
 

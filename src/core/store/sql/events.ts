@@ -1,4 +1,4 @@
-// Writes an event, as steps of the transaction that takes it in. Of a known event nothing is written.
+// Writes an event, as steps of the transaction that takes it in. Nothing is written for a known event.
 import { number, record, text } from './columns.ts'
 import { shownAs, type EventChunk } from '../../../model/event.ts'
 import { storedJson } from './stored-json.ts'

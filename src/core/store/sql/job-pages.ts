@@ -1,6 +1,6 @@
 // The jobs of a run that has many, in pages: a change of one job reads and writes one of them (decision 116). A run with few jobs has them in its row.
 //
-// The pages of a run lie side by side: each has the jobs from its `first_job` up to that of the next page, and the first one begins at 0, so that each id
+// The pages of a run do not overlap: each has the jobs from its `first_job` up to that of the next page, and the first one begins at 0, so that each id
 // has its page before the job is known. A page that grows too large is cut; pages are never joined, because a run never loses jobs.
 import { bytes, number, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-json.ts'
@@ -8,10 +8,10 @@ import { each, forRows, type Steps, type StepValue } from './steps.ts'
 import type { Job } from '../../../model/job.ts'
 import type { RunWork } from '../ports/runs.ts'
 
-/** Of one page, or of a row. */
+/** Jobs of one page, or of a row. */
 export const maxJobs = 50
 
-/** Of all runs that are in memory at once where statements are round trips; a larger run is alone. */
+/** Jobs of all runs that are in memory at once, where statements are round trips; a larger run is loaded alone. */
 export const maxJobsAtOnce = 20_000
 
 /** A run's row, and the jobs to read. */
@@ -41,7 +41,7 @@ export function* readPages(wanted: readonly Wanted[]): Steps<ReadonlyMap<number,
   )
 }
 
-/** Nearly every page has one of so many jobs. */
+/** True if it wants so many jobs that nearly every page has one of them. */
 function readsAll({ jobs }: Wanted): boolean {
   return jobs === 'all' || jobs.length > maxJobs
 }
@@ -109,7 +109,7 @@ const idOf = number('id')
 const runId = number('run_id')
 const firstJob = number('first_job')
 const content = bytes('content')
-/** Of all jobs of the run. */
+/** The number of all jobs of the run. */
 export const jobCount = number('jobs')
 
 // Cuts a list into slices of a limited size.

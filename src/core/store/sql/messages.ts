@@ -1,4 +1,4 @@
-// Writes messages with their entries in the outbox, as steps of a transaction, and deletes those that nobody is to get any more.
+// Writes messages with their entries in the outbox, as steps of a transaction, and deletes those that no destination is to get any more.
 //
 // What is sent is encoded here, and not before, because the transaction still adds to it: ids of deployments, the job of an event, its time.
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
@@ -58,7 +58,7 @@ const insertEntries = forRows(
 const idOf = number('id')
 
 /**
- * Encodes an event anew that waited for its job's span, and makes it due. A message that was already leased or sent stays as it is, because every
+ * Encodes an event that waited for its job's span again, and makes it due. A message that was already leased or sent stays as it is, because every
  * repetition must be identical.
  */
 export function* releaseMessages(chunk: AnyChunk, key: string, { encode, now }: Within): Steps<void> {

@@ -83,7 +83,7 @@ export function deadLetters(
 }
 
 /**
- * A backlog of more exports than this is not counted for every page and scrape, but at most once per this many ms for each export: every 20 s for a
+ * A backlog of more exports than `large` is not counted for every page and scrape, but once in `believedMs` for each export at most: every 20 s for a
  * million, which SQLite counts in half a second.
  */
 const large = 20_000
@@ -216,7 +216,7 @@ export function* settle(settlements: readonly Settlement[], token: string, withi
   return delivered.length + later.length + unsent.length + rejected.length
 }
 
-/** On PostgreSQL only entries that are leased with the token; on SQLite leases are in memory, and the caller has looked. */
+/** On PostgreSQL only entries that are leased with the token; on SQLite leases are in memory, and the caller has checked them. */
 const own = `outbox.id = s.id AND outbox.lease = s.token AND state = 'pending'`
 const ofOne = `id = ?1 AND (?2 IS NOT NULL) AND state = 'pending'`
 

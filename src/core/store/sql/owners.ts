@@ -26,8 +26,8 @@ export function groupPathOf({ project, group }: Pick<SeenOwner, 'project' | 'gro
 }
 
 /**
- * To be written last, as nothing that is locked later may wait for it. Almost always nothing is new, and then nothing is written or locked. A later
- * path replaces an earlier one, an unknown one none.
+ * Must be written last: a transaction that has locked these rows locks nothing else. Almost always nothing is new, and then nothing is written or locked. A
+ * later path replaces an earlier one. An unknown path replaces none.
  */
 const writeNew = forRows(
   ['text', 'bigint', 'text', 'text', 'bigint'],

@@ -123,7 +123,10 @@ const lockAtRest = forRows(
   SELECT runs.* FROM runs JOIN (WITH w (id, before) AS (${rows}) SELECT * FROM w) AS w ON w.id = runs.id
   WHERE due_at IS NULL AND changed_at < w.before ORDER BY runs.id ${forUpdate && `${forUpdate} OF runs SKIP LOCKED`}`,
 )
-/** A snapshot was taken of it since then, so that pages still show it. What is pending of a run does not need it. A time to come is of a clock that was ahead. */
+/**
+ * A snapshot of it was taken since then, so that pages still show it. Pending entries do not need their run.
+ * A time in the future was stored while a clock was ahead.
+ */
 function isRecent({ attempts }: Run, since: Millis, now: Millis): boolean {
   return attempts.some(({ exported }) => exported !== undefined && exported.at >= since && exported.at <= now)
 }

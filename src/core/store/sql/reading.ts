@@ -1,8 +1,8 @@
 // Runs the queries of what people see, each within a scope: a query without a place for the scope's condition does not compile.
 //
 // `{visible l}` in the text of a query stands for the condition that the row `l` belongs to what the scope sees, and `{visible event e}` for the same of a
-// row of `events`, which may be of no project. Without bounds it is no condition. Else it is one on the owners that the scope sees: their ids are found
-// in this process, where globs are matched, and handed to the query. They are found anew when an owner was added or has moved.
+// row of `events`, which may be of no project. Without bounds it is empty. Otherwise it is a condition on the owners that the scope sees: their ids are found
+// in this process, where globs are matched, and handed to the query. They are looked up again when an owner was added or has moved.
 import { everything, type Scope } from '../ports/scope.ts'
 import { ownerRow, selectOwners, selectOwnersVersion, type OwnerRow } from './owners.ts'
 import type { Ask, Statements, Value } from './statements.ts'

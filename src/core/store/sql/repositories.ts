@@ -1,4 +1,4 @@
-// The repositories, for both databases, in the key-value table. A document that has not the shape of its kind is damaged: it is logged once, and treated
+// The repositories, for both databases, in the key-value table. A document without the shape of its kind is damaged: it is logged once, and treated
 // as missing.
 import { repositoriesOf, type Repositories, type Repository } from '../ports/repository.ts'
 import { storedDocument } from './stored-json.ts'

@@ -1,6 +1,6 @@
 // The one decoder of runs: from a row of `runs`, with the pages of its jobs if it has many.
 //
-// A run is one document: its head as the model has it, and its jobs with what of them was exported. A damaged row or page costs its run.
+// A run is one document: its head as the model has it, and its jobs with what was exported of them. If a row or page is damaged, its run cannot be read.
 import { bytes, keyOf, json, number, optional, record, type Row } from './columns.ts'
 import { documentBytes, documentOf } from './stored-json.ts'
 import { DataError } from '../../../lib/fault.ts'
@@ -38,7 +38,7 @@ export function storedRun(damaged: DamagedRows, of: Row | undefined, pages: read
   })
 }
 
-/** For what cannot go on without the run. */
+/** The error for code that cannot go on without the run. */
 export function damagedRun({ instance, pipelineId }: RunKey): DataError {
   return new DataError(
     `The stored run of pipeline ${pipelineId} of ${instance} is damaged.`,

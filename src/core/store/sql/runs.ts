@@ -1,6 +1,6 @@
 // Changes runs, as steps of a transaction: loads them under a lock, decides their changes, and writes these.
 //
-// All runs of the transaction are locked at once, in the order of their keys, so that replicas cannot wait for each other in a circle. Then each run
+// All runs of the transaction are locked at once, in the order of their keys, so that replicas do not deadlock. Then each run
 // goes through all its decisions, one after the other, and is written once.
 import { changedJobs, writeChunks, writeRuns, type Written } from './run-writes.ts'
 import { changesListing, insertListings, listingOf } from '../read-models/listing.ts'
@@ -48,7 +48,7 @@ export function* changeRuns(
     works,
     row: works[0] && rows.get(nameOf(works[0].key)),
   }))
-  // What is in memory is a run at a time where nobody waits for round trips.
+  // Where statements are no round trips, only one run at a time is in memory.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
     yield* changeSlice(slice, last, changed, within)
@@ -212,7 +212,7 @@ export function* writeBeside(
   ])
 }
 
-/** Totals before what is written last, such as conditions: whatever locks those locks nothing later. */
+/** Writes totals before what is written last, such as conditions: a transaction that has locked those locks nothing else. */
 export function* writeReports(
   reports: readonly Reports[],
   totals: readonly ProjectIncrements[],

@@ -1,4 +1,4 @@
-// Reads stored JSON; what it throws costs the row (`damaged-rows.ts`).
+// Reads stored JSON. If it throws, the row is damaged (`damaged-rows.ts`).
 import type { z } from 'zod'
 import { DataError } from '../../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
@@ -45,12 +45,12 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** A list of which each entry passes. Throws DataError if it is none: an earlier build may have written another form. */
+/** A list whose entries all pass. Throws DataError if it is none: an earlier build may have written another form. */
 export function storedList<T>(content: unknown, isOne: (entry: T) => boolean): readonly T[] {
   try {
     if (Array.isArray(content) && content.every(isOne)) return content as readonly T[]
   } catch {
-    // Something is missing that the check has read.
+    // The check has read a field that is missing.
   }
   throw damagedData()
 }

@@ -1,4 +1,4 @@
-// The store as bare rows, for copying it into another one. It knows only those tables by name that are not copied.
+// The store as bare rows, for copying it into another one. It names only the tables that are not copied.
 import { cell, number, record, text, type Cell, type Row } from './columns.ts'
 import type { Statements } from './statements.ts'
 
@@ -16,8 +16,8 @@ export interface Catalog {
   /** The number of the schema, as `number`. */
   readonly selectSchema: string
   /**
-   * The `name` of each table in the order of their creation; as lists with commas its `columns`, its primary `key`, and `ordered`: the same so that texts
-   * are in the order of their bytes.
+   * The `name` of each table in the order of their creation; its `columns`, its primary `key`, and `ordered` as comma-separated lists. `ordered` is the key,
+   * with texts sorted by their bytes.
    */
   readonly selectTables: string
   /** Moves the sequences of ids beyond the rows that were written. */
@@ -34,7 +34,7 @@ const maxParameters = 30_000
 export function tables(sql: Statements, { selectSchema, selectTables, finish }: Catalog) {
   const listed = async (): Promise<(Table & { readonly ordered: readonly string[] })[]> =>
     (await sql.all(selectTables)).map(tableOf).filter(({ name }) => !momentary.includes(name))
-  /** Of this store: a table of another one may be given. */
+  /** The order in this store; the table may be another store's. */
   const orderOf = async ({ name }: Table): Promise<readonly string[]> =>
     (await listed()).find(one => one.name === name)?.ordered ?? []
   const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))

@@ -13,7 +13,7 @@ const oneDay = 24 * 3_600_000
 /** How long a key is remembered, ms. */
 export const keyMemory = 7 * oneDay
 
-/** SQLite has one writer, so it may look first. */
+/** SQLite has one writer, so it may check first. */
 const insertKeys = forRows(
   ['text', 'bigint'],
   ({ rows }) => `

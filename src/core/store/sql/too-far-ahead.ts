@@ -50,7 +50,7 @@ const waits: readonly Wait[] = [
   { table: 'leases', due: 'until', max: usual, only: `until < ${now} + ${forGood}` },
 ]
 
-/** After the waits, which are judged by some of them. */
+/** Repaired after the waits, because waits are judged by some of these times. */
 const times: readonly TimeColumn[] = [
   ['runs', 'changed_at'],
   ['outbox', 'settled_at'],

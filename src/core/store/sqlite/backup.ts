@@ -7,8 +7,8 @@ import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 /**
- * Writes a new file (0600) and checks it; leaves none if that fails. The file is made in a folder beside its place, and gets its name when it is complete; a process
- * that is killed leaves that folder and an empty file. Throws StoreError with a remedy.
+ * Writes a new file (0600) and checks it; leaves none if that fails. The file is made in a folder beside its place, and gets its name when it is
+ * complete; a process that is killed leaves that folder and an empty file. Throws StoreError with a remedy.
  */
 export function backupSqlite(file: string, target: string): void {
   try {

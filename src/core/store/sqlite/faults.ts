@@ -74,8 +74,8 @@ export function schemaFault(error: unknown): StoreError | undefined {
   return otherSchema('The store', error, 'a new file in another folder')
 }
 
-// A damaged file is SQLite's matter: whichever statement meets the damage, the process that serves the store ends, and a command fails, with one sentence.
-// Nothing is saved from such a file, and nothing that was answered depends on it more than before: senders got no 2xx for what was not committed, and
+// SQLite itself detects a damaged file: whichever statement meets the damage, the process that serves the store ends, or a command fails, with one sentence.
+// Nothing is rescued from such a file, and no answer that was given depends on it: senders got no 2xx for what was not committed, and
 // what the platform still knows can be read again.
 
 /** What the store does with a statement: its parameters are numbered. */
@@ -85,7 +85,7 @@ export interface Statement {
   run(...values: SQLInputValue[]): StatementResultingChanges
 }
 
-/** Returns what gives the result of `work`, and throws the sentence if it meets damage, after `onDamage`. */
+/** Returns a function that returns the result of `work`. If `work` meets damage, it calls `onDamage` and then throws the sentence. */
 export function watchForDamage(file: string, onDamage: ((fault: StoreError) => void) | undefined) {
   return <T>(work: () => T): T => {
     try {

@@ -1,5 +1,5 @@
-// Whether the files of an open store are still those that have its names. Once they are removed or replaced, SQLite goes on with the files that it has
-// open and notices nothing, but what it writes is gone with the process.
+// Whether the files of an open store are still the ones with its names. Once they are removed or replaced, SQLite goes on with the files that it has
+// open and notices nothing, but what it writes is lost when the process ends.
 import { statSync } from 'node:fs'
 import { StoreGone } from '../../../lib/fault.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -13,7 +13,7 @@ export interface FilesInPlace {
 /** The database, its write-ahead log, and the index of that. */
 const endings = ['', '-wal', '-shm']
 
-/** To be called while the store is open. `log`: what is found is logged once, until it is over. */
+/** To be called while the store is open. `log`: what is found is logged once until it is over. */
 export function filesInPlace(file: string, log?: Log): FilesInPlace {
   const names = endings.map(ending => `${file}${ending}`)
   const opened = names.map(identityOf)

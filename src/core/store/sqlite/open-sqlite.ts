@@ -134,8 +134,8 @@ function rooms(db: Database, options: StoreOptions, sending?: string) {
 }
 
 /**
- * A killed process may have written a commit without its sync. Nobody was answered because of it, but from now on others are: a sender that sends again
- * gets "duplicate".
+ * A killed process may have written a commit without its sync. It answered nobody for that commit, but from now on senders are answered: one that
+ * sends again gets "duplicate".
  */
 function syncCommits(wal: string): void {
   const descriptor = openSync(wal, 'r+')

@@ -51,7 +51,7 @@ export function sqliteOutbox(db: Database, noteFile: string | undefined): Outbox
               `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
             )
-            // Leased entries were due earlier and come first; one more than there are leases includes the first free one.
+            // Leased entries were due earlier and come first, so one row more than there are leases includes the first free one.
             .all(queue.destination, queue.signal, leases.size + 1)
             .map(due)
       const [now, at] = [db.now(), db.elapsed()]
@@ -118,7 +118,7 @@ interface LeasedNote {
   write(ids: readonly number[]): void
 }
 
-/** `file`: undefined for a store in memory, and for commands. `isPending`: ids of others may have been given again. */
+/** `file`: undefined for a store in memory, and for commands. `isPending`: the ids of settled entries may have been given to new ones. */
 function openLeasedNote(file: string | undefined, isPending: (id: number) => boolean): LeasedNote {
   const before = new Set(file === undefined ? [] : read(file).filter(isPending))
   let descriptor: number | undefined

@@ -27,7 +27,7 @@ const refusals: Readonly<Record<string, (at: string) => readonly [what: string, 
   EACCES: at => [`this user cannot write to ${at}`, elsewhere],
   EPERM: at => [`this user cannot write to ${at}`, elsewhere],
   EROFS: at => [`the file system of ${at} is read-only`, elsewhere],
-  // Parents are created, so what is missing can only be missing in a file system such as /proc.
+  // Parents are created, so nothing is missing except in a file system such as /proc.
   ENOENT: at => [`no files can be created in ${at}`, elsewhere],
   EEXIST: at => [`${at} is not a folder`, elsewhere],
   ENOTDIR: at => [`${at} is not a folder`, elsewhere],
@@ -69,7 +69,7 @@ function refuseFolder(file: string): void {
   throw new StoreError(`The store ${file} is a folder.`, `Set PIPESPAN_STORE_URL to a file in it: sqlite:${within}.`)
 }
 
-/** What is created beside the store has at most so many characters more. */
+/** The names of files beside the store have at most this many characters more. */
 const maxEnding = '-sending'
 
 /** The path without symbolic links. Throws StoreError if no store can be there, or if the file has hard links or is a mount point itself. */
@@ -143,7 +143,7 @@ export function makePrivateFile(file: string): void {
   chmodSync(file, 0o600)
 }
 
-/** Throws StoreError for a device, a FIFO, a socket or a folder: a mode set by root would take it from everybody else. */
+/** Throws StoreError for a device, a FIFO, a socket or a folder: if root set its mode, nobody else could use it. */
 function refuseSpecialFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) return
   throw new StoreError(`${file} is not a regular file.`, 'Set PIPESPAN_STORE_URL to a file in a folder of its own.')

@@ -1,5 +1,5 @@
 // The metrics of jobs: runner time and its cost, queues, failures of the CI system, artifacts. They count the jobs of all chunks, and so include jobs
-// that are learnt late.
+// that become known late.
 import { hasFailed } from '../../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf, computeSeconds } from '../../../model/runner-time.ts'

@@ -145,7 +145,7 @@ function urlOf({ job, jobsUrl: url }: JobSubject): string | undefined {
   return job.url ?? (url === undefined ? undefined : `${url}${job.id}`)
 }
 
-/** Undefined for a group's runner, because the job does not tell which of its groups has the runner. */
+/** Undefined for a group's runner, because the job does not report which of its groups has the runner. */
 function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
   return job.runner === undefined ? undefined : runnerUrl(chunk, job.runner)
 }

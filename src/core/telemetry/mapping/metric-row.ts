@@ -38,7 +38,7 @@ export interface MetricRow extends MetricHead {
   readonly only?: RowVariant
   /** A lower limit of series for each metric of a project. */
   readonly maxSeries?: number
-  /** Of a gauge: the value of the greatest one is the latest. By default that of the attempt that ended last. */
+  /** Of a gauge: the value with the greatest order is the latest. By default that of the attempt that ended last. */
   readonly order?: (chunk: Chunk) => number
   /** A gauge of states: the value is the place of the state in this list, or another number for none of them. */
   readonly states?: { readonly attribute: string; readonly values: readonly string[] }

@@ -154,7 +154,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
       points: within(settings.maxSeries, points, head === oldestWaitMetric ? Math.max : add),
     }))
 
-  /** What has equal attributes is joined, as several statuses are one state. */
+  /** Points with equal attributes are joined, as several statuses are one state. */
   function pointsOf<T>(
     rows: readonly AttributeRow<T>[],
     all: readonly T[],

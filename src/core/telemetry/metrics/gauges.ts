@@ -58,8 +58,8 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
 }
 
 /**
- * One value for points whose attributes are equal because some were dropped: counts add up, of instants the earliest counts, which is the longest
- * since or the shortest until, and of other gauges the first.
+ * One value for points whose attributes are equal because some were dropped. Counts add up. The earliest instant is kept, which is the longest since
+ * or the shortest until. Of other gauges the first value is kept.
  */
 function joined(type: MetricHead['type'], a: FoundPoint['value'], b: FoundPoint['value']): FoundPoint['value'] {
   if (typeof a === 'number' || typeof b === 'number')

@@ -1,5 +1,5 @@
 // Joins delta metrics of several chunks for one request, because two pipelines may end in the same millisecond: a backend takes one point of a series and
-// time, and drops or refuses a second one. What is joined says the same as what it was made of: counts, sums and buckets add up, all exemplars stay.
+// time, and drops or refuses a second one. The joined points have the content of their sources: counts, sums and buckets add up, all exemplars stay.
 import { plainAttributes, type AttributeSet } from '../otlp/attribute.ts'
 import { sorted } from './samples.ts'
 import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
