@@ -11,7 +11,7 @@ export interface DaemonProcessOptions {
   /** The program's main file. Default: this program's own. */
   readonly main?: string | undefined
   readonly args: readonly string[]
-  /** All of its variables: none are inherited. */
+  /** All variables of the process; it inherits none. */
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -19,9 +19,9 @@ export type Readiness = 'ready' | 'died' | 'too-late'
 
 /** main.ts beside src/simulator, main.js beside the folder of the bundle. */
 const ownMain = fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
-/** How many lines of its output are remembered. */
+/** Number of lines of its output that are remembered. */
 const keptLines = 20
-/** How long it may take to stop, ms. */
+/** Timeout for its stop, ms. */
 const timeoutMs = 25_000
 
 export class DaemonProcess {
@@ -53,7 +53,7 @@ export class DaemonProcess {
     }
   }
 
-  /** The last lines it wrote. */
+  /** The last lines that the process wrote. */
   get lastLines(): string[] {
     return this.#lines.filter(line => line.trim() !== '')
   }
@@ -85,10 +85,10 @@ export class DaemonProcess {
   }
 }
 
-/** Below all that systems give away by themselves (32,768 on Linux, 49,152 elsewhere), and above what services usually have. */
+/** Below the ports that systems assign by themselves (from 32,768 on Linux, from 49,152 elsewhere), and above the ports that services usually have. */
 const [firstPort, ports] = [20_000, 10_000]
 
-/** Free ports of the loopback address, of those that no system gives away by itself: what begins to listen elsewhere meanwhile gets none of them. */
+/** Free ports of the loopback address, from a range that no system assigns by itself, so that no other program that starts to listen meanwhile gets one. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>()
   while (found.size < count) {
@@ -98,7 +98,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...found]
 }
 
-/** This port of the loopback address if it is free, else another one. */
+/** This port of the loopback address if it is free, otherwise another one. */
 export async function freePort(preferred: number): Promise<number> {
   if (await isFree(preferred)) return preferred
   const [other = 0] = await freePorts(1)

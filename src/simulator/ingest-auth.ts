@@ -1,5 +1,5 @@
-// The ingest tokens of the demo's backend, which are enforced: the documented API of an observability instance, in memory (the platform's REST
-// document, "Pipeline telemetry export (observability instance)"); and their rotation with the shipped command, as a daily job would.
+// The ingest tokens of the demo's backend, which enforces them: the documented API of an observability instance, in memory (the platform's REST document,
+// "Pipeline telemetry export (observability instance)"). Also rotates these tokens with the shipped command, like a daily job.
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** Undefined has no body. */
+/** Without `body`, the answer has no body. */
 interface ApiAnswer {
   readonly status: number
   readonly body?: object
@@ -25,7 +25,7 @@ const creation = z.object({ name: z.string().min(1) })
 const change = z.object({ enabled: z.boolean() })
 
 export class IngestAuth {
-  /** Opens the API. */
+  /** The key that requests to the API must carry. */
   readonly apiKey = randomBytes(18).toString('hex')
   #tokens: readonly IngestToken[] = []
   #last = 0
@@ -41,7 +41,7 @@ export class IngestAuth {
     return this.#add(name).value
   }
 
-  /** Undefined: the path is not of this API. Throws if `body` is no JSON. */
+  /** Undefined if the path does not belong to this API. Throws if `body` is not JSON. */
   answer(method: string, path: string, headers: IncomingHttpHeaders, body: string): ApiAnswer | undefined {
     if (!path.startsWith(base)) return undefined
     if (headers['observability-api-key'] !== this.apiKey) return { status: 401, body: { error: 'invalid API key' } }
@@ -95,17 +95,17 @@ export class IngestAuth {
 }
 
 interface RotationsOptions extends Omit<DaemonProcessOptions, 'args'> {
-  /** The file that the daemon reads its token from. */
+  /** The file from which the daemon reads its token. */
   readonly file: string
   /** Called with each line that the command prints. */
   readonly onLine: (line: string) => void
 }
 
-/** ms */
+/** The time before the first rotation, and between two rotations, ms. */
 const firstAfter = 20_000
 const every = 600_000
 
-/** Returns how to stop it. */
+/** Starts the rotations. Returns a function that stops them. */
 export function startRotations({ file, onLine, ...program }: RotationsOptions): () => Promise<void> {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -128,7 +128,7 @@ export function startRotations({ file, onLine, ...program }: RotationsOptions): 
   }
 }
 
-/** False: aborted before. */
+/** Resolves to true after `ms`, or to false if `signal` is aborted before. */
 async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal }).catch(() => false)
 }

@@ -1,4 +1,4 @@
-// Reads what the demo draws of an OTLP request: spans, and the log records of events.
+// Decodes the parts of an OTLP request that the demo draws: spans, and the log records of events.
 import type { Type } from 'protobufjs'
 import { logsRequest, traceRequest } from './otlp-messages.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
@@ -17,7 +17,7 @@ export interface ReceivedEvent {
   readonly project: string | undefined
 }
 
-/** An AnyValue with the one member that is set. */
+/** An AnyValue, which has exactly one of these members. */
 interface WireValue {
   readonly stringValue?: string
   readonly boolValue?: boolean
@@ -33,7 +33,7 @@ interface WireTraces {
     readonly scopeSpans: readonly {
       readonly scope?: { readonly name: string }
       readonly spans: readonly {
-        /** In base64, as the others. */
+        /** The ID in base64, like all IDs here. */
         readonly traceId: string
         readonly spanId: string
         readonly parentSpanId?: string
@@ -64,7 +64,7 @@ interface WireLogs {
 const serverKind = 2
 const statuses = ['unset', 'ok', 'error'] as const
 
-/** Throws on bytes that are no ExportTraceServiceRequest. */
+/** Throws if the bytes are not an ExportTraceServiceRequest. */
 export function spansIn(body: Uint8Array): ReceivedSpan[] {
   const groups = (read(traceRequest, body) as WireTraces).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)
   return groups.flatMap(({ scope, spans }) =>
@@ -80,7 +80,7 @@ export function spansIn(body: Uint8Array): ReceivedSpan[] {
   )
 }
 
-/** Throws on bytes that are no ExportLogsServiceRequest. */
+/** Throws if the bytes are not an ExportLogsServiceRequest. */
 export function eventsIn(body: Uint8Array): ReceivedEvent[] {
   return (read(logsRequest, body) as WireLogs).resourceLogs.flatMap(({ resource, scopeLogs }) => {
     const project = attributesOf(resource?.attributes ?? [])['service.name']

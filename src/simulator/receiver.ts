@@ -25,7 +25,7 @@ const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
   '/v1/metrics': () => ({ spans: [], events: [] }),
 }
 
-/** Why these spans are refused for good; undefined if they are accepted. */
+/** The reason why these spans are refused permanently; undefined if they are accepted. */
 export type Refuses = (spans: readonly ReceivedSpan[]) => string | undefined
 
 /** Where notifications are posted, as CloudEvents. */
@@ -42,7 +42,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     super()
     this.#refuses = refuses
     this.#auth = auth
-    // Longer than senders keep connections: so none sends on a connection that is being closed, without knowing the outcome.
+    // This is longer than any sender keeps a connection, so that none sends on a connection that is being closed and does not know the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
     })
@@ -63,7 +63,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received]; message: 
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
   }
 
-  /** Resolves to true once `holds` is true, which is checked after every request; to false after `timeout` ms. */
+  /** Resolves to true once `holds` is true, which is checked after every request. Resolves to false after `timeout` ms. */
   async until(holds: () => boolean, timeout: number): Promise<boolean> {
     return new Promise(resolve => {
       const look = (): void => {

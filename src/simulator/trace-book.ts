@@ -1,10 +1,10 @@
-// Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. What was read inside jobs arrives
-// after their own spans: it becomes one line of text for each job, with its sections or test suites and their durations.
+// Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived. The spans from inside jobs arrive
+// after the jobs' own spans. They become one line of text for each job, with its sections or test suites and their durations.
 import type { ReceivedSpan } from './received.ts'
 import type { WaterfallSpan } from './waterfall-span.ts'
 import { durationText } from '../model/instant.ts'
 
-/** How many traces are remembered. Spans of an older one that arrive later are drawn as a trace of their own. */
+/** Maximum number of traces that are remembered. Spans of an older trace that arrive later are drawn as a trace of their own. */
 const maxTraces = 1_000
 
 interface Trace {
@@ -16,12 +16,12 @@ export class TraceBook {
   readonly #traces = new Map<string, Trace>()
   /** The last status of every pipeline that arrived, by its id. */
   readonly statuses = new Map<number, string>()
-  /** How many job spans arrived. */
+  /** Number of job spans that arrived. */
   jobs = 0
-  /** How many of them ran and failed. */
+  /** Number of these jobs that ran and failed. */
   failed = 0
 
-  /** Adds the spans of one request; answers what can be drawn now, a list for each trace. */
+  /** Adds the spans of one request. Answers the spans that can be drawn now, a list for each trace. */
   add(received: readonly ReceivedSpan[]): WaterfallSpan[][] {
     const drawable: WaterfallSpan[][] = []
     const own = received.filter(span => !isInside(span))
@@ -62,7 +62,7 @@ export class TraceBook {
 
 /** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */
 const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
-/** How many names of jobs are remembered. */
+/** Maximum number of job names that are remembered. */
 const maxNames = 10_000
 
 export class InsideBook {

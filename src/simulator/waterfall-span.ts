@@ -1,4 +1,4 @@
-// A span as the waterfall draws it: plain data, from spans of this process or from a received request.
+// A span as the waterfall draws it: plain data, made from spans of this process or from a received request.
 import { isActive } from '../model/status.ts'
 
 export interface WaterfallSpan {
@@ -15,7 +15,7 @@ export interface WaterfallSpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** The platform's status, else one derived from the span's status. */
+/** The platform's status, or else a status that is derived from the span's own. */
 export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): string {
   const reported = attributes[`${kind}.status`]
   if (typeof reported === 'string') return reported

@@ -29,14 +29,14 @@ export interface HeaderOptions extends SecretOptions {
   readonly instance: string
 }
 
-/** Serializes the state of this moment, as it changes later. */
+/** Serializes the current state, because it changes later. */
 export function deliveryOf(news: News, options: PayloadOptions, random: Random): Delivery {
   const { kind, pipeline, job } = news
   const payload = job === undefined ? pipelinePayload(pipeline, options, random) : jobPayload(job, pipeline, options)
   return deliveryWith(payload, kind, news, random)
 }
 
-/** `about`: when it happened, and to which pipeline, or to which job of it. */
+/** `about`: the time of the event, and its pipeline, or its job of a pipeline. */
 export function deliveryWith(
   payload: object,
   kind: Delivery['kind'],

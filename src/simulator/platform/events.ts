@@ -1,5 +1,5 @@
-// The simulated platform's merge requests: their events, and their life. They are opened a little before their first pipeline; after a pipeline that passed,
-// approved and merged, or now and then closed.
+// The simulated platform's merge requests: their events and their life cycle. A merge request is opened a little before its first pipeline. After a
+// pipeline that passed, it is approved and merged, or sometimes closed.
 import { users, type SimProject, type SimUser } from './world.ts'
 import { deliveryWith, type Delivery } from './delivery.ts'
 import type { News } from './lifecycle.ts'
@@ -9,7 +9,7 @@ import type { Timeline } from './timeline.ts'
 import { wireProject, wireTime, wireUser } from './payloads.ts'
 import type { IncidentRecords, SimIncident } from './records.ts'
 
-/** Call it with the news of pipelines. `send` gets the events of their merge requests. */
+/** Call it with the news of pipelines. `send` receives the events of their merge requests. */
 export function createChanges(
   instance: string,
   timeline: Timeline,
@@ -34,7 +34,7 @@ export function createChanges(
     emit(change, pipeline, 'open')
   }
 
-  /** After a pipeline that passed. */
+  /** Called after a pipeline that passed. */
   function end(change: SimChange, pipeline: SimPipeline): void {
     if (random.chance(0.8)) timeline.after(random.between(20, 60), () => emit(change, pipeline, 'approved'))
     timeline.after(random.between(90, 400), () => {
@@ -67,7 +67,7 @@ export interface SimChange {
   state: 'opened' | 'closed' | 'merged'
 }
 
-/** The titles of its labels: the kind of change, as its branch is named. */
+/** The titles of its labels: the kind of change, taken from the branch's name. */
 export function labelsOf(sourceBranch: string): string[] {
   const [kind = '', name] = sourceBranch.split('/')
   return [`kind::${name !== undefined && ['feature', 'fix', 'chore'].includes(kind) ? kind : 'other'}`]
@@ -122,7 +122,10 @@ export function incidentPayload(
   }
 }
 
-/** Now and then a deployment to production causes an incident, which is resolved later. Call it with the news of pipelines. `send` gets the events of incidents, except for some that are closed without an event. */
+/**
+ * Sometimes a deployment to production causes an incident, which is resolved later. Call it with the news of pipelines. `send` receives the events of
+ * incidents, except for some incidents that are closed without an event.
+ */
 export function createIncidents(
   records: IncidentRecords,
   instance: string,

@@ -1,6 +1,6 @@
-// What the simulated platform's jobs leave behind: their logs as a runner writes them, with its sections; their reports by artifact type (tests, metrics,
-// dotenv, coverage, a security scan); and the spans of their own among their artifacts. A job whose script failed has failing tests, which pass when it
-// is retried, so they are flaky.
+// Makes what the simulated platform's jobs leave behind: their logs as a runner writes them, with its sections; their reports by artifact type (tests,
+// metrics, dotenv, coverage, a security scan); and their own spans among their artifacts. A job whose script failed has failing tests, which pass when the
+// job is retried, so they are flaky.
 import type { SimJob, SimPipeline, SimReport } from './state.ts'
 import { gzipSync } from 'node:zlib'
 import { Random } from './random.ts'
@@ -74,7 +74,7 @@ function stampOf(at: number): string {
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 
-/** Gzipped files by type; none before the job has finished. Made once. */
+/** The gzipped files by type; none before the job has finished. They are made once. */
 export function artifactsOf(job: SimJob, pipeline: SimPipeline): ReadonlyMap<string, Buffer> {
   if (job.finishedAt === undefined) return new Map()
   const known = made.get(job)
@@ -183,7 +183,7 @@ export function testReportOf(job: SimJob, { sha }: SimPipeline): Buffer | undefi
   return gzipSync(junit(suites))
 }
 
-/** As pytest writes it: one suite for everything, and a timestamp without a time zone. */
+/** A report as pytest writes it: one suite for everything, and a timestamp without a time zone. */
 function junit(suites: readonly SimSuite[]): string {
   const cases = suites.flatMap(({ name, cases: own }) =>
     own.map(({ name: deed, seconds, outcome }) => {
@@ -203,7 +203,7 @@ tests/test_${name}.py:41: AssertionError</failure></testcase>`
   return `<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" time="${seconds.toFixed(3)}" timestamp="${at}" hostname="runner">${cases.join('')}</testsuite></testsuites>`
 }
 
-/** Their path in the artifacts. */
+/** The path of the jobs' own spans in the artifacts. */
 export const ownSpansPath = 'telemetry/spans.otlp.json'
 
 /** OTLP/JSON; undefined for a job without such spans. */

@@ -15,9 +15,9 @@ export interface LiveOptions extends SendOptions {
   readonly speed?: number | undefined
   /** The platform's seconds between one new pipeline and the next. Default 40. */
   readonly every?: number | undefined
-  /** Taken in turn. Default: all. */
+  /** The scenarios, which are taken in turn. Default: all. */
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
-  /** How many pipelines are started, without those that they trigger. Default: without end. */
+  /** Number of pipelines that are started, without those that they trigger. Default: no limit. */
   readonly pipelines?: number | undefined
   /** The first time of the platform's clock (see `LiveClock`), Unix ms. Default: a day ago. */
   readonly start?: number | undefined
@@ -27,13 +27,13 @@ export interface LiveOptions extends SendOptions {
   readonly newest?: boolean | undefined
   /** Whether deployments, merge requests and incidents also have events. Default false. */
   readonly events?: boolean | undefined
-  /** How many pipelines are remembered; older ones that have finished are forgotten. Default 2,000. */
+  /** Number of pipelines that are remembered. Older ones that have finished are forgotten. Default 2,000. */
   readonly remembered?: number | undefined
 }
 
 const day = 24 * 3600 * 1000
 
-/** What decides which pipelines come, and when. */
+/** The options that decide which pipelines are started, and when. */
 type Play = Pick<
   LiveOptions,
   'seed' | 'instance' | 'newest' | 'events' | 'scenarios' | 'every' | 'pipelines' | 'remembered'
@@ -64,7 +64,7 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
   const changed = createChanges(payload.instance, timeline, new Random((play.seed ?? 1) + 2), send)
   const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
   const { every = 40, pipelines = Infinity, remembered = 2_000 } = play
-  // A generator of its own, so that pipelines are the same without audit events.
+  // A separate generator, so that the pipelines are the same with and without audit events.
   const deeds = new Random((play.seed ?? 1) + 1)
   const arrive = (count: number): void => {
     if (count >= pipelines) return
@@ -105,7 +105,7 @@ export class LivePlatform {
     return this.#clock.now
   }
 
-  /** Resolves when everything has happened and is sent; never without a limit of `pipelines`. */
+  /** Resolves when everything has happened and was sent. Never resolves without a limit of `pipelines`. */
   async finished(): Promise<void> {
     await this.#running
     await this.#sender.close()

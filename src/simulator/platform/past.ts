@@ -1,6 +1,6 @@
-// The simulated company's past two months, so that the pages have usual durations, a period before to compare with, and a regression.
-// Every kind of pipeline comes in the same ratio as in the present: only what is planted here is a change. The demo's last hour is much denser
-// than its past, so the past has an hour as dense, 30 days earlier: sums of 30 days compare like with like.
+// The simulated company's past two months, so that the pages show usual durations, a period before for comparison, and a regression. Every kind of pipeline
+// has the same share as in the present, so that only what is planted here is a change. The demo's last hour has many more pipelines than its past.
+// Therefore the past has such an hour, too, 30 days earlier, so that sums of 30 days are comparable.
 import { demoScenarios, scenarios } from './scenarios.ts'
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { figures, users } from './world.ts'
@@ -13,11 +13,11 @@ const hour = 3_600_000
 const day = 24 * hour
 
 /**
- * As few as show all of it: each pipeline delays the start of the demo. Two periods of 30 days; the first pipeline is from the day before, as
- * trends count whole days.
+ * As few pipelines as are needed to show all of it, because each delays the start of the demo. There are two periods of 30 days. The first pipeline
+ * is from the day before, because trends count whole days.
  */
 const past = { days: 61, every: 20 * hour, recent: 30 * day }
-/** Of `figures`: one a day, and for the last `days` more. The last `slow` of all are slow. */
+/** Pipelines of `figures`: one a day, and `perDay` a day in the last `days`. The last `slow` of all are slow. */
 const often = { days: 12, perDay: 3, slow: 8 }
 
 /**
@@ -42,7 +42,7 @@ interface PastOptions {
   readonly busyEvery: number
 }
 
-/** The webhooks of their last ends, in order. They do not depend on what else is simulated. */
+/** The webhooks about the last end of each pipeline, in order. They do not depend on what else is simulated. */
 export function playPast({ state, instance, until, busyEvery }: PastOptions): Delivery[] {
   const random = new Random(4)
   const start = until - past.days * day
@@ -50,7 +50,7 @@ export function playPast({ state, instance, until, busyEvery }: PastOptions): De
   const ends = new Map<number, Delivery>()
   const lifecycle = new Lifecycle(state, timeline, random, news => {
     if (news.kind === 'job' || !isOver(news.pipeline.status)) return
-    // The end of a pipeline that is retried is that of its last attempt.
+    // A pipeline that is retried has several ends: only the end of its last attempt counts.
     ends.delete(news.pipeline.id)
     ends.set(news.pipeline.id, deliveryOf(news, { instance, newest: true }, random))
   })
@@ -87,7 +87,7 @@ function planned(start: number, until: number, busyEvery: number, random: Random
   return [...mixed, ...busy, ...ofFigures]
 }
 
-/** The plan as it was before the durations changed. */
+/** The plan before the durations of its jobs changed. */
 function asOnce(plan: PipelinePlan): PipelinePlan {
   const jobs = plan.jobs.map((job): JobPlan => {
     const [least, most] = job.seconds

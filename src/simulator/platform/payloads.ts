@@ -131,7 +131,7 @@ function wireBridge(job: SimJob): object {
   }
 }
 
-/** What jobs and bridges have in common. */
+/** The fields that jobs and bridges have in common. */
 function wireTask(job: SimJob): object {
   const { plan } = job
   return {

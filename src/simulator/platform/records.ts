@@ -9,24 +9,24 @@ export interface SimAuditEvent {
   readonly at: number
   readonly author: SimUser
   readonly entity: { readonly type: 'Project' | 'Group' | 'User'; readonly id: number; readonly path: string }
-  /** As the platform has them, such as `{ change: 'visibility', from: 'Private', to: 'Internal' }`. */
+  /** The details in the platform's form, such as `{ change: 'visibility', from: 'Private', to: 'Internal' }`. */
   readonly details: Readonly<Record<string, unknown>>
   readonly eventType?: string | undefined
 }
 
-/** The oldest are forgotten beyond that. */
+/** Maximum number of audit events that are remembered. The oldest are forgotten first. */
 const maxRemembered = 20_000
 const maxPerPage = 100
-/** ms. The platform refuses longer time ranges for the whole instance. */
+/** Maximum time range for the whole instance, ms. The platform refuses longer ones. */
 const maxRange = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
-  /** Whether the token is an owner's of everything. Other tokens see only what their user did: nothing here. */
+  /** Whether the token's user owns everything. Other tokens see only what their user did, which is nothing here. */
   isOwner = true
   #next = 70_001
 
-  /** Gives it the next ID. Its time may be earlier than that of events with lower IDs, as of one that was written late. */
+  /** Gives the event the next ID. Its time may be earlier than that of events with lower IDs, as if it was written late. */
   record(event: Omit<SimAuditEvent, 'id'>): SimAuditEvent {
     const one = { id: this.#next++, ...event }
     this.events.push(one)
@@ -49,7 +49,7 @@ export class AuditRecords {
     const size = Math.min(maxPerPage, Number(query.get('per_page') ?? 20))
     const seen = owner === undefined || this.isOwner ? this.events : []
     const rest = seen
-      // To the second, both ends included.
+      // Compares whole seconds, with both ends included.
       .filter(({ at }) => at >= from && Math.floor(at / 1_000) * 1_000 <= to)
       .filter(({ id, entity }) => id < cursor && (owner === undefined || isWithin(entity.path, owner)))
       .sort((a, b) => b.id - a.id)
@@ -117,7 +117,7 @@ export interface SimIncident {
   closedAt?: number
 }
 
-/** The oldest are forgotten beyond that. */
+/** Maximum number of incidents that are remembered. The oldest are forgotten first. */
 const most = 2_000
 
 export class IncidentRecords {

@@ -172,7 +172,7 @@ function restUser({ id, username, name }: SimUser, instance: string): object {
   return { id, username, name, state: 'active', avatar_url: null, web_url: `${instance}/${username}` }
 }
 
-/** Bytes. The longer a job runs, the larger is its log. */
+/** Size in bytes. The longer a job runs, the larger is its log. */
 function logSize(ranMs: number): number {
   return 2_400 + Math.round(ranMs / 9)
 }
@@ -189,8 +189,8 @@ function iso(at: number | undefined): string | null {
 }
 
 /**
- * The commits of a range; on the simulated platform a branch has one commit for each of its pipelines. `range`: `from..to`; each a full or short revision, `to` may be a branch. Undefined if the
- * project has no revision `from`.
+ * The commits of a range. On the simulated platform a branch has one commit for each of its pipelines. `range`: `from..to`. Each is a full or short
+ * revision, and `to` may also be a branch. Undefined if the project has no revision `from`.
  */
 export function restCommits(state: PlatformState, project: SimProject, range: string): object[] | undefined {
   const [from = '', to = ''] = range.split('..')
@@ -210,8 +210,8 @@ export function restCommits(state: PlatformState, project: SimProject, range: st
 }
 
 /**
- * The web page at a path outside the API, such as `/acme/shop/-/pipelines/1`: links from Pipespan's pages end here. It says what it stands for, and needs
- * no login.
+ * The web page at a path outside the API, such as `/acme/shop/-/pipelines/1`. Links from Pipespan's pages lead to it. The page says what it stands
+ * for, and needs no login.
  */
 export function webPage(path: string, { pipelines }: PlatformState): RestReply {
   const id = Number(/\/-\/pipelines\/(\d+)$/.exec(path)?.[1])

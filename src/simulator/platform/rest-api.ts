@@ -25,7 +25,7 @@ interface RestApiOptions {
   readonly now: () => number
   /** The base URL in the answers. Default: the server's URL. */
   readonly instance?: string | undefined
-  /** Without it every token is accepted. */
+  /** If undefined, every token is accepted. */
   readonly token?: string | undefined
   /** Default: those of `world.ts`. */
   readonly projects?: readonly SimProject[] | undefined
@@ -42,7 +42,7 @@ export interface RestRequest {
   readonly headers: IncomingMessage['headers']
 }
 
-/** `id`: of the hook whose deliveries are asked for. */
+/** `id`: of the hook whose deliveries are requested. */
 export interface HooksAsked {
   readonly owner: { readonly group: string } | { readonly project: number }
   readonly id: string | undefined
@@ -62,7 +62,7 @@ export class RestApi {
   isMember: (project: SimProject) => boolean = () => true
   /** Answers requests about hooks, of which there are none. For tests. */
   hooks: (asked: HooksAsked) => RestPage | undefined = () => ({ items: [], link: undefined })
-  /** For tests: if it answers, that replaces the real answer, which `real` makes. */
+  /** For tests: its answer, if any, replaces the real answer, which `real` makes. */
   misbehave: (request: RestRequest, real: () => RestReply) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
   readonly #server: Server
@@ -78,7 +78,7 @@ export class RestApi {
 
   /** Listens on a free port of the loopback address. */
   static async start(options: RestApiOptions): Promise<RestApi> {
-    // Longer than clients keep connections: so none sends a request on a connection that is being closed.
+    // This is longer than any client keeps a connection, so that none sends a request on a connection that is being closed.
     const server = createServer({ keepAliveTimeout: 300_000 })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     return new RestApi(options, server)
@@ -109,7 +109,7 @@ export class RestApi {
     response.writeHead(status, headers).end(body)
   }
 
-  /** Links to the platform open a page of its own. */
+  /** Answers a request. A link to the platform, outside the API, leads to a web page. */
   #reply(path: string, url: URL, { method, headers }: IncomingMessage, body: unknown): RestReply {
     if (method === 'GET' && !url.pathname.startsWith('/api/')) return webPage(url.pathname, this.#options.state)
     return this.#answer(path, url, headers, body)

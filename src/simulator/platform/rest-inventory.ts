@@ -127,7 +127,7 @@ export class RestInventory {
     ]
   }
 
-  /** One project is behind the others. */
+  /** The answer about a project's CI configuration. One project uses older versions than the others. */
   #lint({ pathname }: URL): object {
     const isBehind = pathname.includes(`/${projects.infra.id}/`) || pathname.includes('infrastructure')
     const of = (type: string, location: string, extra: object = {}) => ({ type, location, extra })

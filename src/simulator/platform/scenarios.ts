@@ -1,4 +1,4 @@
-// The kinds of pipelines of the simulated company: what their CI files say, and how a run of them goes.
+// The kinds of pipelines of the simulated company: the jobs in their CI files, and the course of a run.
 import { branchName, commitMessage, projects, robot, users } from './world.ts'
 import type { JobPlan, PipelinePlan } from './state.ts'
 import type { Random } from './random.ts'
@@ -122,7 +122,7 @@ export const scenarios = {
     ],
   }),
 
-  /** Somebody cancels it while it runs. */
+  /** Somebody cancels the pipeline while it runs. */
   canceled: random => ({
     ...pushed(random, projects.app),
     source: 'web',
@@ -176,7 +176,7 @@ export const scenarios = {
     acts: [{ on: 'running', after: 25, does: 'supersede' }],
   }),
 
-  /** The smallest, for load tests in which only the number counts. */
+  /** The smallest pipeline, for load tests in which only the number counts. */
   small: random => ({
     ...pushed(random, projects.storefront),
     jobs: [
@@ -204,7 +204,7 @@ export const allScenarios = [
   'retriedChild',
 ] as const satisfies readonly ScenarioName[]
 
-/** Those of the demo, in the order in which they are started. */
+/** The scenarios of the demo, in the order in which they are started. */
 export const demoScenarios = [...allScenarios, 'failedDeployment', 'superseded'] as const
 
 type Frame = Omit<PipelinePlan, 'jobs'>

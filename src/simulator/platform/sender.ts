@@ -1,5 +1,5 @@
-// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. On demand it
-// loses deliveries.
+// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. If an option asks for it, it loses
+// deliveries.
 import { Pool } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
@@ -25,13 +25,13 @@ export type SendOutcome =
 
 export interface SendCounts {
   sent: number
-  /** Answered 2xx. */
+  /** Number of deliveries that were answered with 2xx. */
   accepted: number
-  /** Answered anything else. */
+  /** Number of deliveries that were answered with another status. */
   refused: number
-  /** Not answered. */
+  /** Number of deliveries that were not answered. */
   failed: number
-  /** Not sent, by chance. */
+  /** Number of deliveries that were not sent, by chance. */
   lost: number
 }
 
@@ -81,7 +81,7 @@ export class WebhookSender {
     this.#underWay.delete(work)
   }
 
-  /** Sends all of them, with all connections. */
+  /** Sends all deliveries, over all connections. */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     const left = deliveries[Symbol.iterator]()
     const worker = async (): Promise<void> => {
@@ -90,7 +90,7 @@ export class WebhookSender {
     await Promise.all(Array.from({ length: this.#options.concurrency ?? 10 }, worker))
   }
 
-  /** Waits for what is under way, then closes the connections. */
+  /** Waits for unfinished requests, then closes the connections. */
   async close(): Promise<void> {
     this.#closed ??= Promise.all(this.#underWay).then(() => this.#pool.close())
     await this.#closed
@@ -127,7 +127,7 @@ function countOf(outcome: SendOutcome): 'accepted' | 'refused' | 'failed' {
 export class ReportedEnds {
   readonly #last = new Map<number, string>()
 
-  /** Call it after every send. */
+  /** Must be called after every send. */
   record({ kind, pipelineId, body }: Delivery, outcome: SendOutcome): void {
     if (kind !== 'pipeline' || outcome.kind !== 'answered' || outcome.status >= 300) return
     const { object_attributes: reported } = JSON.parse(body) as { object_attributes: { status: string } }

@@ -1,5 +1,5 @@
-// The state of the simulated platform: pipelines with all jobs that ever were in them, the plan by which each runs (its jobs as in a CI file, how each of
-// them will end, and what people do about it), and the status that follows from jobs. `lifecycle.ts` changes it; `payloads.ts` makes webhooks from it.
+// The state of the simulated platform: pipelines with all jobs that ever were in them; the plan of each pipeline (its jobs as in a CI file, how each job
+// will end, and what people do about it); and the status that follows from jobs. `lifecycle.ts` changes the state; `payloads.ts` makes webhooks from it.
 import { AuditRecords, IncidentRecords } from './records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
@@ -7,7 +7,7 @@ export type SimStatus = 'created' | 'pending' | 'running' | 'success' | 'failed'
 
 /** A change of status of a job or pipeline. */
 export interface Turn {
-  /** Unix ms of the simulated platform, as all times here. */
+  /** Unix ms of the simulated platform, like all times here. */
   readonly at: number
   readonly status: SimStatus
 }
@@ -20,7 +20,7 @@ export interface SimJob {
   status: SimStatus
   /** True if a newer job of the same name replaced it. */
   retried: boolean
-  /** Who started it, else who started the pipeline. */
+  /** The user who started the job, or else the pipeline. */
   user: SimUser
   queuedAt: number | undefined
   startedAt: number | undefined
@@ -31,7 +31,7 @@ export interface SimJob {
   coverage: number | undefined
   /** Bytes. */
   artifactsSize: number | undefined
-  /** A bridge's child. */
+  /** The child of a bridge. */
   downstream: SimPipeline | undefined
   readonly history: Turn[]
 }
@@ -60,10 +60,10 @@ export interface SimPipeline {
   readonly createdAt: number
   status: SimStatus
   startedAt: number | undefined
-  /** When it last succeeded, failed or was canceled. A retried pipeline keeps it while it runs again. */
+  /** The time when it last succeeded, failed or was canceled. A retried pipeline keeps this time while it runs again. */
   finishedAt: number | undefined
   updatedAt: number
-  /** All of them, including replaced ones, by id. */
+  /** All jobs, replaced ones included, by ID. */
   readonly jobs: SimJob[]
   readonly history: Turn[]
 }
@@ -73,7 +73,7 @@ export interface FirstIds {
   readonly job: number
 }
 
-/** Everything that exists, and the next ids. */
+/** Everything that exists on the platform, and the next IDs. */
 export class PlatformState {
   readonly pipelines = new Map<number, SimPipeline>()
   /** Audit events. */
@@ -137,7 +137,7 @@ export function latestJobs(pipeline: SimPipeline): SimJob[] {
   return pipeline.jobs.filter(({ retried }) => !retried)
 }
 
-/** The top of a pipeline's family; itself when nothing triggered it. */
+/** The root of a pipeline's family: the pipeline itself if nothing triggered it. */
 export function rootOf(pipeline: SimPipeline): SimPipeline {
   let root = pipeline
   while (root.trigger !== undefined) root = root.trigger.pipeline
@@ -167,7 +167,7 @@ export type SimReport = 'metrics' | 'dotenv' | 'cobertura' | 'sast'
 export interface JobPlan {
   readonly name: string
   readonly stage: string
-  /** The least and the greatest duration in seconds. */
+  /** The minimum and the maximum duration, s. */
   readonly seconds: readonly [number, number]
   readonly tags: readonly string[]
   /** Default `on_success`. */
@@ -194,7 +194,7 @@ export interface JobPlan {
 interface Act {
   readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
   readonly after: number
-  /** `supersede`: a newer pipeline of its ref comes, and it is canceled. */
+  /** `supersede`: a newer pipeline of the same ref is created, and this one is canceled. */
   readonly does: 'retry' | 'cancel' | 'play' | 'supersede'
 }
 
@@ -218,8 +218,8 @@ export interface PipelinePlan {
 }
 
 /**
- * A manual job that may fail does not block, and a failed job that may fail is a warning: both count only if there are
- * no other jobs.
+ * A manual job that may fail does not block, and a failed job that may fail is only a warning. Both determine the status only if there are no other
+ * jobs.
  */
 export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
   const present = new Set(jobs.filter(job => !isIgnored(job)).map(({ status }) => status))

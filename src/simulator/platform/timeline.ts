@@ -1,4 +1,4 @@
-// A simulated clock: events that are planned run in the order of their time; at the same time, in the order in which they were planned.
+// A simulated clock: planned events run in the order of their times. Events at the same time run in the order in which they were planned.
 
 interface Planned {
   readonly at: number

@@ -55,7 +55,7 @@ export const projects = {
   reports: project(333, 'Reports', 'brightwater/data/reports', 'Nightly figures'),
 } as const
 
-/** A project whose pipelines all lie in the past: what changed in it is not covered up by what happens now. */
+/** A project whose pipelines are all in the past, so that current pipelines do not hide what changed in it. */
 export const figures = project(334, 'Figures', 'brightwater/data/figures', 'What is sold, where and when')
 
 const commitMessages = [
