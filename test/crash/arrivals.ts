@@ -1,29 +1,29 @@
-// What arrived over several lives of a daemon, each of which names itself in its requests: which spans came again, and
-// whether the end of a life explains it.
+// Examines the spans that arrived over several lives of a daemon, each of which names itself in its requests: which spans arrived again, and whether the
+// end of a life explains it.
 import { expect } from 'vitest'
 import { patient } from '../support/otlp-receiver.ts'
 import type { ReceivedRequest, ReceivedSpan } from '../support/otlp-decode.ts'
 
-/** How many requests the daemon has under way at a time: so many outcomes can the end of one life leave unknown. */
+/** Number of requests that the daemon sends concurrently. The end of one life can leave at most this many outcomes unknown. */
 export const inFlight = 4
 
-/** The variables that make a life name itself, and wait for the receiver. */
+/** The variables that make a life name itself, and wait patiently for the receiver. */
 export function nameLife(life: number): NodeJS.ProcessEnv {
   return { ...patient, OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}` }
 }
 
 export interface Arrivals {
-  /** Each span once. */
+  /** Each span, once. */
   readonly once: readonly ReceivedSpan[]
-  /** Requests that came again in a later life, in whole or in part. */
+  /** Number of requests that arrived again in a later life, in whole or in part. */
   readonly repeated: number
-  /** One sentence for each span that came again and should not have. */
+  /** One sentence for each span that arrived again without an explanation. */
   readonly unexplained: readonly string[]
 }
 
 /**
- * A life settles what a request brought before the request's place is taken by another, so that its end leaves at most
- * `inFlight` outcomes unknown. What came again within one life is never explained. Of what came again, every word is equal.
+ * A life records the outcome of a request before another request takes its place, so its end leaves at most `inFlight` outcomes unknown. A span that
+ * arrives again within one life is never explained. Repeated spans must be equal in every word.
  */
 export function arrivals(requests: readonly ReceivedRequest[]): Arrivals {
   const last = new Map<string, { span: ReceivedSpan; request: ReceivedRequest }>()

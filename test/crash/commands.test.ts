@@ -1,5 +1,5 @@
-// Every command once beside a daemon under load, on its store: each does its work or refuses it, none takes anything away, and what the
-// daemon acknowledged arrives, also after it was killed.
+// Runs every command once on the store of a daemon under load: each command does its work or refuses it, none loses any data, and what the daemon
+// acknowledged arrives, also after the daemon was killed.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -16,7 +16,7 @@ import { SteadyFeed } from './steady-feed.ts'
 const rounds = isFull ? 10 : 1
 const timeoutMs = 900_000
 const share = isFull ? 120 : 2
-/** It has a store of its own, and takes its time. */
+/** The demo has a store of its own, and takes long. */
 const long = ['demo', '--once']
 
 it(
@@ -40,7 +40,7 @@ it(
       return daemon.command(...command)
     }
     for (let round = 0; round < rounds; round += 1) {
-      // With the exit code that each must have here.
+      // Each with the exit code that it must have here.
       const commands: readonly [code: number, ...command: string[]][] = [
         [0, 'config', 'check'],
         [0, 'map', payload],
@@ -63,9 +63,9 @@ it(
         const ended = await next(...command)
         expect({ command, ...ended }).toMatchObject({ code })
       }
-      // It waits for seconds, in which a daemon on a busy machine may come to nothing.
+      // `top` waits for seconds, and a daemon on a busy machine may not answer within them.
       await expect.poll(async () => (await next('top', '--json', '--url', daemon.adminUrl)).code).toBe(0)
-      // What they have to say depends on what is there to be asked; that they end is enough.
+      // Their results depend on the services that they find, so the test only checks that they end.
       const others = [
         ['doctor'],
         ['backfill', '--since', '1d'],

@@ -1,5 +1,5 @@
-// Deployments and incidents, which are counted in transactions of their own, by a daemon that is killed before and after each of them: what was counted
-// is counted once, in totals that go on where they were.
+// Deployments and incidents are counted in transactions of their own. A daemon that is killed before and after each of these counts them once, and the
+// totals continue across its lives.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
@@ -14,9 +14,9 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { payload, type EventBody } from '../e2e/mixed-events.ts'
 import { shiftClock } from '../core/store/postgres-server.ts'
 
-/** Of each life. */
+/** Number of deployments, and of incidents, that are reported in each life. */
 const reported = 3
-/** Longer than any lease, ms. */
+/** A time longer than any lease, ms. */
 const leases = 300_000
 
 function deployment(n: number): EventBody {
@@ -47,7 +47,7 @@ it.each(['sqlite', 'postgres'] as const)(
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
-    // Each point from one of its sides, on one of the stores: what is written is the same.
+    // Each point is tested from one side, on one of the stores, because both write the same.
     const some = engine === 'sqlite' ? [1, 2] : [4]
     const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || some.includes(at))
     let count = 0
@@ -70,14 +70,14 @@ it.each(['sqlite', 'postgres'] as const)(
       const life = daemon.process
       for (let n = 0; n < reported; n += 1) {
         count += 1
-        // Nobody knows whether the last word of a life was taken: it is sent again, to the next one too.
+        // The last request of a life has an unknown outcome: it is sent again, also to the next life.
         await post(daemon, deployment(count), `d${count}`)
         await post(daemon, incident(count), `i${count}`)
       }
       const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
       expect(ended).toMatchObject({ signal: 'SIGKILL' })
       expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
-      // What it had leased is free when its lease has run out.
+      // The leases of a dead process are free when they have run out.
       if (storeUrl === undefined) writeFileSync(clock, String((at + 1) * leases))
       else await shiftClock(storeUrl, (at + 1) * leases)
     }
@@ -94,7 +94,7 @@ it.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-/** True where it was acknowledged. */
+/** Resolves to true if the delivery was acknowledged. */
 async function post(daemon: Daemon, { event, body }: EventBody, key: string): Promise<boolean> {
   const headers = {
     'x-service-event': event,
@@ -107,7 +107,7 @@ async function post(daemon: Daemon, { event, body }: EventBody, key: string): Pr
   )
 }
 
-/** The newest value of the one counter. */
+/** The newest value of the counter, which must have one series. */
 function total({ metrics }: OtlpReceiver, wanted: string): number {
   let newest = { nanos: 0n, value: 0 }
   for (const { name, points } of metrics) {

@@ -1,4 +1,4 @@
-// A platform whose pipelines have failed jobs with logs, and jobs that leave everything that may be read: what it answers, and what must come of that.
+// A platform with pipelines that have failed jobs with logs, and jobs with everything that may be read: its answers, and the expected results.
 import { gzipSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, startPlatform, type Asked, type PlatformServer } from '../platform/rest/platform-server.ts'
@@ -6,11 +6,11 @@ import { isFull } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { repeated } from '../platform/reports/junit-samples.ts'
 
-/** `tested`: jobs with a JUnit report, the last of them; `reporting`: the very last, with the other reports and spans of their own. */
+/** `tested`: number of jobs with a JUnit report, the last ones; `reporting`: number of those that also have the other reports and spans of their own. */
 export const size = isFull
   ? { pipelines: 1_000, jobs: 20, failed: 2, tested: 2, reporting: 1 }
   : { pipelines: 20, jobs: 4, failed: 2, tested: 2, reporting: 1 }
-/** The details of every tenth pipeline, or every fifth of few, come after its export. */
+/** The details of every tenth pipeline, or every fifth in the short form, come after its export. */
 export const deadline = 1_000
 const late = { every: isFull ? 10 : 5, by: 2_500 }
 
@@ -30,15 +30,15 @@ const coverage = '<?xml version="1.0"?><coverage line-rate="0.75" branch-rate="0
 const findings = [{ severity: 'minor' }, { severity: 'minor' }, { severity: 'blocker' }]
 export const ownSpanPath = 'telemetry/spans.otlp.json'
 
-/** What is exported of one that was read whole, and what is counted of it. */
+/** What is exported, and counted, of one log, one test report and the other reports of one job. */
 export const found = {
   log: { spans: sections.length, records: 2 * sections.length + 1 },
-  /** Records of the report, of its failures and of its flaky tests. */
+  /** One record for the report, one for its failure and one for its flaky test. */
   tests: { spans: 1, records: 3, cases: { pass: 2, fail: 1 } },
   reports: { spans: 2, records: 1, findings: { minor: 2, blocker: 1 } },
 }
 
-/** Of a pipeline: its jobs and its bridges, a log for each failed job, a report for each that has one, a request for each path of own spans. */
+/** Requests about a pipeline: its jobs and its bridges, a log for each failed job, a report for each job that has one, a request for each path of own spans. */
 const reportTypes = ['metrics', 'dotenv', 'cobertura', 'codequality'] as const
 export const requests = {
   jobs: size.pipelines,
@@ -59,14 +59,14 @@ interface Build {
 export function eventOf(id: number): { builds: Build[]; object_attributes: { sha: string } } {
   const event = JSON.parse(pipelineEvent({ id, jobs: size.jobs, status: 'failed' })) as ReturnType<typeof eventOf>
   for (const build of event.builds.slice(0, size.failed)) build.status = 'failed'
-  // Each has a revision of its own: what failed in one pipeline is not compared with what passed in another.
+  // Each pipeline has its own revision, so that failures in one pipeline are not compared with passed tests in another.
   event.object_attributes.sha = id.toString(16).padStart(40, '0')
   return event
 }
 
 const iso = (text: string): string => text.replace(' UTC', 'Z').replace(' ', 'T')
 
-/** As the platform lists them. */
+/** The jobs in the form of the platform's list. */
 function listedJobs(id: number): string {
   return JSON.stringify(
     eventOf(id).builds.map((build, index) => {
@@ -87,7 +87,7 @@ function listedJobs(id: number): string {
   )
 }
 
-/** What a request asks for. */
+/** The kind of a request. */
 export function kindOf({ path }: Asked): keyof typeof requests | 'pipeline' | 'poll' {
   if (path.endsWith('/trace')) return 'log'
   if (path.endsWith('/artifacts')) return 'report'
@@ -98,7 +98,7 @@ export function kindOf({ path }: Asked): keyof typeof requests | 'pipeline' | 'p
 }
 
 const jobOf = ({ path }: Asked): number => Number(/jobs\/(\d+)/.exec(path)?.[1] ?? 0)
-/** Each second case of a name says that it is a repetition. */
+/** Every second case of a name says that it is a repetition. */
 let cases = 0
 const tests = gzipSync(repeated.replaceAll('<testcase ', () => `<testcase attempt="${1 + (cases++ % 2)}" `))
 
@@ -106,7 +106,7 @@ function reportOf(asked: Asked): Buffer {
   const pipeline = Math.trunc(jobOf(asked) / 10_000)
   switch (asked.query.get('file_type')) {
     case 'metrics':
-      // So many that there is a new name now and then, and room for all.
+      // There are enough names that a new one comes now and then, and few enough that all fit the limit.
       return gzipSync(`size_${pipeline % 40} ${pipeline}\n`)
     case 'dotenv':
       return gzipSync(`VERSION=${pipeline}\nSECRET=x\n`)
@@ -119,7 +119,7 @@ function reportOf(asked: Asked): Buffer {
   }
 }
 
-/** Two spans whose ids follow the job's. */
+/** Two spans whose IDs are derived from the job's ID. */
 function spansOf(asked: Asked): string {
   const job = jobOf(asked)
   const { started_at: start = '' } = eventOf(Math.trunc(job / 10_000)).builds[0] ?? {}

@@ -1,9 +1,9 @@
-// The kill switch for a daemon on PostgreSQL: it watches the clients of the package `pg` too, which it finds in the files of the bundle as they
-// are loaded.
+// The kill switch for a daemon on PostgreSQL: it also watches the clients of the package `pg`, which it finds in the files of the bundle while they are
+// loaded.
 import { registerHooks } from 'node:module'
 import { committed, pass, wrap, type Method } from './kill-switch.ts'
 
-/** Where `pg` gives out its client; undici has one of the same name, without `query`. */
+/** The place where `pg` exports its client. undici has a client of the same name, without `query`. */
 const givesOut = 'module.exports = Client;'
 
 declare global {

@@ -1,5 +1,5 @@
-// The daemon killed with SIGKILL at random moments of a load, and started again: what it had acknowledged arrives, and
-// nothing comes twice but what was on its way to the backend at that very moment.
+// The daemon is killed with SIGKILL at random moments of a load, and started again: what it had acknowledged arrives, and nothing arrives twice except what
+// was on its way to the backend at that very moment.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -32,7 +32,7 @@ it(
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     })
 
-    // What was not acknowledged, also by a store that could not write in time, is sent again with its key, as by the platform's resend button.
+    // A delivery that was not acknowledged, perhaps because the store could not write in time, is sent again with its key, as by the platform's resend button.
     const queue = twice(deliveries, 31)
     const sender = new WebhookSender({
       url: daemon.webhooks,
@@ -54,7 +54,7 @@ it(
 
     const killAndRestart = async (): Promise<void> => {
       await daemon.kill()
-      // Some lives are too short to come up at all.
+      // Some lives are too short for the daemon to become ready.
       if (random.chance(0.3)) await daemon.stillborn(random.between(0, 500), nameLife((life += 1)))
       await daemon.restart(nameLife((life += 1)))
     }

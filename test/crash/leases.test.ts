@@ -1,5 +1,5 @@
-// What a daemon alone may do for now, taken over at once by the next one on an SQLite file when the first was killed: nobody waits for a dead
-// one's leases, which for metrics that are sent once an hour would be two hours.
+// A daemon on an SQLite file takes over the leases of a killed daemon at once. Nobody waits for a dead process's leases, which for metrics that are sent
+// once an hour would take two hours.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 
-/** Every lease that a daemon takes as the one of several replicas. */
+/** All leases that a daemon takes so that only one of several replicas does the work. */
 const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']
 
 it('a new daemon gets every lease of a killed one as soon as it has started', async () => {
@@ -48,7 +48,7 @@ it('a new daemon gets every lease of a killed one as soon as it has started', as
   await daemon.kill()
   expect(holders()).toEqual(first)
   await daemon.restart()
-  // From the moment that it is ready nothing is the dead one's, and soon all is its own.
+  // From the moment that the daemon is ready, the dead one holds no lease, and soon the new one holds all.
   const dead = Object.values(first)
   expect(Object.values(holders()).filter(holder => dead.includes(holder))).toEqual([])
   await all()

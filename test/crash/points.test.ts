@@ -1,5 +1,5 @@
-// The daemon killed with SIGKILL at named points of its way (`points.ts`), in the long form at each, before it and after it, on both stores: what it
-// had acknowledged arrives, and nothing comes twice but what a death left unknown. A point that is never reached fails.
+// The daemon is killed with SIGKILL at named points of its flow (`points.ts`), in the long form before and after each point, on both stores: what it had
+// acknowledged arrives, and nothing arrives twice except what a death left unknown. A point that is never reached fails.
 import { describe, expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
@@ -10,20 +10,23 @@ import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const timeoutMs = { moment: 300_000, rest: 600_000 }
-/** Kills of each store in the long form: all moments in turn, each at another of its times; the others at any time at all. */
+/** Number of kills of each store in the long form: all moments in turn, each at several of its occurrences, and random times. */
 const total = Number(process.env.PIPESPAN_TEST_KILLS ?? 220)
 const kills = { named: Math.ceil(total * 0.55), random: Math.floor(total * 0.45) }
 
 /**
- * A database whose clock can be put forward: what a killed daemon had leased is free when the lease has run out, which with these
- * lives' long timeout takes 21 minutes.
+ * A database whose clock can be put forward: the leases of a killed daemon are free when they have run out, which takes 21 minutes with the long
+ * timeout of these lives.
  */
 async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise<void> }> {
   const storeUrl = await newDatabase()
   return { storeUrl, beforeLast: async () => shiftClock(storeUrl, 1_800_000) }
 }
 
-/** Of the short form, on each store: along the way, from either side. The others are `counted.test.ts`, `inside-jobs.test.ts` and the long form. */
+/**
+ * The moments of the short form on each store, along the flow, from either side. `counted.test.ts`, `inside-jobs.test.ts` and the long form have the
+ * others.
+ */
 const few: Readonly<Record<Engine, readonly string[]>> = {
   sqlite: [
     'after commit: deliveries taken in, with news in their runs',
@@ -40,7 +43,7 @@ const few: Readonly<Record<Engine, readonly string[]>> = {
 
 const once = (moment: Moment): Death => ({ moment, nth: 1 })
 
-/** Every moment in turn, then each again at a later time, in any order; and any time at all between them. */
+/** First every moment in turn, then each again at a later occurrence, in random order, mixed with random times. */
 function manyDeaths(engine: Engine): Death[] {
   const random = new Random(seed)
   const first = momentsOn(engine).sort((a, b) => rank(a) - rank(b))
@@ -63,12 +66,12 @@ function isPruning({ point }: Moment): boolean {
   return point.needs === 'a short retention'
 }
 
-/** What needs an empty store comes first; then what needs a life that ended well: after one that was killed nobody prunes for half a minute. */
+/** Moments that need an empty store come first. Next are those that need a life that ended well, because after a killed one nobody prunes for half a minute. */
 function rank(moment: Moment): number {
   return moment.point.first ? 0 : isPruning(moment) ? 1 : 2
 }
 
-/** It comes once in a life at most. */
+/** True if the moment comes at most once in a life. */
 function isOfALife({ point }: Moment): boolean {
   return point.needs !== undefined || point.name.includes('dead process')
 }

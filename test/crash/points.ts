@@ -1,26 +1,26 @@
-// Where on its way a daemon can be killed: one table, read by the tests and by the process that is to die (`kill-switch.ts`).
+// The table of moments at which a daemon can be killed. The tests read it, and the process that is to die (`kill-switch.ts`).
 
-/** What passes by in the process, as the kill switch sees it from outside. */
+/** What happens in the process, as the kill switch observes it from outside. */
 export type Event =
-  /** A transaction: what it did to which table, as `insert runs`; its short values and the words in its statements. */
+  /** A transaction: what it does to which table, such as `insert runs`; its short values, and the words in its statements. */
   | { readonly kind: 'commit'; readonly changes: ReadonlySet<string>; readonly values: ReadonlySet<string> }
   /** An answer to a webhook. */
   | { readonly kind: 'answer'; readonly status: number }
-  /** A request to the backend is handed over to be sent. */
+  /** A request to the backend is passed on to be sent. */
   | { readonly kind: 'request' }
-  /** The backend's answer, before it is known and after. */
+  /** The backend's answer, before the daemon knows it and after. */
   | { readonly kind: 'verdict'; readonly status: number }
 
 export type Engine = 'sqlite' | 'postgres'
 
 export interface Point {
-  /** What is about to be, or has just been. */
+  /** The event that is about to happen, or has just happened. */
   readonly name: string
   readonly engines: readonly Engine[]
   readonly isAt: (event: Event) => boolean
-  /** Reached only at the beginning of a life on an empty store. */
+  /** True if it is reached only at the beginning of a life on an empty store. */
   readonly first?: true
-  /** What a life must have for the point to be reached in it. */
+  /** What a life must have so that the point is reached in it. */
   readonly needs?: 'a refused pipeline' | 'an overloaded backend' | 'a short retention'
 }
 
@@ -28,7 +28,7 @@ const both: readonly Engine[] = ['sqlite', 'postgres']
 
 type Commit = Extract<Event, { kind: 'commit' }>
 
-/** A transaction that does all of this, and for which `holds`. */
+/** A transaction that makes all of these changes, and for which `holds`. */
 function commit(name: string, changes: readonly string[], holds: (commit: Commit) => boolean = () => true): Point {
   return {
     name: `commit: ${name}`,
@@ -45,16 +45,16 @@ function verdict(name: string, status: number): Point {
   return { name: `verdict: ${name}`, engines: both, isAt: event => event.kind === 'verdict' && event.status === status }
 }
 
-/** It changes nothing but these tables. */
+/** True if the transaction changes nothing but these tables. */
 const onlyIn =
   (...tables: readonly string[]) =>
   ({ changes }: Commit): boolean =>
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
-/** Who looks after the store changes other tables with these. */
+/** Maintenance changes other tables together with these. */
 const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
-/** What is read inside of jobs, and events, are chunks that are stored. */
+/** The inside of jobs, and events, are also stored as chunks. */
 const isOfSnapshot = ({ changes }: Commit): boolean => !changes.has('insert chunks')
-/** What became of exports, in a word that is among its values. */
+/** A transaction with the outcome of exports, which is a word among its values. */
 const settles =
   (word: string) =>
   (made: Commit): boolean =>
@@ -63,7 +63,7 @@ const settles =
     isNotOfMaintenance(made) &&
     [...made.values].some(value => value.includes(word))
 
-/** In the order of the flow. Each has a moment before it and one after. */
+/** The points in the order of the flow. Each has a moment before it and one after it. */
 export const points: readonly Point[] = [
   { ...commit('the schema made', ['create runs']), first: true },
   {
@@ -95,7 +95,7 @@ export const points: readonly Point[] = [
   { ...commit('a delivered run pruned', ['delete runs', 'insert tombstones']), needs: 'a short retention' },
 ]
 
-/** On the way of what is read about the inside of jobs, in its order. */
+/** The points in the flow of the inside of jobs, in its order. */
 export const insidePoints: readonly Point[] = [
   commit('what is to be read inside of jobs put into its queue, with their snapshot', [
     'insert messages',
@@ -114,7 +114,7 @@ export const insidePoints: readonly Point[] = [
   commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
 ]
 
-/** On the way of what is counted besides pipelines. */
+/** The points in the flow of what is counted besides pipelines. */
 export const countedPoints: readonly Point[] = [
   commit('a deployment written, with the key of its delivery', ['insert deployments', 'insert delivery_keys']),
   commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals_added']),
@@ -122,7 +122,7 @@ export const countedPoints: readonly Point[] = [
   commit('what was added to totals folded into them', ['delete totals_added', 'insert totals']),
 ]
 
-/** On the way of a message to people. */
+/** The points in the flow of a message to people. */
 export const messagePoints: readonly Point[] = [
   commit('a message put into the outbox, with what it is about and what reported it', [
     ...['update runs', 'insert key_value', 'insert events', 'insert outbox'],

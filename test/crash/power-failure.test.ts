@@ -1,5 +1,5 @@
-// A power failure takes away what was written and not yet synced: the transaction that is under way. Here "the disk" is a copy of the store's files,
-// with a torn transaction behind the last commit.
+// A power failure loses what was written and not yet synced: the unfinished transaction. Here "the disk" is a copy of the store's files, with a torn
+// transaction after the last commit.
 import { appendFileSync, cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// The daemon killed while the backend has a request that it has not answered: the next life sends the same ids again, and counts them.
+// The daemon is killed while the backend has a request that it has not answered: the next life sends the same IDs again, and counts them.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -7,7 +7,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { shiftClock } from '../core/store/postgres-server.ts'
 
-/** Longer than the lease of an export, ms. */
+/** A time longer than the lease of an export, ms. */
 const leaseIsOver = 1_800_000
 
 async function exportsOf(daemon: Daemon, outcome: string): Promise<number> {

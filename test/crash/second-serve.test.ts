@@ -1,5 +1,5 @@
-// A second `serve` on the store of a daemon that is alive, again and again under load, by every name of the file: it is refused, and
-// what the first one acknowledges before, meanwhile and afterwards arrives, also when that one is killed at the end.
+// A second `serve` is started on the store of a running daemon, again and again under load, by every name of the file. It is refused. What the first daemon
+// acknowledges before, meanwhile and afterwards arrives, also when the first daemon is killed at the end.
 import { readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +21,7 @@ const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pip
 const timeoutMs = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
-/** Ids of pipelines that only one delivery is about begin here, far from the others'. */
+/** IDs of pipelines that have only one delivery begin here, far from the other IDs. */
 const firstOfLast = 900_000_000
 
 function onceOnly(id: number): Delivery {
@@ -72,7 +72,7 @@ it(
     }
     const share = Math.ceil(queue.length / size.rounds)
     while (queue.length > 0) {
-      // Some come while the first one is busy, the others when all that was sent is taken in.
+      // Some are started while the first daemon is busy, the others when it has accepted all deliveries.
       const sent = sender.sendAll(queue.splice(0, share))
       if (random.chance(0.5)) await sent
       await refuse()
@@ -80,7 +80,7 @@ it(
     }
     await refuse()
     expect(daemon.process.child.exitCode).toBeNull()
-    // What is acknowledged from now on must be there after a death that comes before all of it is exported.
+    // What is acknowledged from now on must survive a death that comes before all of it is exported.
     const last = Array.from({ length: isFull ? 300 : 100 }, (_, at) => onceOnly(firstOfLast + at))
     const sent = sender.sendAll(last)
     const newest = (): number[] => [...acknowledged].filter(id => id >= firstOfLast)

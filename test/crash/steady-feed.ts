@@ -1,5 +1,5 @@
-// A steady stream of pipelines, each reported by one delivery only: every one that was acknowledged must arrive, whatever was done to the
-// daemon meanwhile. What got no 2xx is sent again, as the platform's resend button does.
+// A steady stream of pipelines, each reported by one delivery only. Every acknowledged pipeline must arrive, whatever was done to the daemon meanwhile. A
+// delivery without a 2xx is sent again, as by the platform's resend button.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -8,12 +8,12 @@ import { isFull } from '../full.ts'
 import { webhookToken } from '../e2e/daemon.ts'
 
 const senders = 4
-/** Of each sender between two deliveries, ms. */
+/** Pause of each sender between two deliveries, ms. */
 const pause = isFull ? 1 : 80
 
 export class SteadyFeed {
   readonly acknowledged = new Set<number>()
-  /** Answers other than 2xx, by status; 0: none came. */
+  /** Number of answers other than 2xx, by status. 0: there was no answer. */
   readonly refused = new Map<number, number>()
   readonly #url: string
   #next = 1
@@ -52,19 +52,19 @@ export class SteadyFeed {
     return this.acknowledged.has(id)
   }
 
-  /** Until so many more were acknowledged. */
+  /** Resolves when this many more deliveries were acknowledged. */
   async more(count: number): Promise<void> {
     const enough = this.acknowledged.size + count
     while (this.acknowledged.size < enough) await sleep(2)
   }
 
-  /** Ends when all that was begun is acknowledged. */
+  /** Resolves when all started deliveries are acknowledged. */
   async stop(): Promise<void> {
     this.#isOn = false
     await this.#done
   }
 
-  /** All that was acknowledged. */
+  /** Waits until everything that was acknowledged has arrived. */
   async arrivesAt(receiver: OtlpReceiver, timeout: number): Promise<void> {
     const missing = (): number[] => {
       const there = new Set(receiver.spans.map(({ attributes }) => Number(attributes['cicd.pipeline.run.id'])))

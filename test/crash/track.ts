@@ -1,5 +1,5 @@
-// One store, one backend, and a daemon that dies again and again under load: at named moments, at random ones. What got a 2xx
-// must arrive, and nothing may arrive twice but what a death left unknown.
+// One store, one backend, and a daemon that dies again and again under load: at named moments and at random ones. What got a 2xx must arrive, and nothing
+// may arrive twice except what a death left unknown.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -19,19 +19,19 @@ import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 import type { PipelineTruth } from '../support/truth.ts'
 
 export type Death =
-  /** The how manieth time the moment comes. */
+  /** `nth`: the occurrence of the moment at which the daemon dies. */
   | { readonly moment: Moment; readonly nth: number }
-  /** So many ms after it came up, or after it was started. */
+  /** `after`: ms after the daemon became ready, or after it was started. */
   | { readonly after: number; readonly since: 'ready' | 'start' }
 
 export interface TrackOptions {
-  /** Undefined: SQLite. */
+  /** Undefined: SQLite is used. */
   readonly storeUrl?: string | undefined
   readonly deaths: readonly Death[]
   readonly seed: number
-  /** How long a moment may take to come, and all of the rest to arrive, ms. */
+  /** Maximum time until a moment comes, and until all of the rest arrives, ms. */
   readonly timeoutMs: { readonly moment: number; readonly rest: number }
-  /** Called when the last life but one is over: on PostgreSQL, time may be made to pass. */
+  /** Called after the last life but one. On PostgreSQL, it may put the clock forward. */
   readonly beforeLast?: (() => Promise<void>) | undefined
 }
 
@@ -46,13 +46,13 @@ export interface TrackFigures {
 
 const killSwitchOf = (storeUrl: string | undefined): string =>
   new URL(storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts', import.meta.url).href
-/** Ids of pipelines that the backend refuses begin here, far from the others'. */
+/** IDs of pipelines that the backend refuses begin here, far from the other IDs. */
 const firstRefused = 900_000_000
 const senders = 6
-/** Of each sender between two deliveries, ms. */
+/** Pause of each sender between two deliveries, ms. */
 const pause = isFull ? 5 : 80
 
-/** Lives and dies as ordered, then lives on, and holds what arrived against what happened. */
+/** Lives and dies as ordered, then lives on, and compares what arrived with what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const { deaths, seed, timeoutMs } = options
   const random = new Random(seed)
@@ -67,7 +67,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const families = generate({ seed, scenarios: allScenarios, pipelines: Infinity })
   const truths: PipelineTruth[] = []
   const queue: Delivery[] = []
-  /** The next delivery of an endless load: each twice, unordered within some families. */
+  /** The next delivery of an endless load. Each comes twice, in random order among those of a few families. */
   function draw(): Delivery {
     if (queue.length === 0) {
       const some = Array.from({ length: 4 }, () => families.next().value ?? { deliveries: [], pipelines: [] })
@@ -88,7 +88,8 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       token: webhookToken,
       concurrency: senders,
       onSent: (delivery, outcome) => {
-        // What was not acknowledged, also by a store that could not write in time, is sent again with its key, as by the platform's resend button.
+        // A delivery that was not acknowledged, perhaps because the store could not write in time, is sent again with its key, as by the platform's resend
+        // button.
         if (outcome.kind === 'failed' || outcome.status === 503) {
           queue.push(delivery)
           return
@@ -104,7 +105,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       Array.from({ length: senders }, async () => {
         while (isUp) {
           await sender.send(draw())
-          // Reports nothing of a pipeline, which only its body shows; nobody misses it.
+          // This delivery is not about a pipeline, which only its body shows. It may get lost.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
           await sleep(pause)
@@ -120,7 +121,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     const { stdout } = (await daemon?.command('dead-letters', 'list', '--json')) ?? { stdout: '[]' }
     for (const { pipelineId } of JSON.parse(stdout) as { pipelineId: number }[]) letters.add(pipelineId)
   }
-  /** Until every pipeline that the backend refuses is a dead letter. */
+  /** Waits until every pipeline that the backend refuses is a dead letter. */
   async function allRefused(): Promise<void> {
     const isAll = async (): Promise<boolean> => {
       await collectLetters()
@@ -128,7 +129,10 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     }
     await expect.poll(isAll, { timeout: timeoutMs.rest, interval: 300 }).toBe(true)
   }
-  /** A life that ends as it should, with no dead letter to come that the next one would prune unseen, and gives back the lease on looking after the store: the next one prunes at once. */
+  /**
+   * A life that ends normally. It leaves no pipeline that would become a dead letter later, because the next life could prune that unseen. It gives
+   * back the lease of maintenance, so that the next life prunes at once.
+   */
   async function restInPeace(): Promise<void> {
     isUp = await born(undefined)
     expect(isUp).toBe(true)
@@ -161,7 +165,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     )
     return daemon.lives()
   }
-  /** Until the daemon is dead. */
+  /** Waits until the daemon is dead. */
   async function untilDead(death: Death): Promise<void> {
     if (daemon === undefined) return
     const { process } = daemon
@@ -209,7 +213,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   await options.beforeLast?.()
   isUp = await born(undefined)
   expect(isUp).toBe(true)
-  // A backend that has accepted nothing yet is not believed when it refuses: so it gets something to accept.
+  // The daemon does not believe refusals of a backend that has accepted nothing yet, so the backend gets something to accept.
   const fed = feed()
   await allRefused()
   isUp = false
