@@ -1,4 +1,4 @@
-// What commands of features are given: the configuration, the store, the platforms, and a daemon that only exports.
+// What the commands of features get: the configuration, the store, the platforms, and a daemon that only exports.
 import { ConfigError } from '../lib/fault.ts'
 import { chosenPlatform, commandLog, requireConfig } from './configuration.ts'
 import { connectPlatform } from '../daemon/platform.ts'
@@ -58,12 +58,12 @@ function noPlatform(): ConfigError {
   return new ConfigError('No platform is configured.', remedy)
 }
 
-/** What features read of platforms is not for a daemon that only exports. */
+/** The feature without what it reads from platforms: a daemon that only exports must not read them. */
 function withoutReaders({ perToken: _, ...feature }: Feature): Feature {
   return feature
 }
 
-/** Listeners on ports that nobody knows, no discovery. */
+/** The configuration with listeners on random loopback ports, and without discovery. */
 function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   const closed = { host: '127.0.0.1', port: 0 }
   const nothing = { projects: [], groups: [], mine: false, crossProject: false }

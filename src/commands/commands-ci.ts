@@ -1,4 +1,4 @@
-// The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan setup`,
+// The command line of the commands for CI jobs and for setting up the platform: `pipespan traceparent`, `pipespan setup`,
 // `pipespan hooks`.
 import { Option } from 'commander'
 import { example, webAddress, wholeNumber, type CommandLine } from '../lib/command-line.ts'

@@ -1,4 +1,4 @@
-// The command line of what operates a daemon: `pipespan inbox`, `dead-letters`, `held`, `migrate` and `store`.
+// The command line of the commands for operating a daemon: `pipespan inbox`, `dead-letters`, `held`, `migrate` and `store`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from '../lib/command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
 import type { Config } from '../daemon/configuration/options.ts'

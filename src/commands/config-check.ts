@@ -1,4 +1,4 @@
-// `pipespan config check [FILE]`: everything that is wrong with the configuration, at once. No secret is printed.
+// `pipespan config check [FILE]`: lists everything that is wrong with the configuration at once. Prints no secret.
 import { plainLine } from '../lib/plain-text.ts'
 import { describeConfig, shown } from '../daemon/configuration/reader.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
@@ -14,17 +14,17 @@ import { surroundingsOf } from '../daemon/export.ts'
 import { wishesOf } from '../daemon/platform.ts'
 
 interface ConfigCheckOptions {
-  /** The YAML file; else `PIPESPAN_CONFIG` names it. */
+  /** The YAML file; default: the one that `PIPESPAN_CONFIG` names. */
   readonly file?: string | undefined
   /** Also print every setting in effect, and where it comes from. */
   readonly show?: boolean
-  /** Also try with the platform what features ask of it, such as each configured query. */
+  /** Also tries the requests that features send to the platform, such as each configured query. */
   readonly online?: boolean
   /** One JSON document on standard output instead of lines. */
   readonly json: boolean
 }
 
-/** The exit code: 0 when the daemon would start with it, 2 when it would not, or a query that was tried fails. Warnings do not change it. */
+/** The exit code: 0 if the daemon would start with the configuration; 2 if it would not, or if a tried query fails. Warnings do not change the code. */
 export async function configCheck(
   terminal: Terminal,
   { file, show = false, online = false, json }: ConfigCheckOptions,
@@ -70,7 +70,7 @@ function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
   return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
 }
 
-/** What features try with each token, by what it is. */
+/** The results of what features try with each token, by the name of what is tried. */
 async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>> {
   const all: Record<string, readonly Trial[]> = {}
   for (const { what, run } of features.flatMap(one => one.perToken?.trials ?? [])) {
@@ -88,8 +88,8 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
   return all
 }
 
-// How many requests to the platform's API the configured features cost, in sentences for people.
-/** Empty if no feature costs any. With several tokens, of each. */
+// How many requests to the platform's API the configured features cause, in sentences for people.
+/** Empty if no feature causes requests. With several tokens, there are sentences for each token. */
 export function costsOf(config: Config): string[] {
   const views = platformViews(config)
   const costs = views.flatMap(view =>

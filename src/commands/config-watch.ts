@@ -1,24 +1,24 @@
-// Looks at the configuration file from time to time, and has it reloaded when it has changed and is complete.
+// Checks the configuration file regularly, and causes a reload when the file has changed and is complete.
 //
-// A writer may be in the middle of it, and half a file may be valid. So a change counts when two looks in a row find the same: identity, size, time and
-// content. What is reloaded is the content that was seen twice, not what the file has become since. A file that is touched
-// counts as changed: its last reload may have been refused because of another file, such as a certificate.
+// Somebody may be writing the file, and half a file may be valid. So a change counts once two checks in a row find the same identity, size, time and
+// content. The content that was seen twice is reloaded, not what the file has become since. A file that was only touched
+// counts as changed, too: its last reload may have been refused because of another file, such as a certificate.
 import { statSync } from 'node:fs'
 import { every, type Timer } from '../lib/timer.ts'
 import { readConfigText } from '../daemon/configuration/config-file.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
-/** Between two looks, ms. */
+/** How long to wait between two checks, ms. */
 const watchEvery = 2_000
 
-/** What a look finds: the file's text, or why it has none. `key`: the same for the same file with the same content. */
+/** The result of a check: the file's text, or why it cannot be read. `key`: the same for the same file with the same content. */
 export interface Look {
   readonly key: string
   readonly text?: string
 }
 
-/** `stat` and reading follow links: Kubernetes updates a ConfigMap by a link that leads elsewhere. */
+/** `stat` and reading follow links: Kubernetes updates a ConfigMap by pointing a link to another folder. */
 export function lookAt(file: string): Look {
   const text = readConfigText(file)
   if (typeof text === 'object') return { key: text.what }
@@ -26,7 +26,7 @@ export function lookAt(file: string): Look {
   return { key: [stats?.dev, stats?.ino, stats?.size, stats?.mtimeNs, text].join(), text }
 }
 
-/** Answers the look that has found a change, if the look before found the same. `loaded`: found before the running configuration was read. */
+/** Returns the check that found a change if the check before found the same. `loaded`: a check from before the running configuration was read. */
 export function completeChange(loaded: Look): (now: Look) => Look | undefined {
   let known = loaded
   let before = loaded
@@ -43,7 +43,7 @@ export interface WatchOptions {
   readonly file: string
   readonly loaded: Look
   readonly log: Log
-  /** Between two looks. */
+  /** How long to wait between two checks. Default: `watchEvery`. */
   readonly everyMs?: number
 }
 

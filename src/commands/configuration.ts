@@ -1,4 +1,4 @@
-// Loads the configuration, chooses the platform and opens the store for a command, or ends the command with what is wrong.
+// Loads the configuration, chooses the platform and opens the store for a command. If that fails, the command ends and prints what is wrong.
 import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
@@ -30,7 +30,7 @@ export function requireConfig(
   )
 }
 
-/** `name`: of `--platform`. Throws Misconfigured with all names if it must be given. */
+/** `name`: the value of `--platform`. Throws Misconfigured with all names if the option is required but missing. */
 export function chosenPlatform<P extends string>(config: Config<P>, name: string | undefined): PlatformView<P> {
   const views = platformViews(config)
   const found = name === undefined && views.length === 1 ? views[0] : views.find(view => view.name === name)
@@ -66,7 +66,7 @@ export async function withStore(
   }
 }
 
-/** The configured store if it exists and can be opened: through it a command shares the API budget with the daemon. */
+/** The configured store if it exists and can be opened. The command uses it to share the API budget with the daemon. */
 export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
@@ -77,7 +77,7 @@ export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log):
   }
 }
 
-/** A command's log: as configured, on standard error. */
+/** A command's log: it is written to standard error, as configured. */
 export function commandLog(terminal: Terminal, config: Config): Log {
   const format = config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json')
   return createLog({ level: config.log.level, format })

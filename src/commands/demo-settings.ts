@@ -1,12 +1,12 @@
-// How the demo's daemon is configured: everything that has something to show is switched on.
+// The configuration of the demo's daemon: every feature that has something to show is switched on.
 import path from 'node:path'
 import { features } from '../features.ts'
 import { ownSpansPath } from '../simulator/platform/job-files.ts'
 
-/** Those that features make. */
+/** The words that select the events that features make. */
 const ownEvents = features.flatMap(({ ownEvents: word }) => word ?? [])
 
-/** What a minute costs there, by the runner: the page of costs shows it. */
+/** The price of a minute at the simulated company, by runner, for the costs page. */
 const prices = `costs:
   unit: EUR
   rules:
@@ -14,7 +14,7 @@ const prices = `costs:
     - { name: large, match: { tags: [large] }, per_minute: 0.032 }
     - { name: small, per_minute: 0.008 }
 `
-/** The group of all its projects. */
+/** The top-level group of all projects in the demo. */
 const company = 'brightwater'
 /** Queries whose results are exported as gauges: a count, and the durations of pipelines by branch. */
 const queries = `queries:
@@ -27,7 +27,7 @@ const queries = `queries:
     every: 1m
 `
 
-/** Who owns what. */
+/** Which team owns which projects. */
 const teams = `attributes:
   rules:
     - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }
@@ -37,7 +37,7 @@ const teams = `attributes:
     - { jobs: { include: ['deploy*'] }, set: { tier: '1' } }
 `
 
-/** The content of its configuration file: the settings that have no environment variable. `messages`: where notifications are posted. */
+/** The content of the demo's configuration file: the settings that have no environment variable. `messages`: where notifications are posted. */
 export function demoConfiguration(messages: string): string {
   return `${prices}${queries}${teams}notifications:\n  - { name: terminal, url: '${messages}' }\n`
 }
@@ -47,23 +47,23 @@ interface DemoPlaces {
   readonly folder: string
   /** Path of the configuration file. */
   readonly configuration: string
-  /** Of its webhooks. */
+  /** The token of its webhooks. */
   readonly token: string
-  /** Of the platform's API. */
+  /** The token of the platform's API. */
   readonly apiToken: string
   readonly once: boolean
   readonly port: number
   /** Host and port of the pages. */
   readonly adminListen: string
-  /** Opens the pages. */
+  /** The admin token, which people need to open the pages. */
   readonly adminToken: string
   /** URL of the platform's API. */
   readonly api: string
-  /** URL of the OTLP receiver, which has the API of ingest tokens, too. */
+  /** URL of the OTLP receiver, which also has the API of ingest tokens. */
   readonly receiver: string
   /** Path of the file with the ingest token. */
   readonly ingestToken: string
-  /** Of the API of ingest tokens; undefined where nothing uses it. */
+  /** The key of the API of ingest tokens; undefined if nothing uses it. */
   readonly ingestKey: string | undefined
 }
 
@@ -83,7 +83,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    // In real time most pipelines are silent for longer than 5 s.
+    // In real time, most pipelines cause no event for longer than 5 s.
     PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
@@ -110,7 +110,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_JOB_SPANS: ownSpansPath,
     PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
-    // Short, so that deployments are counted while somebody watches.
+    // The deadline is short, so that deployments are counted while somebody watches.
     PIPESPAN_ENRICH_DEADLINE: '15s',
     PIPESPAN_LOG_LEVEL: 'warn',
     // A demo leaves no files behind.
@@ -126,7 +126,7 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
   }
 }
 
-/** The user's environment without what would configure the demo's daemon, or lead its exports through a proxy. */
+/** The user's environment without variables that would configure the demo's daemon, or send its exports through a proxy. */
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
   return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))

@@ -1,4 +1,4 @@
-// `pipespan demo`: the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
+// `pipespan demo`: runs the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
 import { demoConfiguration, demoSettings } from './demo-settings.ts'
 import { features } from '../features.ts'
 import { listenAddress, type ListenAddress } from '../daemon/configuration/address-kinds.ts'
@@ -27,13 +27,13 @@ import type { ReceivedEvent } from '../simulator/received.ts'
 export interface DemoOptions {
   /** Ends after the first ten pipelines. */
   readonly once?: boolean | undefined
-  /** Another seed, another day at the simulated company. Default 1. */
+  /** A seed for random numbers: another seed simulates another day. Default 1. */
   readonly seed?: number | undefined
-  /** Default: when standard output is a terminal and `NO_COLOR` is not set. */
+  /** Default: true if standard output is a terminal and `NO_COLOR` is not set. */
   readonly color?: boolean | undefined
   /** Where its pages are served. Default: a free port of 127.0.0.1. Port 0: a free one. */
   readonly listen?: ListenAddress | undefined
-  /** The platform's seconds in a real one. Default 30. */
+  /** How many seconds of the platform pass in a real second. Default 30. */
   readonly speed?: number | undefined
   /** Ends it, as Ctrl-C does. */
   readonly signal?: AbortSignal | undefined
@@ -41,21 +41,21 @@ export interface DemoOptions {
   readonly main?: string | undefined
 }
 
-/** Without the feature there is nothing to rotate, and its options are unknown. */
+/** Whether the feature of ingest tokens exists. Without it there is nothing to rotate, and its options are unknown. */
 const hasTokens = features.some(({ name }) => name === 'tokens')
 
-/** Six pipelines that are started make ten: one triggers three, one triggers one. */
+/** Starting six pipelines results in ten: one of the six triggers three, another triggers one. */
 const startedOnce = 6
-/** ms. Long, for busy machines: who waits sees that nothing has arrived yet, and can press Ctrl-C. */
+/** ms. It is long because the machine may be busy. A waiting person sees that nothing has arrived yet, and can press Ctrl-C. */
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
-/** How much of the past is played first, ms. */
+/** How much of the past is simulated first, ms. */
 const hour = 3_600_000
 /** The share of webhooks that get lost on purpose. */
 const loss = 0.25
 
-/** Runs until it is stopped. The exit code: 1 when the daemon died, or `once` did not come to its end in time. */
+/** Runs until it is stopped. The exit code is 1 if the daemon died, or if `once` did not finish in time. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
   return untilStopped(options.signal, async stopping => {
     const closers: (() => Promise<void>)[] = []
@@ -67,7 +67,7 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
   })
 }
 
-/** What was started last is closed first; nothing is closed twice. */
+/** Closes everything once; what was started last is closed first. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
 }
@@ -89,7 +89,7 @@ async function play(
   closers.push(() => receiver.close())
   const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
-  // The live platform begins in the past. Its API shows that time from the beginning, so that its clock never goes back.
+  // The live platform begins in the past. Its API reports that past time from the start, so that its clock never goes back.
   let platformNow = (): number => Date.now() - past
   const apiToken = randomBytes(24).toString('hex')
   const api = await RestApi.start({
@@ -131,7 +131,7 @@ async function play(
     introduction(`${pages}/`, ownToken === '' ? adminToken : undefined, webhooks, receiver.url, api.url, speed, once),
   )
   const reported = new ReportedEnds()
-  // Pipelines of the weeks before are for the pages: they are neither drawn nor counted.
+  // Pipelines of the weeks before are only for the pages. They are neither drawn in the terminal nor counted.
   const bygone = once ? [] : playPast({ state, instance: api.url, until, busyEvery: played.every * 1_000 })
   const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
@@ -171,7 +171,7 @@ async function play(
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
   if (end === 'died') return fail('The daemon exited.', daemon, terminal)
-  // A daemon that stops still exports what is due: the summary comes after it, as the last lines.
+  // While the daemon stops, it still exports what is due. So the summary is printed after that, as the last lines.
   await closeAll(closers)
   book.rest().forEach(draw)
   const { accepted, sent } = platform.counts
@@ -218,12 +218,12 @@ async function allArrived(
   const ended = [...platform.state.pipelines.values()]
   const arrived = (): boolean => ended.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
-  // The spans inside failed jobs follow later: they are waited for, but not for long.
+  // The spans inside failed jobs arrive later. The demo waits for them, but not for long.
   await receiver.until(() => insides.jobs >= book.failed, insideWithin)
   return 'arrived'
 }
 
-/** How many ends of pipelines the poller found whose webhooks were lost. */
+/** A sentence on lost webhooks: how many of them reported the end of a pipeline, which the poller then found. */
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`

@@ -1,4 +1,4 @@
-// `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
+// `pipespan doctor`: runs every check that can show why nothing arrives. Each finding is one line, with a remedy.
 import { namedProject, platformNames } from '../daemon/connections.ts'
 import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
@@ -22,7 +22,7 @@ import { reasonOf } from '../lib/fault.ts'
 import { reportOf, type Finding, type Level } from '../lib/finding.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 
-/** 0: all is fine. */
+/** The exit codes. */
 const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
 
 const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warning: '!', failure: '✗' }
@@ -73,7 +73,7 @@ function configuration(
 
 type Check = () => Promise<Finding | readonly Finding[]>
 
-/** In the order of the flow. A check that throws does not hide the others. */
+/** Runs the checks in the order of the data flow. A check that throws does not hide the others. */
 async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
   const surroundings = surroundingsOf(config, features)
   const { destinations } = surroundings
@@ -109,7 +109,7 @@ const details = new Map([
   ['commits', 'Commits of deployments'],
 ])
 
-/** What concerns one token of one platform. */
+/** Runs the checks for one token of one platform. */
 async function examinePlatform(
   { groups, config }: PlatformView<ProfileName>,
   store: SharedStore | undefined,
@@ -144,7 +144,7 @@ function summary(failures: number, warnings: number): string {
   return `${parts.filter(part => part !== undefined).join(', ')}.`
 }
 
-/** A finding about one of several platforms. */
+/** A finding whose text names the platform, for one of several platforms. */
 function inTermsOf(platform: string, { what, remedy, ...finding }: Finding): Finding {
   const text = inSettingsOf(platform, what)
   return {

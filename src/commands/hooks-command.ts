@@ -1,4 +1,4 @@
-// Runs `pipespan hooks ensure` with what it needs from the configuration: the platform's client, the URL and the secrets of the hooks.
+// Runs `pipespan hooks ensure` with values from the configuration: the platform's client, the URL and the secrets of the hooks.
 import { chosenPlatform, commandLog, requireConfig, storeIfAny } from './configuration.ts'
 import { Misconfigured } from '../lib/command-line.ts'
 import { connectPlatform } from '../daemon/platform.ts'

@@ -1,4 +1,4 @@
-// `pipespan hooks ensure`: makes the platform's webhooks what the daemon needs, for a project, a group or all projects.
+// `pipespan hooks ensure`: creates or repairs the webhooks that the daemon needs, for projects, groups or all projects.
 //
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { plainLine } from '../lib/plain-text.ts'
@@ -14,35 +14,35 @@ export interface HooksEnsureOptions {
   /** Ids or full paths. */
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** Those that the token's user maintains; all of the instance with an administrator's token. */
+  /** All projects that the token's user maintains; with an administrator's token, all projects of the instance. */
   readonly allProjects: boolean
   /** The daemon's webhook URL. */
   readonly url: string
-  /** A hook with this URL is given the new one. */
+  /** A hook with this URL gets the new URL. */
   readonly oldUrl?: string | undefined
   readonly secrets: HookSecrets
-  /** What its hooks are to send besides pipeline and job events. */
+  /** The events that the hooks must send besides pipeline and job events. */
   readonly events: HookEvents
-  /** Also replace existing secrets: the platform does not show them, so they cannot be compared. */
+  /** Also replaces existing secrets: the platform does not show them, so they cannot be compared. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
   /** One JSON document at the end instead of lines. */
   readonly json: boolean
 }
 
-/** At least one. With both the signature proves the body, and the token lets the daemon tell the platform from strangers before it has read it. */
+/** At least one. With both, the signature proves the body, and the token distinguishes the platform from strangers before the body is read. */
 interface HookSecrets {
   readonly token?: Secret | undefined
   /** `whsec_…` */
   readonly signingToken?: Secret | undefined
 }
 
-/** What became of the hook of one project or group. */
+/** What was done with the hook of one project or group. */
 interface EnsuredHook {
-  /** The project or group, as it was named. */
+  /** The project or group, as the caller named it. */
   readonly owner: string
   readonly outcome: Outcome
-  /** Unknown where it would be created, or where it could not be looked at. */
+  /** The hook's id; unknown if the hook would be created, or could not be read. */
   readonly hook?: number | undefined
   /** What was wrong with it, or why it failed. */
   readonly reasons?: readonly string[] | undefined
@@ -50,7 +50,7 @@ interface EnsuredHook {
 
 type Outcome = 'created' | 'repaired' | 'fine' | 'failed'
 
-/** Continues with the others after a failure. Exit code 1 when any failed. */
+/** Continues after a failure. The exit code is 1 if any project or group failed. */
 export async function hooksEnsure(
   client: PlatformClient,
   options: HooksEnsureOptions,
@@ -80,7 +80,7 @@ async function* ownersOf(
   for (const project of projects) yield [{ project: resourceIdOf(project) }, project]
   for (const group of groups) yield [{ group: resourceIdOf(group) }, group]
   if (!allProjects) return
-  // A token without a right to its user is no administrator's.
+  // A token that may not read its own user is not an administrator's.
   const seen = (await unlessRefused(client.isAdministrator(call))) === true ? 'all' : 'maintained'
   for await (const { items } of client.projects(seen, {}, { ...call, max: maxProjects })) {
     for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
@@ -122,7 +122,7 @@ async function ensureOne(
       return { outcome: 'fine', hook: hook.id }
     }
     const wish = wishOf(options, owner, secretsFor(hook, options))
-    // Its masked parts are kept: whoever masked them wants them hidden.
+    // If parts of the URL are masked, it is kept: whoever masked them wants them hidden.
     const url = hook.mayBeAt(options.url) ? undefined : options.url
     if (!options.dryRun) {
       const edited = await client.editHook(owner, hook.id, { ...wish, url }, call)
@@ -152,7 +152,10 @@ async function create(
   return { outcome: 'created', hook: created.id, reasons }
 }
 
-/** `said`: events that the platform does not know, which are named once for all hooks. A platform may ignore a flag that its hooks cannot have, or that its tier lacks, and answer as if all were well. */
+/**
+ * Warns about events that the hook does not send: a platform may answer with success although it ignored a flag that its hooks or its tier lack.
+ * `said`: the events that the platform does not know and an earlier warning named; each is named once for all hooks.
+ */
 function complainOfMissing(
   hook: PlatformHook,
   owner: HookOwner,
@@ -181,7 +184,7 @@ function lineOf({ owner, outcome, hook, reasons = [] }: EnsuredHook, { dryRun }:
   return `${owner}: hook ${hook} ${dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`
 }
 
-/** Those with the URL first, then those with the old one. */
+/** Existing hooks: those with the URL first, then those with the old URL. */
 async function existing(
   client: PlatformClient,
   owner: HookOwner,
@@ -193,7 +196,7 @@ async function existing(
   return current.length > 0 ? current : withUrl(oldUrl)
 }
 
-/** `flags`: the events that it needs besides pipeline and job events. */
+/** `flags`: the events that the hook must send besides pipeline and job events. */
 function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: readonly string[]): string[] {
   const { url, writeSecret } = options
   const lacks = missingSecrets(hook, options.secrets)
@@ -207,12 +210,12 @@ function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: rea
   ].filter(reason => reason !== undefined)
 }
 
-/** The secrets to write. All with a new URL: the platform forgets them when a hook's URL changes. */
+/** The secrets to write. With a new URL, all are written: the platform deletes them when a hook's URL changes. */
 function secretsFor(hook: PlatformHook, { url, secrets, writeSecret }: HooksEnsureOptions): HookSecrets {
   return writeSecret || !isAt(hook, url) ? secrets : missingSecrets(hook, secrets)
 }
 
-/** Of the daemon's secrets those that the hook has none of. */
+/** The daemon's secrets of the kinds that the hook has no secret of. */
 export function missingSecrets(hook: PlatformHook, { token, signingToken }: HookSecrets): HookSecrets {
   return {
     ...(token !== undefined && hook.tokenPresent === false && { token }),
@@ -220,7 +223,7 @@ export function missingSecrets(hook: PlatformHook, { token, signingToken }: Hook
   }
 }
 
-/** The events that are switched off, for people. A flag that the platform does not know cannot be switched on: it is not missing. */
+/** The names of the events that are switched off. Events that the platform does not know do not count, as they cannot be switched on. */
 export function missingEvents(hook: PlatformHook, flags: readonly string[]): string[] {
   return [
     ...(hook.pipelineEvents ? [] : ['pipeline events']),
@@ -229,7 +232,7 @@ export function missingEvents(hook: PlatformHook, flags: readonly string[]): str
   ]
 }
 
-/** The events that the platform does not know, for people. */
+/** The names of the events that the platform does not know. */
 function unknownEvents(hook: PlatformHook, flags: readonly string[]): string[] {
   return flags.filter(flag => hook.events[flag] === undefined).map(flag => flag.replaceAll('_', ' '))
 }
@@ -251,5 +254,5 @@ function spelled(url: string): string {
 }
 
 const call = { priority: 'poll' } as const
-/** Of a whole instance. */
+/** Limits the list of all projects of an instance. */
 const maxProjects = 1_000_000

@@ -65,7 +65,7 @@ function unknown(terminal: Terminal, id: number): number {
   return exitCode.failed
 }
 
-/** JSON is laid out; anything else is shown as text with control characters made visible. */
+/** JSON is indented. Anything else is shown as text, with visible control characters. */
 function readable(body: Uint8Array): string {
   const text = Buffer.from(body).toString('utf8')
   try {

@@ -1,4 +1,4 @@
-// `pipespan map FILE` (or `-` for the standard input): what a webhook's payload becomes, without a daemon and without a backend.
+// `pipespan map FILE` (or `-` for the standard input): shows what a webhook's payload becomes, without a daemon and without a backend.
 import { platformNames } from '../daemon/connections.ts'
 import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
@@ -32,15 +32,15 @@ import type { TelemetrySettings } from '../core/telemetry/settings.ts'
 interface MapOptions {
   /** `-`: the standard input. */
   readonly file: string
-  /** The event header the payload came with; else the payload decides. */
+  /** The event header that came with the payload; without it, the payload decides. */
   readonly event?: string | undefined
-  /** OTLP/JSON instead of a tree. */
+  /** Prints OTLP/JSON instead of a tree. */
   readonly json: boolean
-  /** Prints the verdict, too: where it failed, or where the time went. */
+  /** Also prints the verdict: what failed, or what took the time. */
   readonly explain: boolean
 }
 
-/** Maps the payload as it is, even where the daemon would wait for more of the pipeline. */
+/** Maps the payload as it is, even if the daemon would wait for more events of the pipeline. */
 export async function mapFile(
   terminal: Terminal,
   { file, event, json, explain }: MapOptions,
@@ -106,7 +106,7 @@ export async function mapFile(
   return exitCode.done
 }
 
-/** Says why nothing is exported. For scripts the output is an empty export, and the sentence is no part of it. */
+/** Says why nothing is exported. With JSON, the output is an empty export, and the sentence is not a part of it. */
 function nothing(terminal: Terminal, json: boolean, said: string): number {
   if (!json) print(terminal, said)
   else {
@@ -138,7 +138,7 @@ function snapshot(run: Run, config: Config<ProfileName>): Chunk {
   return chunk
 }
 
-/** What the configured rules set: on everything of the pipeline, then on single jobs. */
+/** The attributes that the configured rules set: first on everything of the pipeline, then on single jobs. */
 function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   if (custom === undefined) return []
   const { own, points, ofJob } = custom(chunk)
@@ -155,7 +155,7 @@ function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
   return ['attributes.rules', ...(lines.length + ofJobs.length === 0 ? ['  nothing'] : [...lines, ...ofJobs])]
 }
 
-/** The destinations that take it, if there is a choice; else empty. */
+/** The destinations that take the chunk; empty if no destinations are listed. */
 function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readonly Signal[]): string {
   if (config.destinations.length === 0) return ''
   const { destinations, metricDestinations } = exportDestinations(config, features)
@@ -168,7 +168,7 @@ function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readon
   return ['', 'destinations', ...(lines.length === 0 ? ['  none takes it'] : lines)].join('\n')
 }
 
-/** Its name and body, when it happened, and its attributes, those of the resource last. */
+/** The name and body of an event, its time, and its attributes; those of the resource come last. */
 function shownEvent(chunk: EventChunk, telemetry: TelemetrySettings): string {
   const { eventName, body, timeUnixNano, attributes } = toEventRecord(chunk, telemetry)
   const own = plainAttributes(attributes)

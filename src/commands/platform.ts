@@ -1,4 +1,4 @@
-// What commands need of the platform beside its port. Of this folder, this file alone imports more of that room.
+// What commands need from the platform's code besides its port. In this folder, only this file imports more of `src/platform` than the port.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
@@ -19,12 +19,12 @@ import { wireId, wireText } from '../platform/rest/wire-field.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { HookEvents, Parsed } from '../platform/port/webhook.ts'
 
-/** Requests that only commands send, through a client of this file. */
+/** A client made by this file. Some of its requests are only sent by commands. */
 export type CommandClient = RestClient
 
 type Connection = Pick<PlatformClientOptions, 'url' | 'token' | 'tokenType'> & Partial<PlatformClientOptions>
 
-/** With a budget of its own, and without a log. */
+/** Creates a client with its own budget and without a log. */
 export function commandClient(perMinute: number, connection: Connection): CommandClient {
   return createPlatformClient({
     ...{ concurrency: 4, userAgent: `Pipespan/${version}`, clock: systemClock, log: silentLog() },
@@ -33,15 +33,15 @@ export function commandClient(perMinute: number, connection: Connection): Comman
   })
 }
 
-/** For one request, ms: a person waits for the answer. */
+/** Timeouts of one request, ms. They are short because a person waits for the answer. */
 const timeouts = { connect: 5_000, answer: 10_000 }
 
-/** A project or group as people name it: by its number or by its full path. */
+/** The ID of a project or group that a person named by its number or its full path. */
 export function resourceIdOf(named: string): ResourceId {
   return /^\d+$/.test(named) ? Number(named) : named
 }
 
-/** Undefined without a platform and a token. */
+/** Undefined if the platform or its token is not configured. */
 export function configuredClient(config: Config): CommandClient | undefined {
   const { url, token, tokenType, budget } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
@@ -57,7 +57,7 @@ function caOf({ platform: { caFile } }: Config): string | undefined {
   return caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
 }
 
-/** How far the platform's clock is ahead of this machine's, ms; undefined if the platform does not report its time. Rejects without an answer. */
+/** How far the platform's clock is ahead of this machine's, ms; undefined if the platform does not report its time. Rejects if it does not answer. */
 export async function askClockOffset(config: Config, url: string): Promise<number | undefined> {
   const dispatcher = proxiedDispatcher(url, proxiesOf(config))(connectRules(caOf(config), timeouts.connect))
   try {
@@ -69,12 +69,12 @@ export async function askClockOffset(config: Config, url: string): Promise<numbe
 
 export { harmlessDelivery } from '../platform/webhook/event-kind.ts'
 
-/** `words`: of PIPESPAN_EVENTS. */
+/** `words`: values of PIPESPAN_EVENTS. */
 export function hookEventsOf(words: readonly string[]): HookEvents {
   return selectEvents(words)
 }
 
-/** What the daemon would make of a payload, whatever events are selected. */
+/** Parses a payload as the daemon would if all events were selected. */
 export function parsePayload(
   delivery: Delivery,
   config: Pick<Config<ProfileName>, 'attributes' | 'platform' | 'traceparent' | 'redact'>,

@@ -1,4 +1,4 @@
-// `pipespan serve`: the daemon until a signal ends it.
+// `pipespan serve`: runs the daemon until a signal ends it.
 import { complain, exitCode, type Terminal } from '../lib/terminal.ts'
 import { describeFault } from '../daemon/configuration/config-fault.ts'
 import { createLiveConfig } from '../daemon/live-config.ts'
@@ -15,9 +15,9 @@ import { version } from '../lib/version.ts'
 import { onSignals } from './until-stopped.ts'
 import type { Log } from '../lib/log.ts'
 
-/** `file`: the configuration's, where the command line names one. */
+/** `file`: the configuration file, if the command line names one. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
-  // First of all: by default these signals end the process.
+  // This comes first, because by default these signals end the process.
   const stopping = firstSignal()
   let onHangup = (): void => undefined
   process.on('SIGHUP', () => onHangup())
@@ -77,7 +77,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   return exitCode.done
 }
 
-/** Resolves with the first signal that asks for a stop. One during the start is obeyed after it. The second one exits at once. */
+/** Resolves with the first signal that asks for a stop. A signal during the start takes effect after it. The second signal exits at once. */
 async function firstSignal(): Promise<string> {
   return new Promise(resolve => void onSignals(['SIGTERM', 'SIGINT'], resolve))
 }

@@ -1,4 +1,4 @@
-// `pipespan migrate` and `pipespan store copy|backup`: the store as a whole.
+// `pipespan migrate` and `pipespan store copy|backup`: the commands for the store as a whole.
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../core/store/sqlite/backup.ts'
 import { features } from '../features.ts'
@@ -12,7 +12,7 @@ import { quoted } from '../daemon/configuration/config-fault.ts'
 import { storeUrl } from '../daemon/configuration/address-kinds.ts'
 import type { Store } from '../core/store/ports/store.ts'
 
-/** Commands write no deliveries, so no size stops them. */
+/** Commands write no deliveries, so the size limit does not apply to them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER, parts: tablesOf(features), encode: sendsNothing }
 
 /** Migrates the configured store to this version's schema, unless a daemon serves it; creates it if there is none. */
@@ -26,7 +26,7 @@ export async function migrate(terminal: Terminal, location: StoreLocation): Prom
   }
 }
 
-/** `configured` stands for the store of the configuration, so that no password has to be on the command line. */
+/** The text `configured` stands for the store of the configuration, so that nobody has to write a password on the command line. */
 export function locationOf(text: string, configured: () => StoreLocation): StoreLocation {
   if (text === 'configured') return configured()
   const parsed = storeUrl.parse(text)
@@ -47,7 +47,7 @@ export async function storeCopy(
   let target: Store | undefined
   try {
     target = await openOwnStore(to, noLimit)
-    // On SQLite nobody else serves the file now, so a lease in it is of a process that was killed: it need not expire first.
+    // On SQLite, nobody else serves the file now. So any lease in it belongs to a killed process, and need not expire first.
     await source.reclaim()
     const counts = await copyStore({
       ...{ from: source, to: target, source: storeUrl.show(from) },

@@ -1,5 +1,5 @@
-// `pipespan top`: a live view of a running daemon in a terminal: what runs, waits and fails. It reads the JSON API of the admin
-// listener. If standard output is not a terminal that can be drawn on, it prints one picture and ends.
+// `pipespan top`: a live view of a running daemon in a terminal: what is running, waiting and failing. It reads the JSON API of the admin
+// listener. If standard output is not a terminal that can be drawn on, it prints the view once and ends.
 import { emitKeypressEvents } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cut, plain } from './terminal/fitted-text.ts'
@@ -24,7 +24,7 @@ export interface TopOptions {
   /** The address of the pages. Default: from the configuration. */
   readonly url?: string | undefined
   readonly json: boolean
-  /** Between two pictures, ms. */
+  /** How long to wait before the view is drawn again, ms. */
   readonly every: number
 }
 
@@ -48,13 +48,13 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
     }
     return await follow(terminal, from, options.every, ask)
   } finally {
-    // Not `close`: whoever ends it need not wait for an answer.
+    // `destroy`, not `close`: nobody should have to wait for an answer to end the command.
     await dispatcher.destroy()
   }
 }
 
 /**
- * Draws until q or Ctrl-C is pressed, and anew after each key and when the size changes. If the daemon stops answering, it says so and keeps
+ * Draws until q or Ctrl-C is pressed; also after each key and when the size changes. If the daemon stops answering, it says so and keeps
  * trying. The terminal is restored however it ends.
  */
 async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
@@ -88,7 +88,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
     opened = openedIn(state)
     draw()
   }
-  /** A pipeline that is no longer listed stays as it was. */
+  /** The opened pipeline. If it is no longer listed, its last state is shown. */
   function openedIn({ running, finished }: LiveState): LivePipeline | undefined {
     if (screen.opened === undefined) return undefined
     return [...running, ...finished].find(one => keyOf(one) === screen.opened) ?? opened
@@ -122,7 +122,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   return exitCode.done
 }
 
-/** In lines of so many columns. */
+/** Breaks a text into lines of at most `width` columns. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   for (let rest = text; rest !== '';) {
@@ -135,7 +135,7 @@ function wrapped(text: string, width: number): string[] {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Calls back at keys and signals. Returns the function that stops listening. */
+/** Calls back at each key and signal. Returns a function that stops listening. */
 function reads(
   { stdin }: Terminal,
   { onKey, onEnd }: { readonly onKey: (key: Key) => void; readonly onEnd: () => void },
@@ -159,7 +159,7 @@ function reads(
   }
 }
 
-// Asks a running daemon for its overview, and says who answers instead of it.
+// Requests the overview of a running daemon. If another program answers, says which.
 /** No overview could be fetched. */
 export class Unanswered extends Fault {}
 
@@ -167,22 +167,22 @@ export class Unanswered extends Fault {}
 const timeoutMs = 5_000
 /** Bytes; larger than any overview. */
 const longest = 32 * 1024 * 1024
-/** Pipelines of each list. */
+/** Maximum number of pipelines in each list. */
 const limit = 100
 
-/** The connections to a daemon. To destroy them ends a request that is under way. */
+/** The connections to a daemon. Destroying them ends a request that is under way. */
 export function createDispatcher(): Agent {
   const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, maxResponseSize: longest }
   return new Agent({ ...limits, connect: { timeout: timeoutMs } })
 }
 
-/** `from`: the address of the pages, without a slash at its end. Throws Unanswered, which says who answers there instead. */
+/** `from`: the address of the pages, without a slash at its end. Throws Unanswered with a message that says who answers there instead. */
 export async function overviewAt(
   from: string,
   headers: Record<string, string>,
   dispatcher: Agent,
 ): Promise<LiveState & Pick<Overview, 'flow'>> {
-  // Before the token is sent: another service must not get it.
+  // This is checked before the token is sent: another service must not get it.
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
     const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'

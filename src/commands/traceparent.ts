@@ -1,7 +1,7 @@
-// `pipespan traceparent`: the W3C traceparent of the CI job it runs in, so that the job's own spans nest under its span.
+// `pipespan traceparent`: prints the W3C traceparent of the CI job it runs in. With it, spans that the job creates become children of the job's span.
 //
 // Ids are derived, not assigned, so the job can compute them before its pipeline is exported. The platform's predefined
-// variables have everything that they are derived from, except the root of a child pipeline.
+// variables have everything that the ids are derived from, except the root of a child pipeline.
 import { jobSpanId, traceIdOf } from '../core/telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from '../lib/terminal.ts'
@@ -10,7 +10,7 @@ import { validTraceparent, type TraceContext } from '../model/trace-context.ts'
 export interface TraceparentOptions {
   /** The value of the daemon's `PIPESPAN_TRACE_IDS`. */
   readonly ids?: string | undefined
-  /** The root of the family, for a pipeline that another one triggered. */
+  /** The root pipeline of the family, if another pipeline triggered this one. */
   readonly root?: number | undefined
   /** The instance's base URL as configured in the daemon, if it differs from `CI_SERVER_URL`. */
   readonly instance?: string | undefined
@@ -20,7 +20,7 @@ export interface TraceparentOptions {
 type JobTraceparent =
   { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
 
-/** Prints only the value. It never guesses: if something is missing, it prints faults to standard error, with exit code 2. */
+/** Prints only the value. It never guesses: if something is missing, it prints faults to standard error, and the exit code is 2. */
 export function traceparent(terminal: Terminal, options: TraceparentOptions): number {
   const result = jobTraceparent(terminal.env, options)
   if (result.ok) {
@@ -60,7 +60,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
   return { ok: true, traceparent: `00-${traceIdOf(trace, key.instance)}-${spanId}-01` }
 }
 
-/** Undefined for a pipeline that is its own root. */
+/** The root pipeline; undefined for a pipeline that is its own root. */
 function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
   if (filled(env.PIPESPAN_ROOT_PIPELINE_ID) !== undefined) return number(env, 'PIPESPAN_ROOT_PIPELINE_ID', faults)
   const source = env.CI_PIPELINE_SOURCE

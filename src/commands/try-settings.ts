@@ -1,4 +1,4 @@
-// How `pipespan try` configures its daemon, and the configuration with which a daemon of one's own would do the same.
+// The settings of the daemon that `pipespan try` starts, and the configuration that people can keep for a daemon of their own.
 import path from 'node:path'
 import { stringify } from 'yaml'
 import type { FoundTarget, TryTarget } from './try-target.ts'
@@ -10,18 +10,18 @@ interface TryPlaces {
   readonly folder: string
   readonly port: number
   readonly adminPort: number
-  /** Random: nobody sends webhooks to it. */
+  /** A random token: nobody sends webhooks to this daemon. */
   readonly webhookToken: string
 }
 
 const endpoint = /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/
 
-/** Whether the environment names a backend: only then anything is exported. */
+/** Whether the environment names a backend. Without one, nothing is exported. */
 export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Object.entries(env).some(([name, value]) => endpoint.test(name) && value !== undefined && value !== '')
 }
 
-/** The settings of how to reach the platform, alone: enough to ask it. `token`: one that a person has typed. */
+/** Only the settings to reach the platform: enough to send it requests. `token`: a token that a person has typed. */
 export function platformSettings(env: NodeJS.ProcessEnv, url: string, token: string | undefined): NodeJS.ProcessEnv {
   return {
     ...inherited(env),
@@ -44,16 +44,16 @@ export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.P
     PIPESPAN_POLL_LOOKBACK: '24h',
     PIPESPAN_POLL_RUNNING: 'true',
     PIPESPAN_POLL_INTERVAL: '10s',
-    // No webhook reports what happens in a running pipeline: it is asked for.
+    // No webhook reports what happens in a running pipeline, so the daemon fetches it soon.
     PIPESPAN_SILENT_AFTER: '10s',
     PIPESPAN_LOG_LEVEL: 'warn',
     PIPESPAN_LOG_FORMAT: 'pretty',
-    // It leaves no files behind.
+    // The command must leave no files behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
   }
 }
 
-/** The user's environment: of Pipespan's own variables only those that say how to reach the platform and the backend. */
+/** The user's environment. Of Pipespan's own variables, only those to reach the platform and the backend are kept. */
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !/^PIPESPAN_(?!PLATFORM_|OBSERVABILITY_)/.test(name))
   return Object.fromEntries(
@@ -67,7 +67,7 @@ function scopeOf({ is }: Pick<FoundTarget, 'is'>) {
     : { key: 'groups', variable: 'PIPESPAN_POLL_GROUPS' }
 }
 
-/** What a person copies, as variables and as YAML. It has no secret. `kept`: the folder of the store, if it stays. */
+/** The configuration for a person to copy, as variables and as YAML. It has no secret. `kept`: the folder of the store, if it is kept. */
 export function configurationToKeep(
   env: NodeJS.ProcessEnv,
   { url, found, kept }: Pick<TryPlaces, 'url' | 'found'> & { readonly kept: string | undefined },

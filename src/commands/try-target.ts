@@ -1,4 +1,4 @@
-// What `pipespan try` is pointed at: the platform's address with a project or a group, as people write or paste them; and what the token may read there.
+// The target of `pipespan try`: the platform's address with a project or a group, as people write or paste them; and what the token may read there.
 import { plainLine } from '../lib/plain-text.ts'
 import { ConfigError } from '../lib/fault.ts'
 import { misuse } from '../lib/command-line.ts'
@@ -14,7 +14,7 @@ export interface TryTarget {
 
 export type FoundTarget =
   | { readonly is: 'project'; readonly name: string; readonly projects: readonly PlatformProject[] }
-  /** `projects`: the first ones, most recently active first. `isWhole`: whether these are all. */
+  /** `projects`: the most recently active projects, in that order. `isWhole`: whether these are all projects. */
   | {
       readonly is: 'group'
       readonly name: string
@@ -23,10 +23,10 @@ export type FoundTarget =
     }
 
 const call: CallOptions = { priority: 'enrich' }
-/** Projects of a group that are asked for a pipeline whose jobs can be read. */
+/** In how many projects of a group to look for a pipeline whose jobs can be read. */
 const maxAsked = 5
 
-/** `named`: an ID, a full path, or the URL of a page of it. Without it, `url` is such a page. Throws a misuse. */
+/** `named`: an ID, a full path, or the URL of one of its pages. Without it, `url` must be such a page. Throws a misuse. */
 export function targetOf(url: string, named: string | undefined): TryTarget {
   const base = addressOf(url.replace(/\/api\/v4\/?$/, ''))
   if (named === undefined) return { url: base.origin, name: pathOf(base.pathname) }
@@ -52,14 +52,14 @@ function addressOf(text: string): URL {
   return url
 }
 
-/** Without what pages and clones add: `/groups/team/-/issues`, `/team/shop.git`. */
+/** The path, without what the URLs of pages and clones add: `/groups/team/-/issues`, `/team/shop.git`. */
 function pathOf(text: string): string {
   const path = decoded(text)
     .replace(/\/-(\/.*)?$/, '')
     .replace(/^\/?groups\//, '')
     .replace(/^\/+|\/+$/g, '')
     .replace(/\.git$/, '')
-  // An address that somebody sent may hide characters, which would be in the commands that a person copies.
+  // An address from somebody else may have invisible characters, which would get into the commands that a person copies.
   if (path !== '' && path === plainLine(path)) return path
   throw misuse('Give a project or group: its ID, its full path such as team/shop, or its URL.')
 }
@@ -72,12 +72,12 @@ function decoded(text: string): string {
   }
 }
 
-/** A project of that name, else a group. Throws a Fault with a remedy. */
+/** Finds a project of that name, else a group. Throws a Fault with a remedy. */
 export async function findTarget(client: PlatformClient, { url, name }: TryTarget): Promise<FoundTarget> {
   const id = resourceIdOf(name)
   const project = await ifThere(async () => client.project(id, call))
   if (project !== undefined) {
-    // A name that is no path is not printed as one, nor in commands to copy: the ID leads to the same project.
+    // A name that is not a plain path is not printed, nor used in commands to copy. The ID leads to the same project.
     const isPath = /^[\w./-]+$/.test(project.path ?? '')
     return { is: 'project', name: (isPath ? project.path : undefined) ?? String(project.id), projects: [project] }
   }
@@ -110,7 +110,7 @@ async function ifThere<T>(ask: () => Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Reads the jobs of one pipeline, as the daemon will. Answers the error if the token may not read jobs: pipelines are then shown without them. Throws
+ * Reads the jobs of one pipeline, as the daemon will. Returns the error if the token may not read jobs: pipelines are then shown without jobs. Throws
  * a PlatformError if the pipelines themselves cannot be read.
  */
 export async function askJobs(client: PlatformClient, { projects }: FoundTarget): Promise<PlatformError | undefined> {

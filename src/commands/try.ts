@@ -1,5 +1,5 @@
-// `pipespan try`: the shipped daemon on loopback, pointed at a project or group of a real platform: what ran in the last 24 hours and what runs now, on
-// its pages. It needs no webhook, exports nothing unless an endpoint is set, and leaves nothing behind unless asked.
+// `pipespan try`: runs the shipped daemon on loopback for a project or group of a real platform. Its pages show what ran in the last 24 hours and what runs
+// now. It needs no webhook, exports nothing unless an endpoint is set, and leaves nothing behind unless asked to.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -23,7 +23,7 @@ import { stopped, untilStopped } from './until-stopped.ts'
 import { spawn } from 'node:child_process'
 
 interface TryOptions {
-  /** The folder of a store that stays. Default: a temporary one. */
+  /** The folder of a store that is kept. Default: a temporary folder. */
   readonly keep?: string | undefined
   /** False: no browser is opened. */
   readonly open: boolean
@@ -33,7 +33,7 @@ interface TryOptions {
   readonly main?: string | undefined
 }
 
-/** Where the pages are by default. */
+/** The default port of the pages. */
 const defaultPort = 8081
 /** ms. */
 const readyWithin = 120_000
@@ -61,7 +61,7 @@ export async function tryPlatform(
       const webhookToken = randomBytes(24).toString('hex')
       const places = { url: target.url, found, folder, port, adminPort, webhookToken }
       daemon = new DaemonProcess({ main: options.main, args: ['serve'], env: trySettings(env, places) })
-      // After the daemon's own listener, which kills it: it must not write into the folder any more.
+      // This listener is added after the one that kills the daemon: the daemon must no longer write to the folder when it is removed.
       process.once('exit', remove)
       const code = await show(daemon, `http://127.0.0.1:${adminPort}/`, { options, env, terminal }, stopping)
       if (code === exitCode.done) {
@@ -76,7 +76,7 @@ export async function tryPlatform(
   })
 }
 
-/** Undefined if the environment has it. */
+/** The token that a person types; undefined if the environment has one. */
 async function tokenOf(terminal: Terminal): Promise<string | undefined> {
   const { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_TOKEN_FILE: file } = terminal.env
   if ((token ?? '') !== '' || (file ?? '') !== '') return undefined
@@ -87,7 +87,7 @@ async function tokenOf(terminal: Terminal): Promise<string | undefined> {
   )
 }
 
-/** Asks the platform for the project or group before anything is started, and prints what was found. Throws a Fault with a remedy. */
+/** Fetches the project or group from the platform before anything is started, and prints what was found. Throws a Fault with a remedy. */
 async function ask(
   terminal: Terminal,
   env: NodeJS.ProcessEnv,
@@ -161,7 +161,7 @@ async function show(
 const listShape = z.object({ total: z.number().optional() })
 const overviewShape = z.object({ active: z.number(), notices: z.array(noticeShape) })
 
-/** Prints how many pipelines were found, and each problem once, such as what the token may not read. */
+/** Prints how many pipelines were found, and each problem once: for instance, what the token may not read. */
 async function follow(pages: string, terminal: Terminal, stopping: AbortSignal): Promise<void> {
   const { stdout } = terminal
   const printed = new Set<string>()
@@ -180,7 +180,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
     if (list !== undefined && overview !== undefined) {
       const { total } = list
       const next = `Found ${total ?? 'many'} ${total === 1 ? 'pipeline' : 'pipelines'}, ${overview.active} running.`
-      // Redrawn in place on a terminal.
+      // On a terminal, the line is overwritten.
       if (next !== words) stdout.write(stdout.isTTY === true ? `\r\u001b[2K${next}` : `${next}\n`)
       words = next
     }
@@ -188,7 +188,7 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
   }
 }
 
-/** Undefined if there is no answer of this shape: the next one may be. */
+/** Undefined if there is no answer of this shape. A later request may succeed. */
 async function answer<T>(url: string, shape: z.ZodType<T>): Promise<T | undefined> {
   const response = await fetch(url, { signal: AbortSignal.timeout(answersWithin) }).catch(() => undefined)
   if (response?.ok !== true) return undefined
@@ -202,8 +202,8 @@ function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   return exitCode.failed
 }
 
-// Opens a page in the person's browser, where that surprises nobody: in a terminal of a desktop, not over SSH and not in CI.
-/** Answers whether it was tried. A browser that does not start is no error: the address is on the screen. */
+// Opens a page in the person's browser, but only where people expect that: in a terminal on a desktop, not over SSH and not in CI.
+/** Returns whether it was tried. It is not an error if no browser starts: the address is on the screen. */
 export function openBrowser(url: string, { stdout, env }: Terminal, platform = process.platform): boolean {
   const command = commandOf(env, platform)
   const isRemote = [env.CI, env.SSH_CONNECTION, env.SSH_TTY].some(value => value !== undefined && value !== '')

@@ -19,7 +19,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding 
   const report = reportOf('daemon')
   const scheme = config.tls.certFile === undefined ? 'http' : 'https'
   const base = localAddress(config.listen, { scheme, basePath: config.basePath })
-  // The certificate is for the name the platform uses, not for this machine's own.
+  // The certificate is for the host name that the platform uses, not for this machine's own name.
   const dispatcher = new Agent({ connect: { timeout: timeoutMs, rejectUnauthorized: false } })
   const timeouts = { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
   try {
@@ -60,7 +60,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding 
   }
 }
 
-/** A hint where signatures are verified, and no token is known. */
+/** A hint if signatures are verified but no token is configured. */
 function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   if (webhook.signingToken.current() === undefined || webhook.token.current() !== undefined) return undefined
   return (
@@ -69,7 +69,7 @@ function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   )
 }
 
-/** As the platform sends them: both, if both are configured. */
+/** The credentials as the platform sends them: both, if both are configured. */
 function credentials({ webhook, platform }: Config<ProfileName>): Record<string, string> {
   const { headerPrefix } = profiles[platform.profile]
   const [token] = webhook.token.current() ?? []

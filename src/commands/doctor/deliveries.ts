@@ -1,23 +1,23 @@
-// Whether the daemon refuses the platform's webhooks: the secret there may differ from the one here, which no check of this configuration can see.
+// Checks whether the daemon refuses the platform's webhooks. The secret there may differ from the one here, and no check of this configuration can see that.
 import { createDispatcher, overviewAt, Unanswered } from '../top.ts'
 import { localAddress } from './who-answers.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
-/** The refusals that a wrong or missing secret causes, and a wrong clock. */
+/** The remedies for refusals that a wrong or missing secret, or a wrong clock, causes. */
 const ofSecrets: Readonly<Record<string, string>> = {
   token: 'Enter the same secret token in the webhook as here (`pipespan hooks ensure` does).',
   signature: 'Enter the same signing token in the webhook as here (`pipespan hooks ensure` does).',
   timestamp: "Synchronize the platform's clock and this machine's with NTP.",
 }
 
-/** Below this share of all deliveries, refused ones are strangers, or from the time before the secret was corrected. */
+/** If fewer deliveries are refused, they come from strangers, or from the time before the secret was corrected. A share of all deliveries. */
 const minShare = 0.1
 
-/** Fewer refusals are scanners, of which the daemon may have seen more than of the platform if it has just started. */
+/** Fewer refusals come from scanners. A daemon that has just started may have seen more scanners than webhooks. */
 const minRefusals = 5
 
-/** Counts since the daemon's start, which its admin listener has. Nothing without pages, or if they cannot be read. */
+/** Reads the counts since the daemon's start from its admin listener. No findings if the pages are off or cannot be read. */
 export async function checkDeliveries(config: Config): Promise<readonly Finding[]> {
   const report = reportOf('webhooks')
   const from = localAddress(config.admin.listen, { scheme: 'http', basePath: config.basePath })

@@ -1,5 +1,5 @@
-// Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address. And which of them take a
-// project: by the choice of projects, of the configuration and of each destination.
+// Checks the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address. Also shows which of them take a
+// project, according to the choice of projects in the configuration and in each destination.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
@@ -14,7 +14,7 @@ const route = reportOf('routes')
 /** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */
 const empty = new Uint8Array(0)
 
-/** `isOff`: whether the operator wants no exports. `subject`: for the templates of headers; undefined: where they have some, nothing is sent. */
+/** `isOff`: whether the operator wants no exports. `subject`: fills the templates of headers; undefined: destinations with templates are sent nothing. */
 export async function checkDestinations(
   destinations: readonly Destination[],
   isOff: boolean,
@@ -32,7 +32,7 @@ export async function checkDestinations(
   return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
 }
 
-/** One finding for each destination, and whether those that take the project answer; a warning if nothing is exported. */
+/** One finding for each destination, and whether the destinations that take the project answer. A warning if nothing is exported. */
 export async function checkRoutes(
   destinations: readonly Destination[],
   selection: Pick<Selection, 'project'>,
@@ -43,7 +43,7 @@ export async function checkRoutes(
       'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
     return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
   }
-  // Its ID is only known to the platform; whatever it is, it has a value.
+  // Only the platform knows the project's ID. Any value will do: a template for the ID always has a value.
   const subject = { instance, path: project, projectId: 0 }
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {
@@ -91,7 +91,7 @@ async function checkSignal(
   }
 }
 
-/** What an answer other than success means, and what to do. */
+/** What an answer other than success means, and what to do about it. */
 const meanings = {
   unauthorized: [
     'failure',
@@ -145,7 +145,7 @@ function remedyOf(message: string): string {
   return 'Check the endpoint, the firewall and the proxies between here and there.'
 }
 
-/** The query is not shown: some backends take a key as a parameter. */
+/** Queries are not shown, because some backends take a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname

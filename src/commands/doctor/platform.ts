@@ -1,4 +1,4 @@
-// Checks of the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
+// Checks the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createStoredBudget } from '../../daemon/platform.ts'
 import { askClockOffset, resourceIdOf } from '../platform.ts'
@@ -12,7 +12,7 @@ import type { Config } from '../../daemon/configuration/options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export const call: CallOptions = { priority: 'enrich' }
-/** ms. Signed webhooks are refused beyond five minutes, but logs and traces are hard to compare long before. */
+/** ms. Signed webhooks are refused only beyond five minutes, but logs and traces are hard to compare long before that. */
 const clockMayDiffer = 30_000
 
 /** The polled projects and groups, whose hooks and permissions are checked. */
@@ -23,7 +23,7 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
   ]
 }
 
-/** Sends requests that the daemon sends, too: nothing else shows whether the token's scopes suffice. */
+/** Sends requests that the daemon also sends: only that shows whether the token's scopes suffice. */
 export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
@@ -38,13 +38,13 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
       report('skipped', 'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are named.'),
     )
   }
-  // A job's token has no user to show: only the lists tell what it may read.
+  // A job token has no user. Only the lists show what it may read.
   if (config.platform.tokenType !== 'job') {
     try {
       await client.isAdministrator(call)
       findings.push(report('fine', `${client.instance} answers and accepts the token.`))
     } catch (error) {
-      // The platform does not document that request, and a token may have no right to it: the lists show what it may read.
+      // The platform does not document that request, and a token may have no right to it. The lists show what the token may read.
       const isNoProof = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
       if (!isNoProof) return [broken(report, 'failure', error)]
       findings.push(report('fine', `${client.instance} answers.`))
@@ -103,7 +103,7 @@ export async function checkClock(config: Config): Promise<Finding> {
   }
 }
 
-/** How many requests of this minute are left to all who share the token. */
+/** How many requests are left in this minute for all processes that share the token. */
 export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding> {
   const report = reportOf('budget')
   const token = config.platform.token.current()

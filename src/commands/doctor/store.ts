@@ -1,4 +1,4 @@
-// Checks of the store: whether it takes writes, how full it is, and whose pipelines it holds.
+// Checks the store: whether it takes writes, how full it is, and from which platforms its pipelines are.
 import { existsSync } from 'node:fs'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
@@ -10,14 +10,14 @@ import { storeFile, provePlace } from '../../core/store/sqlite/store-file.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
-/** The share of its limit from which on the store is called nearly full. */
+/** The store is called nearly full from this share of its limit on. */
 const nearlyFull = 0.8
-/** Pipelines that are checked for their instance. */
+/** How many pipelines are checked for their instance. */
 const lookedAt = 200
 
 const report = reportOf('store')
 
-/** Opens the store and checks it. No `store`: there is none yet, or it cannot be opened. */
+/** Opens the store and checks it. `store` is absent if there is none yet, or if it cannot be opened. */
 export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: SharedStore }> {
   const { url, maxSize } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
@@ -56,7 +56,7 @@ function mib(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB`
 }
 
-/** Warns of pipelines of another platform than the configured ones, which cannot be asked for their details. `urls`: of these. */
+/** Warns about pipelines of a platform that is not configured: their details cannot be fetched. `urls`: those of the configured platforms. */
 export async function checkInstances(urls: readonly (string | undefined)[], store: SharedStore): Promise<Finding> {
   const foreign = reportOf('instances')
   const known = urls.flatMap(url => normalizeInstance(url) ?? [])

@@ -1,4 +1,4 @@
-// Who answers where the daemon should: the daemon, somebody else, or nobody. Nothing secret is sent to find out.
+// Finds out who answers at the daemon's address: the daemon, another program, or nobody. No secret is sent for this.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
 import { strangerBy } from '../../lib/wrong-service.ts'
@@ -10,10 +10,10 @@ type Answerer =
   | { readonly is: 'another'; readonly what: string }
   | { readonly is: 'nobody'; readonly reason: string }
 
-/** Bytes that are read of an answer: more than the daemon ever sends here. */
+/** Maximum number of bytes that are read of an answer: more than the daemon ever sends here. */
 const longest = 16 * 1024
 
-/** Asks for `/readyz` below the base. `timeouts` are undici's. */
+/** Requests `/readyz` below the base URL. `timeouts` are undici's. */
 export async function whoAnswers(
   base: string,
   timeouts: { readonly dispatcher: Dispatcher; readonly headersTimeout: number; readonly bodyTimeout: number },
@@ -45,7 +45,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The daemon answers with one sentence and nothing else. */
+/** The message of the answer; undefined if it is not the daemon's, which is one sentence and nothing else. */
 function messageOf(text: string): string | undefined {
   try {
     const json: unknown = JSON.parse(text)
@@ -63,7 +63,7 @@ function kindOf(text: string, type: string | string[] | undefined): string {
 }
 
 // The address at which a configured listener is reached from this machine.
-/** Its base URL, without a slash at the end. For `0.0.0.0` and `[::]` that is the loopback address. */
+/** The base URL, without a slash at the end. For `0.0.0.0` and `[::]` the host is the loopback address. */
 export function localAddress(
   { host, port }: Config['listen'],
   { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },

@@ -1,4 +1,4 @@
-// What `pipespan setup` must know: from flags, from variables, and at a terminal by asking.
+// The answers that `pipespan setup` needs: from flags, from variables, and from questions at a terminal.
 import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { misuse } from '../../lib/command-line.ts'
@@ -37,11 +37,11 @@ export interface SetupAnswers extends Pick<
   readonly otlpEndpoint: string
   /** An owner's token; without it a person creates the webhooks and the service account. */
   readonly ownerToken?: Secret | undefined
-  /** Of the observability instance. */
+  /** The API key of the observability instance. */
   readonly apiKey?: Secret | undefined
 }
 
-/** Asks for what is missing; throws a misuse if there is no terminal to ask in. */
+/** Asks for missing answers; throws a misuse if there is no terminal. */
 export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<SetupAnswers> {
   const missing: string[] = []
   const say = async (flag: string, given: string | undefined, question: string): Promise<string> => {
@@ -61,7 +61,7 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
     if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
   }
-  // The plan shows these URLs, and they are written to a file that people pass on.
+  // The plan shows these URLs, and they are written to a file that people share.
   for (const url of [platformUrl, publicUrl, flags.observabilityUrl ?? publicUrl]) {
     const { username, password } = new URL(url)
     if (username + password !== '') throw misuse('An address must not contain a user or password.')
@@ -79,14 +79,14 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
 }
 
-/** Undefined without a terminal. */
+/** The answer to a question; undefined without a terminal. */
 export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** Does not show what is typed. Undefined without a terminal. */
+/** The answer to a question, without showing what is typed; undefined without a terminal. */
 export async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
@@ -101,13 +101,13 @@ export async function askedInSecret(question: string, terminal: Terminal): Promi
 
 type PersonsTerminal = Terminal & { readonly stdin: NodeJS.ReadableStream }
 
-/** Whether a person can be asked. From a pipe no answer is read: the first question would consume all of the input. */
+/** Whether a person can be asked. Answers are never read from a pipe: the first question would consume all of the input. */
 function isPerson(terminal: Terminal): terminal is PersonsTerminal {
   const { stdin, stdout } = terminal
   return stdout.isTTY === true && stdin !== undefined && (stdin as { isTTY?: boolean }).isTTY === true
 }
 
-/** Throws a misuse when the person ends the input (Ctrl-C, Ctrl-D): nothing is done without an answer. */
+/** Throws a misuse if the person ends the input (Ctrl-C, Ctrl-D): without an answer, nothing is done. */
 async function answered(lines: Interface, question: string): Promise<string> {
   const left = new Promise<never>((_, reject) => {
     lines.once('close', () => reject(misuse('Nothing was done: the question was not answered.')))
@@ -125,11 +125,11 @@ export interface SetupStep {
   readonly name: string
   /** What it does: a sentence. */
   readonly does: string
-  /** How it is undone; undefined: it cannot be. */
+  /** How to undo it; undefined: it cannot be undone. */
   readonly undo?: string | undefined
-  /** Only a person can do it: `run` checks whether it was done. */
+  /** Only a person can do it. Then `run` checks whether it was done. */
   readonly byPerson?: boolean | undefined
-  /** A warning below the plan: a sentence. */
+  /** A warning that is printed below the plan: a sentence. */
   readonly warns?: string | undefined
   readonly run: (context: StepContext) => Promise<StepOutcome>
 }
@@ -139,14 +139,14 @@ export interface StepContext {
   readonly terminal: Terminal
   /** A client with the owner's token; undefined without one. */
   readonly platform: CommandClient | undefined
-  /** A client with another token, to test it; closed with the setup. */
+  /** Creates a client with another token, to test that token; it is closed with the setup. */
   readonly connect: (token: Secret) => CommandClient
-  /** Undefined without its address or key. */
+  /** The observability instance; undefined if its address or key is missing. */
   readonly instance: TokenMaker | undefined
 }
 
 export interface StepOutcome {
   readonly is: 'done' | 'waiting'
-  /** Of one that waits: what a person must do. */
+  /** What was done; for a waiting step, what a person must do. */
   readonly said: string
 }

@@ -1,4 +1,4 @@
-// The files that a setup writes: one for each secret, the configuration that refers to them, and the manifest of a Kubernetes Secret.
+// The files that a setup writes: a file for each secret, the configuration that refers to them, and the manifest of the Kubernetes Secrets.
 import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { readIfThere } from '../../lib/durable-file.ts'
@@ -22,7 +22,7 @@ export async function secretIn(answers: SetupAnswers, name: keyof typeof fileNam
   return text === undefined || text === '' ? undefined : text
 }
 
-/** The daemon's configuration (YAML), with what the setup has created. */
+/** The daemon's configuration (YAML), which uses what the setup has created. */
 export function configurationOf(answers: SetupAnswers): string {
   const { platformUrl, publicUrl, otlpEndpoint, projects, groups, observabilityUrl } = answers
   const configuration = {
@@ -41,8 +41,8 @@ export function configurationOf(answers: SetupAnswers): string {
 }
 
 /**
- * The Secrets (YAML) that the chart and the manifests in deploy/kubernetes expect, with the secrets that are known: the ingest token has a Secret of its
- * own, which the job of the token rotation may change.
+ * The Secrets (YAML) that the chart and the manifests in deploy/kubernetes expect, with the secrets that exist so far. The ingest token has its own
+ * Secret, which the job of the token rotation may change.
  */
 export function manifestOf(namespace: string, secrets: Partial<Record<keyof typeof fileNames, string>>): string {
   const { webhook, platform, ingest } = secrets

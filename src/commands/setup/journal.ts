@@ -1,4 +1,4 @@
-// The progress of a setup, in a file beside what it writes, so that it can be interrupted at any point and run again. It has no secrets.
+// The progress of a setup, in a file in the folder that it writes to. So a setup can be interrupted at any point and run again. The file has no secrets.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
@@ -21,9 +21,9 @@ const shape = z.object({
 type Entry = z.infer<typeof shape>['steps'][string]
 
 export interface SetupJournal {
-  /** Undefined: the step was not begun. */
+  /** The entry of a step; undefined if the step has not begun. */
   of(step: string): Entry | undefined
-  /** `begun` is written before a step acts, `done` after it. */
+  /** Writes an entry: `begun` before a step acts, `done` after it. */
   note(step: string, state: Entry['state'], facts?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
@@ -59,8 +59,8 @@ function jsonOf(text: string): unknown {
   }
 }
 
-// The folder of a setup: only its owner may write to it, and one setup at a time works in it.
-/** Creates and locks it. Throws a ConfigError if others can write to it (they could plant a secret), or another setup works in it. */
+// The folder of a setup: only its owner may write to it, and only one setup at a time may use it.
+/** Creates and locks the folder. Throws a ConfigError if others can write to it (they could plant a secret), or if another setup uses it. */
 export async function takeFolder(folder: string): Promise<FileLock> {
   const lock = await onDisk(folder, async () => {
     makeFolder(folder)

@@ -1,5 +1,5 @@
 // `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, the
-// configuration. It may be interrupted at any point and run again; at the end it lists what only a person can do.
+// configuration. It may be interrupted at any point and run again. At the end it lists what only a person can do.
 import { plainLine } from '../../lib/plain-text.ts'
 import { answersOf, asked, type SetupAnswers, type SetupFlags, type SetupStep, type StepContext } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
@@ -12,10 +12,10 @@ import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
 import { pathIn } from './files.ts'
 import type { Secret } from '../../lib/secret.ts'
 
-/** For one request, ms: a person waits for the answer. */
+/** Timeout of one request, ms. A person waits for the answer. */
 const timeoutMs = 15_000
 
-/** Exit code 1 while something is left for a person to do. */
+/** The exit code is 1 as long as something is left for a person to do. */
 export async function setup(flags: SetupFlags, terminal: Terminal): Promise<number> {
   const answers = await answersOf(flags, terminal)
   const steps = stepsOf(answers)
@@ -40,7 +40,7 @@ export async function setup(flags: SetupFlags, terminal: Terminal): Promise<numb
   }
 }
 
-/** Undefined without the feature of ingest tokens. */
+/** Creates ingest tokens; undefined if no feature does. */
 const makesTokens = features.find(one => one.ingestTokens !== undefined)?.ingestTokens
 
 function stepsOf(answers: SetupAnswers): SetupStep[] {
@@ -106,7 +106,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   return exitCode.failed
 }
 
-/** A step that fails is listed as left to do; the others are still tried. */
+/** Runs a step. A step that fails is listed as left to do, and the others are still tried. */
 async function outcomeOf(step: SetupStep, context: StepContext) {
   try {
     return await step.run(context)

@@ -4,7 +4,7 @@ import { withoutControls } from '../../lib/plain-text.ts'
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Without escape sequences; other control characters become spaces: names come from outside. So do characters that turn the direction of text. */
+/** Removes escape sequences, because names come from outside. Other control characters, and characters that change the direction of text, become spaces. */
 export function plain(text: string): string {
   return withoutControls(text).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
 }
@@ -17,12 +17,12 @@ export function withoutLast(text: string): string {
     .join('')
 }
 
-/** In columns. */
+/** The width of a text in columns. */
 export function widthOf(text: string): number {
   return stringWidth(text)
 }
 
-/** The beginning of the text that fits. */
+/** The beginning of the text, as far as it fits. */
 export function cut(text: string, columns: number): string {
   if (text.length * 2 <= columns || widthOf(text) <= columns) return text
   let [kept, width] = ['', 0]
@@ -34,7 +34,7 @@ export function cut(text: string, columns: number): string {
   return kept
 }
 
-/** The same with `…` at the end of what was cut. */
+/** The beginning of the text as far as it fits, with `…` at the end if it was cut. */
 export function fitted(text: string, columns: number): string {
   return widthOf(text) <= columns ? text : `${cut(text, Math.max(0, columns - 1))}…`
 }
@@ -45,14 +45,14 @@ export function padded(text: string, columns: number): string {
   return shown + ' '.repeat(Math.max(0, columns - widthOf(shown)))
 }
 
-// A line of pieces with colours, drawn into so many columns.
+// A line that consists of coloured pieces and is drawn into a number of columns.
 const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1, inverse: 7 } as const
 export type Paint = keyof typeof paint
 
 /** A piece of a line, and its colour. */
 export type Piece = string | readonly [Paint, string]
 
-/** What does not fit is left out. Control characters in the pieces become spaces. */
+/** Draws a line. The rest that does not fit is left out. Control characters in the pieces become spaces. */
 export function drawnLine(line: readonly Piece[], width: number, color: boolean): string {
   let left = width
   let text = ''

@@ -1,4 +1,4 @@
-// Draws the state of a daemon as lines of text: what runs, waits and fails. Pure. `pipespan top` calls it every second.
+// Draws the state of a daemon as lines of text: what is running, waiting and failing. Pure. `pipespan top` calls it every second.
 import { durationText } from '../../model/instant.ts'
 import { drawnLine, type Piece, withoutLast } from './fitted-text.ts'
 import { keyOf, matches, type LivePipeline, type LiveState, type LiveJob, pipelineRows } from './pipeline-rows.ts'
@@ -15,7 +15,7 @@ interface LiveViewOptions {
   /** Maximum number of lines; the lists are cut to fit. */
   readonly height: number
   readonly color: boolean
-  /** What is selected and filtered; undefined: nothing can be, and no keys are shown. */
+  /** The selection and the filter; undefined: neither is possible, and no keys are shown. */
   readonly screen?: Screen | undefined
 }
 
@@ -24,7 +24,7 @@ export function listedPipelines({ running, finished }: LiveState, filter: string
   return [...running, ...finished].filter(one => matches(one, filter))
 }
 
-/** The picture, without a final line feed. */
+/** The text of the screen, without a final line feed. */
 export function liveView(state: LiveState, options: LiveViewOptions): string {
   const { width, height, color, screen } = options
   const { filter = '', selected } = screen ?? {}
@@ -63,7 +63,7 @@ function around<T>(lines: readonly T[], at: number, count: number): readonly T[]
   return lines.slice(first, first + count)
 }
 
-/** How many lines of each list are shown. What one does not need is the other's. */
+/** How many lines of each list are shown. A list may use the lines that the other does not need. */
 function shares(running: number, finished: number, room: number): { running: number; finished: number } {
   const half = Math.max(1, Math.floor(room / 2))
   const forRunning = Math.max(1, Math.min(running, Math.max(half, room - Math.max(1, finished))))
@@ -114,7 +114,7 @@ function footLine({ filter, isTyping, opened }: Screen): Piece[] {
   return [...clear, ['dim', '↑↓ select · Enter waterfall · / filter · q quit']]
 }
 
-/** The waterfall of a pipeline, as a screen. `lines`: all of it. */
+/** The waterfall of a pipeline as a screen. `lines`: all of its lines. */
 export function waterfallView(
   lines: readonly string[],
   options: Pick<LiveViewOptions, 'width' | 'height' | 'color'> & { readonly screen: Screen },
@@ -125,8 +125,8 @@ export function waterfallView(
   return [...lines.slice(first, first + room), drawnLine(footLine(screen), width, color)].join('\n')
 }
 
-// The waterfall of a pipeline of `pipespan top`, also while it runs: then its last jobs end now.
-/** Its lines. */
+// The waterfall of a pipeline of `pipespan top`. The pipeline may still run: then its running jobs end now.
+/** The lines of the waterfall. */
 export function liveWaterfall(pipeline: LivePipeline, options: WaterfallOptions): string[] {
   const { name, ref = '', status, createdAt, finishedAt, platformNow, jobs } = pipeline
   const end = finishedAt ?? platformNow
@@ -158,9 +158,9 @@ function spanStatusOf(status: string): WaterfallSpan['status'] {
   return status === 'success' ? 'ok' : status === 'failed' ? 'error' : 'unset'
 }
 
-// What a person looks at in `pipespan top`, and how keys change it. Pure.
+// What the screen of `pipespan top` shows, and how keys change it. Pure.
 interface Screen {
-  /** The key of the selected pipeline. It stays selected where its line moves. */
+  /** The key of the selected pipeline. The pipeline stays selected when its line moves. */
   readonly selected?: string | undefined
   /** Only pipelines with this text are listed; empty: all. */
   readonly filter: string
@@ -174,7 +174,7 @@ interface Screen {
 
 export const firstScreen: Screen = { filter: '', isTyping: false, scrolled: 0 }
 
-/** As `readline` reports it. */
+/** A key press as `readline` reports it. */
 export interface Key {
   readonly name?: string | undefined
   readonly sequence?: string | undefined
@@ -182,7 +182,7 @@ export interface Key {
   readonly meta?: boolean | undefined
 }
 
-/** `keys`: of the listed pipelines, in their order; `page`: lines of a page. */
+/** `keys`: the keys of the listed pipelines, in their order; `page`: how many lines a page has. */
 export function pressed(
   screen: Screen,
   key: Key,
@@ -247,7 +247,7 @@ function typed(screen: Screen, key: Key, keys: readonly string[]): Screen {
   }
 }
 
-/** Undefined if it is no longer listed. */
+/** The selected pipeline; undefined if it is no longer listed. */
 function selectedAmong({ selected }: Screen, keys: readonly string[]): string | undefined {
   return selected !== undefined && keys.includes(selected) ? selected : undefined
 }

@@ -1,4 +1,4 @@
-// The lists of `pipespan top`: a line for each pipeline, in columns that are aligned over all of them.
+// The lists of `pipespan top`: a line for each pipeline, in aligned columns.
 import { durationText } from '../../model/instant.ts'
 import { groupNameOf } from '../../model/job.ts'
 import { padded, plain, widthOf, type Paint, type Piece } from './fitted-text.ts'
@@ -18,14 +18,14 @@ const marks: Readonly<Record<string, readonly [Paint, string]>> = {
   canceled: ['yellow', '■'],
   running: ['blue', '▶'],
 }
-/** Names of running or failed jobs that are listed. */
+/** Maximum number of names of running or failed jobs in a line. */
 const maxNames = 3
-/** A pipeline is slow if it takes longer than nearly all, among so many at least, as on the pages. */
+/** As on the pages, a pipeline is slow if it takes longer than nearly all of at least this many runs, by this factor. */
 const [minRuns, slack] = [20, 1.1]
-/** Mark and gaps. */
+/** Columns of the mark and the gaps. */
 const frame = 4 + 4 * 2
 
-/** `width`: of the screen; Infinity: columns are as wide as their texts. */
+/** `width`: the width of the screen; Infinity: columns are as wide as their texts. */
 export function pipelineRows(
   pipelines: readonly LivePipeline[],
   { width, selected }: { readonly width: number; readonly selected?: string | undefined },
@@ -64,7 +64,7 @@ function cellsOf(one: LivePipeline): Cells {
   }
 }
 
-/** `3/12 build, unit tests +2` of one that runs, the failed jobs of one that failed, else how many jobs there were. */
+/** `3/12 build, unit tests +2` for a running pipeline, the failed jobs of a failed one, else how many jobs there were. */
 function jobsText({ jobs, failures, finishedAt }: LivePipeline): string {
   const own = jobs.filter(({ retried }) => !retried)
   const names = (some: readonly { readonly name: string }[]): string => {
@@ -94,12 +94,12 @@ export type LiveState = Pick<
 export type LivePipeline = LiveState['running'][number]
 export type LiveJob = LivePipeline['jobs'][number]
 
-/** Identifies a pipeline while lists change. */
+/** Identifies a pipeline even if its line moves. */
 export function keyOf({ instance, pipelineId }: LivePipeline): string {
   return `${instance} ${pipelineId}`
 }
 
-/** Whether a part of a pipeline's names or status is this text; an empty one always is. */
+/** Whether one of a pipeline's names or its status contains this text. Every pipeline matches an empty text. */
 export function matches({ project, pipelineId, name, ref, status, jobs }: LivePipeline, text: string): boolean {
   const wanted = text.toLowerCase()
   const texts = [project, `#${pipelineId}`, name ?? '', ref ?? '', status, ...jobs.map(job => job.name)]

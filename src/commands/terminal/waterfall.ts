@@ -16,7 +16,7 @@ export interface WaterfallOptions {
   readonly color?: boolean | undefined
 }
 
-/** A line of the tree. `stage` is empty if it is that of the line above. */
+/** A line of the tree. `stage` is empty if the line above has the same stage. */
 interface Line {
   readonly branch: string
   readonly stage: string
@@ -82,7 +82,7 @@ function linesBelow(span: WaterfallSpan, children: Children, prefix: string): Li
   })
 }
 
-/** The bar gets the remaining columns. On a narrow terminal labels and notes are cut first. */
+/** The bar gets the remaining columns. On a narrow terminal, labels and notes are cut first. */
 function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): Layout {
   const jobs = lines.filter(({ span }) => span.kind === 'job')
   const stage = longest(jobs.map(line => line.stage))
@@ -128,7 +128,7 @@ function longest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(widthOf))
 }
 
-/** By stage in the pipeline's order, then by time. Jobs that never ran come last in their stage. */
+/** Sorts by stage in the pipeline's order, then by time. Jobs that never ran come last in their stage. */
 function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): WaterfallSpan[] {
   const listed = pipeline.attributes['pipeline.stages']
   const stages: unknown[] = Array.isArray(listed) ? listed : []
@@ -142,7 +142,7 @@ function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): Wate
   )
 }
 
-/** On a narrow terminal the name is cut, to 8 columns at least. */
+/** The line of a pipeline. On a narrow terminal the name is cut, but not to fewer than 8 columns. */
 function headline(
   span: WaterfallSpan,
   withTrace: boolean,
@@ -217,7 +217,7 @@ interface Bar {
   readonly ran: string
 }
 
-/** A bar that ran from `start` to `end` after it queued for `queued` ms. The piece that ran has at least one column. */
+/** The bar of a job that ran from `start` to `end` after it was queued for `queued` ms. The piece that ran has at least one column. */
 function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
   const last = axis.columns - 1
   const from = Math.min(last, column(axis, start))
@@ -231,7 +231,7 @@ function pointOf(axis: Axis, at: number): Bar {
   return { before: ' '.repeat(Math.min(axis.columns - 1, column(axis, at))), queued: '', ran: '·' }
 }
 
-/** Only the piece that queued; a point if it is too short. */
+/** A bar that is only queued; a point if it is too short. */
 function waitOf(axis: Axis, until: number, queued: number): Bar {
   const { before, queued: waited } = barOf(axis, until, until, queued)
   return waited === '' ? pointOf(axis, until) : { before, queued: waited, ran: '' }

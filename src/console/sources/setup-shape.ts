@@ -27,7 +27,7 @@ export const setupShape = z.object({
   ),
   isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
 })
-/** `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of the token's file, or a word for a fixed value. */
+/** `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of the token's file, or a text that says it is a fixed value. */
 export type Setup = Shaped<typeof setupShape>
 
 export const configStatusShape = z
