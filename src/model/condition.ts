@@ -53,7 +53,7 @@ export function messageIdOf(key: string): string {
   return key.slice(keyPrefix + 1)
 }
 
-/** What Pipespan itself reports about itself has no project, and this as its instance. */
+/** The instance of what Pipespan reports about itself, which has no project. */
 export const ownInstance = 'pipespan'
 
 /**

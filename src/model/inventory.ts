@@ -15,9 +15,9 @@ export interface Collected {
   readonly points: readonly CollectedPoint[]
   /** Points that were left out, because there are more than are exported. */
   readonly omitted?: number | undefined
-  /** What is exported once each, as log records. */
+  /** Events, each of which is exported once, as a log record. */
   readonly events?: readonly CollectedEvent[] | undefined
-  /** What the answers lack, in a sentence with its remedy: the round is done, and the log and the page say it. */
+  /** What the answers lack, in a sentence with its remedy: the round is complete, and the log and the page show the sentence. */
   readonly problem?: string | undefined
   /** Plain JSON, for the next round. */
   readonly memory?: unknown

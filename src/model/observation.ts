@@ -129,7 +129,7 @@ export interface PipelineFacts {
   readonly labels?: readonly string[] | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
-  /** This source lists the pipeline's bridges, so REST need not be asked for them. */
+  /** This source lists the pipeline's bridges, so they need not be requested by REST. */
   readonly bridgesAreListed?: boolean | undefined
   /** Percent. */
   readonly coverage?: number | undefined

@@ -44,7 +44,7 @@ export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undef
   return Number.isSafeInteger(iid) ? { iid } : undefined
 }
 
-/** What such a ref says about the kind of the pipeline, in the platform's words. */
+/** The kind of the pipeline that such a ref names, in the platform's words. */
 export function mergeRequestEventOfRef(ref: string | undefined): string | undefined {
   const kind = refOfMergeRequest.exec(ref ?? '')?.[2]
   return kind === undefined ? undefined : mergeRequestEvents[kind]

@@ -1,6 +1,6 @@
-// Which destinations take what: each all projects, or those that the operator chose for it. Pure.
+// Which destinations take what: each takes all projects, or those that the operator chose for it. Pure.
 
-/** What is to be sent somewhere is about this project, or about this group; about neither if both are undefined. */
+/** What is to be sent is about this project, or about this group; about neither if both are undefined. */
 export interface Subject {
   readonly instance?: string | undefined
   /** Full path of the project, or of the group. */

@@ -50,7 +50,7 @@ export interface RunHead {
   readonly attempts: readonly Attempt[]
   /** As a list named it, with its title: the answer about the pipeline itself names only its iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
-  /** What a list says of the pipeline, until an answer about the pipeline itself, or a webhook, says as much. */
+  /** The facts of the pipeline in a list, until an answer about the pipeline itself, or a webhook, has as much. */
   readonly listed?: ObservedPipeline | undefined
   /** Of which kind a merge request pipeline is. It never changes, and not every source knows it. */
   readonly mergeRequestEvent?: string | undefined
@@ -106,7 +106,7 @@ export function mergeRun(known: Run, observed: Run): Run {
   return { ...rest, ...(isListed && { listed }), project, ...knownOf({ pipeline, mergeRequestEvent }), jobs }
 }
 
-/** An answer about the pipeline itself is newer than the list; a webhook says as much only if it knows the same status. */
+/** An answer about the pipeline itself is newer than the list; a webhook has as much only if it has the same status. */
 function saysAsMuch({ pipeline }: Run, { facts }: ObservedPipeline): boolean {
   if (pipeline === undefined) return false
   const { record } = pipeline

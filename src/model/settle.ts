@@ -5,7 +5,7 @@
 // 2. The open attempt has ended: it waits for the settle delay, for enrichment and for active jobs, each up to its deadline. Then its snapshot is due.
 // 3. The open attempt has not ended: a blocked one is due after `blockedAfter`, a silent one after `staleAfter`, and one that the platform has deleted at
 //    once. Its snapshot is marked incomplete.
-// 4. Jobs that were learnt after the snapshot of their attempt are due as supplements, after the settle delay.
+// 4. Jobs that became known after the snapshot of their attempt are due as supplements, after the settle delay.
 //
 // An attempt comes before supplements: its snapshot may contain what would be a supplement otherwise.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'

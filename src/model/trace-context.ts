@@ -47,8 +47,8 @@ export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly at
 const traceparent = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s
 
 /**
- * The value as version 00 if it is valid; otherwise undefined. Of a higher version the ids and the sampled bit are read, and what may follow after
- * another dash is not (the same, "Versioning of traceparent").
+ * The value as version 00 if it is valid; otherwise undefined. Of a higher version only the ids and the sampled bit are read, not what may follow after
+ * another dash (the same specification, "Versioning of traceparent").
  */
 export function validTraceparent(value: string): string | undefined {
   const [trimmed, version, ids, flags = '', more] = traceparent.exec(value.trim()) ?? []

@@ -5,7 +5,7 @@ import type { Millis } from './instant.ts'
 
 /**
  * - `ran`: a job ran. In the verdict of a job: it ran, outside of its sections
- * - `failed_attempt`: a job ran in vain, because it failed and was retried
+ * - `failed_attempt`: a job ran for nothing, because it failed and was retried
  * - `retry`: the path waited for the retry of a job
  * - `runner`: it waited for a runner
  * - `section`: a section of the job, in the verdict of a job
@@ -134,7 +134,7 @@ function ranOf({ id, startedAt, finishedAt }: JudgedJob): Ran[] {
   return [{ id, start: startedAt, end: Math.max(startedAt, finishedAt) }]
 }
 
-/** Of a job that is on the path and beside it, as several attempts may be, what is on the path. */
+/** The parts by kind and name. If a job is on the path and beside it, as several attempts may be, the part on the path. */
 function byKey({ path, beside }: Timeline): ReadonlyMap<string, VerdictPart> {
   return new Map([...beside, ...path].map(part => [keyOf(part), part]))
 }

@@ -141,11 +141,11 @@ function failed(failures: readonly Failure[], when: string): string {
 
 function placeOf({ job, section, tests }: Failure): string {
   if (job !== undefined) return ` in ${job}`
-  // Failed tests say more than the section that runs them.
+  // Failed tests explain more than the section that runs them.
   return section === undefined || tests !== undefined ? '' : ` in section ${section}`
 }
 
-/** The failed tests, else the reason; most jobs fail by their script, which says nothing. */
+/** The failed tests, else the reason. Most jobs fail by their script: that reason explains nothing. */
 function reasonOf({ tests, reason }: Failure): string | undefined {
   if (tests !== undefined && tests.failed > 0) return testsText(tests)
   return reason === undefined || reason === 'script_failure' ? undefined : reason.replaceAll('_', ' ')

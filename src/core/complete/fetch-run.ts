@@ -55,7 +55,7 @@ export async function fetchRun(
     const state = answers.observation()
     known = mergeRun(run, observedRun(state))
     if (!(detail === 'details' ? isOver(known) : isUnexported(known))) {
-      // What is missing now is asked for again when the pipeline has ended.
+      // What is missing now is requested again when the pipeline has ended.
       if (options.activeDetails === true && !isOver(known)) await askDetails(known, answers, call, options, false)
       return { observation: answers.observation() }
     }

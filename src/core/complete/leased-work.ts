@@ -1,6 +1,6 @@
 // Processes queues of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops.
 //
-// A lane has the items of one token of the platform. Lanes do not wait for each other, and each lane has its own places. While the platform does not
+// A lane has the items of one token of the platform. Lanes do not wait for each other, and each has its own places. While the platform does not
 // answer a token, none of its items is begun. So a queue is read until nothing in it is due, or all lanes are closed.
 import { backoff } from '../../lib/backoff.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
@@ -42,7 +42,7 @@ export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
   /** Called with what `work` threw; the item becomes due again when its lease has expired. */
   readonly onError: (item: Item, error: unknown) => void
-  /** Called after each item, whatever came of it. */
+  /** Called after each item, whatever its outcome. */
   readonly onDone?: () => void
   readonly extend: (items: readonly Item[], leaseMs: number) => Promise<void>
   readonly beforeTurn?: (now: number) => Promise<void>
@@ -224,7 +224,7 @@ export interface TokenLane<Token> extends LeasedLane {
 }
 
 export interface TokenLanes<Item, Token> extends Lanes<Item, TokenLane<Token>> {
-  /** Leases what may be leased while these lanes are closed: nothing if all tokens are. */
+  /** Leases what may be leased while these lanes are closed: nothing if the lanes of all tokens are. */
   take<T>(
     closed: readonly TokenLane<Token>[],
     lease: (which: Which | undefined) => Promise<readonly T[]>,

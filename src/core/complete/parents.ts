@@ -19,7 +19,7 @@ export interface ParentsOptions {
   readonly queue: EnrichmentQueue
   readonly rules: MergeRules
   readonly selection: Selection
-  /** The store's clock, which also says when a run was first seen. */
+  /** The store's clock, which also determines when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
 }
 

@@ -64,21 +64,21 @@ export function withItems(before: BookEntry, items: readonly ListedPipeline[], n
 type Project = BookEntry['project']
 
 interface Turn {
-  /** The round in which the project, and in which its children, were last asked for; -Infinity: never. */
+  /** The round in which the project, and in which its children, were last requested; -Infinity: never. */
   readonly round: number
   readonly children: number
-  /** How often it failed since. */
+  /** How often it has failed since that round. */
   readonly failures: number
 }
 
 export interface PollTurns {
-  /** Whether `every` rounds have passed since. After failures the pause doubles, up to an hour. */
+  /** Whether `every` rounds have passed since that round. After failures the pause doubles, up to an hour. */
   isDue(project: Project, every: number): boolean
   areChildrenDue(project: Project, every: number): boolean
   /** `children`: they were read too. */
   answered(project: Project, children: boolean): void
   failed(project: Project): void
-  /** The round in which it was last asked for; 0: never. */
+  /** The round in which it was last requested; 0: never. */
   lastRound(project: Project): number
   /** Forgets these projects, as if they had never been read. */
   forget(which: (project: Project) => boolean): void

@@ -58,7 +58,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
   const named = new Set<number>()
   const projects = new Map<number, ProjectFacts>()
 
-  /** A pipeline whose stored run is damaged must not hold up the others. */
+  /** A pipeline whose stored run is damaged must not delay the others. */
   async function write(work: readonly RunWork[]): Promise<void> {
     try {
       await runs.transact(work)

@@ -43,7 +43,7 @@ export function createPollHints(): PollHints {
 
 // The lists of projects that are polled: those of a group, or those that the token's user is a member of.
 export interface ProjectList {
-  /** For people. */
+  /** Its name, for people. */
   readonly name: string
   /** The key of its sweep in the store: the group as configured, or a text that no group can be called. */
   readonly key: string

@@ -7,7 +7,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 
 const day = 24 * 3_600_000
 
-/** For people. */
+/** The name of the list, for people. */
 export const ownPipelines = "the token's own pipelines"
 
 /** The same as the client's list. An older platform lacks this list; the error then names the settings that work without it. */

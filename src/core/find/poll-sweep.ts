@@ -1,4 +1,4 @@
-// The slow sweep: once a day every project of a list is read, whatever its last activity, a few in each round. A restart continues it.
+// The slow sweep: once a day every project of a list is read, even without recent activity, a few in each round. A restart continues it.
 import { maxItems, PlatformError } from '../../platform/port.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../../model/instant.ts'

@@ -38,7 +38,7 @@ export interface PollerOptions
   readonly lookback: number
   /** Whether pipelines that have not ended are fetched when they are found, and the first read of a project begins with them. Default: no. */
   readonly running?: boolean | undefined
-  /** The API budget of all that uses it, requests a minute. */
+  /** The whole API budget, which other work uses, too, requests a minute. */
   readonly perMinute: number
   /** Called when there are pipelines to fetch. */
   readonly onFound: () => void
@@ -66,7 +66,7 @@ export interface Poller extends Loop {
 
 /** Share of a round for urgent projects while others wait. */
 const urgentShare = 0.9
-/** Share of a round for the lists of recently active projects. The next round goes on with the lists that were left. */
+/** Share of a round for the lists of recently active projects. The next round continues with the lists that were left. */
 const listShare = 0.5
 const atOnce = 4
 

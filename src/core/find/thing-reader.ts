@@ -186,7 +186,7 @@ function isDue(state: InventoryState | undefined, now: Millis, { every }: Pick<T
   return state === undefined || state.nextAt <= now || state.nextAt > now + Math.max(maxAhead, every)
 }
 
-/** The pause until a thing is asked about again, ms. `failures`: number of failed rounds in a row, including this one. */
+/** The pause until a thing is requested again, ms. `failures`: number of failed rounds in a row, including this one. */
 function pauseAfter(error: PlatformError, failures: number, { every, isBlockable = false }: Thing): number {
   if (isLasting(error)) return Math.max(day, every)
   const doubled = 2 ** Math.min(20, failures - 1)

@@ -88,7 +88,7 @@ function admitFrom(headers: Headers, sender: Sender, reads: Pick<DeliveryHeaders
   return showsToken ? { admitted: 'by token', sender } : { refused: 'token' }
 }
 
-/** Whether the headers show the secret, or none is configured: the right token, by itself or beside a signature. */
+/** Whether the headers show the right token, alone or beside a signature; also true if no secret is configured. */
 export function isProven(admission: Admission): boolean {
   return 'verify' in admission ? admission.showsToken : 'admitted' in admission
 }

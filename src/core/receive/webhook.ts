@@ -121,7 +121,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     }
   }
 
-  /** If there are several platforms, the secret says whose delivery it is; the header is unsigned. */
+  /** If there are several platforms, the secret determines whose delivery it is; the header is unsigned. */
   async function takeIn(
     headers: Headers,
     body: Buffer,

@@ -175,7 +175,7 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
   return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
 }
 
-// Active jobs are counted by project, state, type of runner and tags, with the time since when the oldest of them has waited. No observation says when a job
+// Active jobs are counted by project, state, type of runner and tags, with the time since when the oldest of them has waited. No source reports when a job
 // began to wait: the last observation of its run gives a latest possible time. The earliest of these is remembered for the jobs that have waited longest.
 
 /** Maximum number of waiting jobs that are remembered. */

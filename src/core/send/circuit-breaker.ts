@@ -7,7 +7,7 @@
 //      │                                            the next pause is longer                 │
 //      └────────────────────────────── the probe is accepted ────────────────────────────────┘
 //
-// CLOSED: full batches, several at a time; only until the endpoint has accepted something since the start, one small batch at a time.
+// CLOSED: full batches, several at a time. Until the endpoint has accepted something since the start: one small batch at a time.
 // OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent, the probe, and everything else waits for its
 // answer. Nothing becomes a dead letter for what trips the breaker: all of it stays in the outbox.
 //

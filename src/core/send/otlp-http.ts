@@ -178,7 +178,7 @@ function grpcBy(error: unknown, origin: string): 'frames' | 'port' | undefined {
   return isGrpcPort(origin) && strangerBy(error) !== undefined ? 'port' : undefined
 }
 
-/** If several addresses were tried, the first error says most. */
+/** If several addresses were tried, the first error is the most useful one. */
 function networkReason(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return networkReason(error.errors[0])
   const message = reasonOf(error)

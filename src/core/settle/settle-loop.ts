@@ -86,7 +86,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     return keys.length > 0
   }
 
-  /** Throws if no single run is to blame. Those that are left when the lease ends wait for the next one: they might take minutes to fail. */
+  /** Throws if no single run is to blame. Runs that are left when the lease ends wait for the next lease: they might take minutes to fail. */
   async function settleEach(keys: readonly RunKey[], leaseEnd: Millis): Promise<void> {
     const failures: Failure[] = []
     let tried = 0

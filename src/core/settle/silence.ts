@@ -15,7 +15,7 @@ export interface SilenceOptions {
 }
 
 export interface Silence {
-  /** How much longer the run may be silent, ms; 0 or less: ask. `at`: now, by the clock of the run's times. */
+  /** How much longer the run may be silent, ms; 0 or less: look it up. `at`: now, by the clock of the run's times. */
   left(known: StoredRun, at: Millis): Promise<number>
 }
 

@@ -30,7 +30,7 @@ export interface SnapshotterOptions {
   readonly to: readonly Route<Signal>[]
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
   readonly takesTotals?: Route['takes']
-  /** No destination takes the project, by its path. */
+  /** Called with the path of a project that no destination takes. */
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined

@@ -53,7 +53,7 @@ export const scope: Scope = { name: 'pipespan', version }
 /** For job logs and reports. */
 const jobScope: Scope = { name: 'pipespan.job', version }
 
-/** For spans that a job made itself: whatever they are called, they are not ours. */
+/** For spans that a job made itself: whatever they are called, Pipespan did not make them. */
 const ownScope: Scope = { name: 'pipespan.job.own', version }
 
 /** For events that are about no pipeline. */

@@ -73,7 +73,7 @@ export interface KeepTimes {
   readonly keepFigures: number
 }
 
-/** How full a store is that has to make room. */
+/** How full a store is that must free space. */
 export type Pressure = 'nearlyFull' | 'full'
 
 export interface Kept {

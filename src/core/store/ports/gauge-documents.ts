@@ -63,7 +63,7 @@ export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, no
   return now - at <= goodFor
 }
 
-// The state of one thing that is asked about: when it is due next, what was refused, and what one round hands to the next. A page shows it.
+// The state of one thing that is requested: when it is due next, what was refused, and what one round passes to the next. A page shows it.
 
 /** The store's times. */
 export const inventoryState = z.object({
@@ -93,7 +93,7 @@ export const inventoryState = z.object({
       lasts: z.boolean(),
     })
     .optional(),
-  /** What the last round hands to the next. */
+  /** What the last round passes to the next. */
   memory: z.unknown().optional(),
 })
 export type InventoryState = z.infer<typeof inventoryState>

@@ -1,9 +1,9 @@
-// Deliveries that could not be decoded: they were answered, counted, and are kept, redacted, until somebody has looked at them. For both databases.
+// Deliveries that could not be decoded. They were answered and counted, and are kept, redacted, until somebody has checked them. For both databases.
 import { bytes, number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { forRows, each, type Step } from '../sql/steps.ts'
 import { places, type Statements } from '../sql/statements.ts'
 
-/** One that is to be kept. `body`: what may be stored of it. */
+/** A delivery to be kept. `body`: what may be stored of it. */
 export interface Undecodable {
   /** The event header; empty if there was none. */
   readonly event: string

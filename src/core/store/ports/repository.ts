@@ -6,7 +6,7 @@ import { gaugeReading, inventoryState, pointsWithin, recentRuns } from './gauge-
 import { textWithin, type Scope } from './scope.ts'
 import type { Millis } from '../../../model/instant.ts'
 
-// Where a destination sends one signal. What is pending was accepted for that endpoint, and not for whatever the name means later.
+// Where a destination sends one signal. What is pending was accepted for that endpoint, and not for an endpoint that gets the name later.
 const endpoint = z.object({
   /** Distinguishes endpoints. */
   mark: z.string(),
@@ -168,7 +168,7 @@ export function repositoriesOf(make: MakeRepository) {
      * copy cannot be continued then.
      */
     copy: make('store-copy', z.object({ holder: z.string() }), []),
-    /** Those of a feature. */
+    /** The documents of a feature. */
     of: <Document extends object, Key extends keyof Document>({
       kind,
       shape,

@@ -2,7 +2,7 @@
 //
 // 1. The transaction that takes snapshots, or that counts, appends one row with what all of them add (`addTotals`). It reads and locks no total.
 // 2. Every few seconds, and before totals are read, rows are folded: one transaction deletes some, and adds them to the totals. A row is deleted once,
-//    whatever is killed and however many replicas fold, so a total is always the sum of the rows that are gone: no position has to be stored.
+//    whatever is killed and however many replicas fold. So a total is always the sum of the deleted rows: no position has to be stored.
 //
 // Rows are not read back by their own transaction, so what a busy daemon adds to one series thousands of times is written to it once every few seconds.
 import type {
@@ -98,7 +98,7 @@ function isAmount(amount: Amount): boolean {
 }
 
 export function totals(sql: Statements) {
-  /** Folds all that was added, a few rows at a time, between which other work goes on. */
+  /** Folds all that was added, a few rows at a time, so that other work can run in between. */
   async function fold(): Promise<void> {
     // Usually there is nothing, and a SELECT needs no transaction.
     if ((await sql.all(isAnyAdded)).length === 0) return
@@ -146,7 +146,7 @@ export function totals(sql: Statements) {
     activeJobs: async (take: (page: readonly ActiveJob[]) => void): Promise<void> => {
       const ids = (await sql.all(selectActiveIds)).map(id)
       for (let at = 0; at < ids.length; at += runsPerPage) {
-        // Other work goes on between two pages, as SQLite answers within the turn.
+        // Lets other work run between two pages, as SQLite answers within the turn.
         await nextTurn()
         const runs = await loadRuns(sql.all, sql.damaged, ids.slice(at, at + runsPerPage))
         take([...runs.values()].flatMap(one => [...one.run.jobs.values()].flatMap(job => activeJob(one, job) ?? [])))

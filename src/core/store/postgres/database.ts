@@ -36,7 +36,7 @@ export interface Database extends Session {
 export interface DatabaseOptions {
   /** Replaces the database's clock, for tests. */
   readonly now?: (() => number) | undefined
-  /** A daemon's sessions show that they belong together, and the server must have room for them. */
+  /** The sessions of a daemon have one name, and the server must have room for them. */
   readonly daemon?: boolean | undefined
   /** The maximum size of the pool. */
   readonly connections?: number | undefined

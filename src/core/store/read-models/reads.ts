@@ -1,4 +1,4 @@
-// What people may read within their scope (`ports/reads.ts`): the queries of each room, run by a reader of that scope.
+// What people may read within their scope (`ports/reads.ts`): the queries of each area, run by a reader of that scope.
 import { readings, type Reading } from '../sql/reading.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { viewsOn } from './views-sql.ts'

@@ -55,7 +55,7 @@ export function* addToTotals(increments: readonly ProjectIncrements[], within: W
   const names = batches.flatMap(batch => namesOf(batch).map(name => [batch.id, name]))
   const known = new Map(batches.map(({ id }) => [id, new Map<string, SeriesTotal>()]))
   for (const row of yield each(selectKnown, names)) {
-    // A damaged series begins anew, like a counter after a restart.
+    // A damaged series restarts at zero, like a counter after a restart.
     const total = damaged.row('totals', row, seriesOf)
     if (total !== undefined) known.get(projectOfSeries(row))?.set(text('series')(row), total)
   }
@@ -104,7 +104,7 @@ function* lockedBatches(all: readonly ProjectIncrements[], { damaged, log }: Wit
   const batches = found.map(({ name, ...own }): Batch => {
     const row = rows.get(name) ?? {}
     const isLimited = own.increments.some(({ limited }) => limited !== undefined)
-    // If the names are damaged, the limit begins anew.
+    // If the names are damaged, counting towards the limit starts again.
     const names = (isLimited ? damaged.row('totals_projects', row, namesInRow) : undefined) ?? {}
     const bySeries = new Map(summed(own.increments).map(one => [storedName(one), one]))
     const { newNames, ...limited } = namedWithin(bySeries, names)

@@ -3,7 +3,7 @@ import { keyPrefix } from '../../../model/condition.ts'
 import { number, record, text, type Row } from './columns.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 
-/** The oldest pending messages that are looked at. If none of them can be sent, the destination is away, and the others wait as well. */
+/** The oldest pending messages that are checked. If none of them can be sent, the destination is down, and the others wait as well. */
 const maxHeads = 500
 
 /** Values: the destination and the signal. Messages are small, so their sizes limit no lease. */

@@ -64,7 +64,7 @@ export function jobsOfPage(page: Row): readonly Job[] {
 
 /** Where the jobs of a run are to be written. */
 export interface Placed {
-  /** All that the row has. */
+  /** All jobs that the row has. */
   readonly inRow: readonly Job[]
   /** Values of `writePages` without the run. */
   readonly pages: readonly StepValue[][]

@@ -1,5 +1,5 @@
 // What data belongs to, for both databases: each project, group and instance with its latest path. Scopes choose among these rows, so that a renamed or
-// moved project is seen, or not, with all of its data, whatever path it had when that was written.
+// moved project is seen, or not, with all of its data, whatever its path was when that data was written.
 import { each, forRows, type Step, type StepValue } from './steps.ts'
 import { newestSecondOf, versionOfField, type Versioned } from '../../../model/versioned.ts'
 import { number, record, text, type Row, plainText } from './columns.ts'

@@ -47,7 +47,7 @@ export function readings(sql: Statements): (scope: Scope) => Reading {
     return known
   }
 
-  /** Of the owners that the scope sees, as JSON. */
+  /** The ids of the owners that the scope sees, as JSON. */
   async function visibleIds(scope: Scope): Promise<string> {
     const of = await owners()
     const last = visible.get(scope)

@@ -55,7 +55,7 @@ export function* changeRuns(
   yield* writeBeside({ events, reports: last.reports }, last.totals, last.owners, within)
 }
 
-/** By the names of their keys. Pruned runs that are observed again continue from their tombstones. */
+/** The locked rows by the names of their keys. Pruned runs that are observed again continue from their tombstones. */
 function* lockRuns(keys: readonly RunKey[], within: Within): Steps<Map<string, Row>> {
   const values = new Map(keys.map(key => [nameOf(key), [key.instance, key.pipelineId]]))
   const locked = yield each(selectRuns, [...values.values()])
@@ -171,7 +171,7 @@ function* decideAll(
   return { after, changes }
 }
 
-/** By the reporters of what is reported of it. */
+/** The change, completed by the reporters of what is reported of it. */
 function* completed(decided: RunChange, earlier: readonly Reports[]): Steps<RunChange> {
   let change = decided
   const before = new Map(byReporter(earlier))
@@ -189,7 +189,7 @@ const idOf = number('id')
 
 // The last steps of a transaction of runs: writes the events that came with them, what features report, and what snapshots add to totals.
 
-/** After everything that locks rows of runs. */
+/** Called after everything that locks rows of runs. */
 export function* writeBeside(
   { events = [], reports = [] }: Beside,
   totals: readonly ProjectIncrements[],

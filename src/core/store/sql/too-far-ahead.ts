@@ -1,7 +1,7 @@
 // Repairs times that were stored while a clock was ahead: otherwise work would wait for hours or years, even after restarts. For both databases.
 //
-// Two rules, one statement for each line of the tables below: what is due later than the longest wait of its kind, or was put off at a time that is still
-// to come, is due now; and any other time in the future becomes now. What only expires later because of such a time (keys of deliveries) stays.
+// Two rules, one statement for each line of the tables below. What is due later than the longest wait of its kind, or was put off at a time in the future, is
+// due now. Any other time in the future becomes now. What only expires later because of such a time (keys of deliveries) stays.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statements } from './statements.ts'
 
@@ -11,7 +11,7 @@ const day = 24 * hour
 
 /** Longer than any lease, and any pause but those of silent runs, ms. */
 export const usual = 2 * hour
-/** Silent runs, and what is asked about them, are looked at once a week; ms. */
+/** Silent runs, and what is requested about them, are checked once a week; ms. */
 export const ofSilent = 8 * day
 /** Permanent leases end so far ahead that no wrong clock can have set them. */
 export const forGood = 50 * 365 * day
@@ -26,7 +26,7 @@ export interface Wait {
   readonly due?: string
   /** The longest wait, ms. */
   readonly max?: number
-  /** Since when it waits: a column, after conditions for relying on it. */
+  /** The column of the time since when it waits, after the conditions under which that time is reliable. */
   readonly since?: string
   readonly only?: string
 }
@@ -70,7 +70,7 @@ function repaired([table, column]: TimeColumn): string {
 
 /**
  * Returns the number of repaired rows. Each statement is a transaction with its own time: on PostgreSQL it sees what others have committed since the
- * one before it, which would lie in the future of an earlier time. On SQLite other work goes on between two statements.
+ * one before it, which would lie in the future of an earlier time. On SQLite other work can run between two statements.
  */
 export async function bringBack(sql: Statements, parts: readonly StoredTimes[]): Promise<number> {
   const allWaits = [...waits, ...parts.flatMap(one => one.waits ?? [])]

@@ -50,7 +50,7 @@ export interface MetricRow extends MetricHead {
 export interface FiguresSubject<F> {
   readonly figures: F
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
-  /** A ref of a pipeline with this source, as metrics tell refs apart. */
+  /** Folds a ref of a pipeline with this source, as metrics distinguish refs. */
   readonly foldRef: (ref: string, source: 'push' | 'merge_request_event') => string
 }
 

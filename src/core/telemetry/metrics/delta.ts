@@ -10,7 +10,7 @@ import { pointsOfStates } from './cumulative.ts'
 
 // The limit of series for delta temporality, for which no totals are kept. It counts the series of this process, as an OpenTelemetry SDK does.
 
-/** Limit of all remembered series; beyond it all are forgotten, and each metric begins to count anew. */
+/** Limit of all remembered series. Beyond it all are forgotten, and each metric starts counting from zero. */
 const maxRemembered = 200_000
 
 export interface SeriesCap {

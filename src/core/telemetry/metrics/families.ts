@@ -34,7 +34,7 @@ export interface MetricOwner {
   readonly group?: string | undefined
 }
 
-/** As the SDK has them. */
+/** The metrics in the form of the SDK. */
 export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   const labelled = all.flatMap(({ owner, metrics }) => {
     const labels = labelsOf(owner)
@@ -46,7 +46,7 @@ export function sdkMetrics(all: readonly OwnedMetrics[]): MetricData[] {
   )
 }
 
-/** A metric without points, as the SDK has it. */
+/** A metric without points, in the form of the SDK. */
 export function emptyMetric({ head, name }: Pick<MeasuredMetric, 'head' | 'name'>): MetricData {
   return asSdkMetric({ head, name, temporality: 'cumulative', points: [] })
 }
@@ -56,7 +56,7 @@ function labelsOf({ instance, project, group }: MetricOwner): PointAttributes {
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 
-/** As the SDK has the daemon's own metrics, which are on the same page. */
+/** A metric in the form that the SDK gives the daemon's own metrics, which are on the same page. */
 function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   const { unit, description, type } = head
   const common = {
