@@ -1,4 +1,4 @@
-// Backends that are absent, overloaded, refuse the token, refuse a pipeline, or are one of several: all arrive, none twice.
+// Backends that are absent, overloaded, refuse the token, refuse a pipeline, or are one of several: all pipelines arrive, none twice.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
   await sender.close()
 }
 
-/** The answer of the backend to a pipeline that it does not like. */
+/** The backend's answer to a pipeline that it refuses. */
 const refusal = { kind: 'status', status: 400, message: 'attribute too long' } as const
 
 describe('a backend', () => {
@@ -42,7 +42,7 @@ describe('a backend', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(load.truths, receiver.spans)).toEqual([])
 
-    // What the backend asked for was kept: nobody came back within the second.
+    // The daemon obeyed the backend's Retry-After: it sent nothing within that second.
     for (const [index, { status, at }] of receiver.requests.entries()) {
       const next = receiver.requests[index + 1]
       if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)

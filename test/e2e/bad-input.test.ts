@@ -1,4 +1,4 @@
-// Bad input tried one by one against the running daemon: the right answer to each, and no harm done.
+// Sends bad input, one kind at a time, to the running daemon: each gets the right answer and does no harm.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -9,7 +9,7 @@ import { Daemon, webhookToken } from './daemon.ts'
 
 const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** A finished pipeline of its own, as the platform sends it. */
+/** A finished pipeline with an ID of its own, as the platform sends it. */
 function pipelineBody(id: number, change: (payload: Payload) => void = () => undefined): string {
   const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
   const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)
@@ -62,7 +62,7 @@ const refused: readonly Case[] = [
   },
 ]
 
-/** Answered 202, and quarantined with the reason: they cannot be decoded. */
+/** These cannot be decoded: the daemon answers 202 and quarantines them with the reason. */
 const kept: readonly { readonly name: string; readonly body: string; readonly reason: RegExp }[] = [
   { name: 'JSON that ends early', body: good.slice(0, -20) + '}', reason: /JSON/ },
   { name: 'no project', body: pipelineBody(3, one => delete one.project), reason: /project/ },
@@ -74,7 +74,7 @@ const kept: readonly { readonly name: string; readonly body: string; readonly re
 ]
 
 const absurd = '9999999-99-99 99:99:99 UTC'
-/** Processed in spite of what is in them: their pipelines arrive. */
+/** These are processed in spite of their content: their pipelines arrive. */
 const endured: readonly { readonly name: string; readonly id: number; readonly body: string }[] = [
   {
     name: 'absurd times',
@@ -148,7 +148,7 @@ describe('the daemon', () => {
     }
     const list = await daemon.command('inbox', 'list', '--json')
     const { quarantined } = JSON.parse(list.stdout) as { quarantined: { reason: string }[] }
-    // Newest first.
+    // The newest reason is first.
     const reasons = quarantined.map(({ reason }) => reason).toReversed()
     expect(reasons).toHaveLength(kept.length)
     kept.forEach(({ name, reason }, index) =>

@@ -1,4 +1,4 @@
-// A daemon whose clock was a year ahead, and is right again: nothing waits for that year to pass.
+// A daemon whose clock was a year ahead, and is now right: nothing waits until that year has passed.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ describe('a clock that was a year ahead', () => {
     expect(answer.status).toBe(202)
   }
 
-  /** Exports are put off, and a run still waits for its settle delay. */
+  /** Exports are postponed, and a run still waits for its settle delay. */
   beforeEach(async () => {
     file = path.join(temporaryFolder(), 'off')
     setClock(year)

@@ -1,5 +1,5 @@
-// The shipped daemon as tests start it: a child process on free ports with a folder of its own, whose every word is kept;
-// stopped by signal, killed, and started again on the same store. And the command line beside it.
+// The shipped daemon as tests start it: a child process on free ports with a folder of its own. All of its output is kept. It can be stopped by a signal,
+// killed, and started again on the same store. Also runs the command line beside it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,22 +20,22 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
-/** All variables of a process: nothing that would configure it is inherited. */
+/** All variables of a process: it inherits none that would configure it. */
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', NODE_COMPILE_CACHE: compiled, ...env }
 }
 
-/** A process of the program: its output as text, its end as a promise. */
+/** A process of the program, with its output as text and its end as a promise. */
 export class ProgramProcess {
   readonly ended: Promise<Ended>
   readonly child: ChildProcess
   stdout = ''
   stderr = ''
   readonly #log: LogLine[] = []
-  /** Of what it wrote: up to here it is in `#log`. */
+  /** The index in `stderr` up to which its output is in `#log`. */
   #logEnd = 0
 
-  /** `openFiles`: as many as it may open, where that is not left to the system. */
+  /** `openFiles`: maximum number of files that it may open, if the system's limit does not apply. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
     const [command, before] =
       openFiles === undefined
@@ -54,9 +54,9 @@ export class ProgramProcess {
     void this.ended.then(() => process.off('exit', orphaned))
   }
 
-  /** What it logged so far; lines that are no JSON are left out. */
+  /** The lines that it has logged so far. Lines that are not JSON are left out. */
   get log(): readonly LogLine[] {
-    // Asked after each piece of output: what is read once is kept.
+    // This is called after each piece of output, so parsed lines are kept.
     const end = this.stderr.lastIndexOf('\n') + 1
     for (const line of this.stderr.slice(this.#logEnd, end).split('\n')) {
       if (line.startsWith('{')) this.#log.push(JSON.parse(line) as LogLine)
@@ -65,7 +65,7 @@ export class ProgramProcess {
     return this.#log
   }
 
-  /** Resolves with the first log line for which `holds`; rejects when the process ends, or after `timeout` ms. */
+  /** Resolves with the first log line for which `holds`. Rejects if the process ends, or after `timeout` ms. */
   async logged(holds: string | ((line: LogLine) => boolean), timeout = 180_000): Promise<LogLine> {
     const isIt = typeof holds === 'string' ? ({ msg }: LogLine) => msg.includes(holds) : holds
     return new Promise((resolve, reject) => {
@@ -111,7 +111,7 @@ export class Daemon {
   readonly env: NodeJS.ProcessEnv
   /** The process of this life. */
   process: ProgramProcess
-  /** What earlier lives wrote. */
+  /** The output of earlier lives. */
   #past = ''
   #url = ''
   #adminUrl = ''
@@ -136,7 +136,7 @@ export class Daemon {
     this.process = new ProgramProcess(['serve'], this.env, nodeArgs, openFiles)
   }
 
-  /** Starts one that ends with the test, and waits until it is ready. A variable that is undefined is left out. */
+  /** Starts a daemon that ends with the test, and waits until it is ready. An undefined variable is left out. */
   static async start(
     env: NodeJS.ProcessEnv = {},
     nodeArgs: readonly string[] = [],
@@ -147,25 +147,25 @@ export class Daemon {
     return daemon
   }
 
-  /** Starts one for all tests of a group: `beforeAll` returns its `dispose`. */
+  /** Starts a daemon for all tests of a group: `beforeAll` returns its `dispose`. */
   static async startForAll(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Promise<Daemon> {
     const daemon = new Daemon(mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-')), env, nodeArgs)
     await daemon.#ready()
     return daemon
   }
 
-  /** Ends it and removes what it had. */
+  /** Ends the daemon and removes its files. */
   async dispose(): Promise<void> {
     await this.kill()
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** Starts one without waiting for anything: for those that are not to come up. */
+  /** Starts a daemon without waiting for anything, for tests in which it must not become ready. */
   static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = [], openFiles?: number): Daemon {
     return closeAfterTest(new Daemon(temporaryFolder(), env, nodeArgs, openFiles))
   }
 
-  /** Without `/webhooks`; with the base path. */
+  /** The URL without `/webhooks` and with the base path. */
   get url(): string {
     return this.#url
   }
@@ -178,7 +178,7 @@ export class Daemon {
     return this.#adminUrl
   }
 
-  /** Everything that was ever written, by all its lives. */
+  /** The whole output of all its lives. */
   get output(): string {
     return this.#past + this.process.stdout + this.process.stderr
   }
@@ -188,7 +188,7 @@ export class Daemon {
     return path.join(this.folder, 'store', 'pipespan.db')
   }
 
-  /** Its memory at this moment, and the most it ever had, bytes. Linux only. */
+  /** Its current memory, and its maximum so far, bytes. Linux only. */
   memory(): { now: number; peak: number } {
     const status = readFileSync(`/proc/${this.process.child.pid}/status`, 'utf8')
     const bytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
@@ -199,26 +199,26 @@ export class Daemon {
     this.process.child.kill(name)
   }
 
-  /** Asks it to stop and waits for the end. */
+  /** Sends it a stop signal and waits for its end. */
   async stop(): Promise<Ended> {
     this.signal('SIGTERM')
     return this.process.ended
   }
 
-  /** SIGKILL: at once and without a last word. */
+  /** Sends SIGKILL: it ends at once and writes nothing more. */
   async kill(): Promise<void> {
     this.signal('SIGKILL')
     await this.process.ended
   }
 
-  /** A next life on the same store, with these variables changed. */
+  /** Starts a next life on the same store, with these variables changed. */
   async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
     Object.assign(this.env, env)
     await this.#next()
     await this.#ready()
   }
 
-  /** Waits until this life is ready; false when it ends before. */
+  /** Waits until this life is ready. Resolves to false if it ends before. */
   async lives(): Promise<boolean> {
     return this.#ready().then(
       () => true,
@@ -230,14 +230,14 @@ export class Daemon {
     )
   }
 
-  /** A next life on the same store, with these variables changed; true when it comes up. */
+  /** Starts a next life on the same store, with these variables changed. Resolves to true if it becomes ready. */
   async revive(env: NodeJS.ProcessEnv): Promise<boolean> {
     Object.assign(this.env, env)
     await this.#next()
     return this.lives()
   }
 
-  /** A next life on the same store that is killed after so many ms, whatever it has come to; with these variables changed. */
+  /** Starts a next life on the same store, with these variables changed, and kills it after this many ms, whether it is ready or not. */
   async stillborn(ms: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
     Object.assign(this.env, env)
     await this.#next()
@@ -245,7 +245,7 @@ export class Daemon {
     await this.kill()
   }
 
-  /** Runs another command with this daemon's variables, beside the daemon all the same. */
+  /** Runs another command with this daemon's variables, even while the daemon runs. */
   async command(...args: string[]): Promise<Command> {
     return runCommand(args, this.env)
   }

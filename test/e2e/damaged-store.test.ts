@@ -1,4 +1,4 @@
-// The shipped daemon on a file that is damaged: it ends with one sentence that says what to do, and so do the commands beside it.
+// The shipped daemon on a damaged file: it ends with one sentence that says what to do, and so do the commands beside it.
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,7 +17,7 @@ describe('a damaged SQLite file', () => {
   let receiver: OtlpReceiver
   let id = 0
 
-  /** All that it has is in its file, and none of it in the log beside. */
+  /** All data is in the main file of the store, and none in the WAL beside it. */
   beforeEach(async () => {
     receiver = closeAfterTest(await OtlpReceiver.start())
     daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
@@ -63,7 +63,7 @@ describe('a damaged SQLite file', () => {
 
   it('that is overwritten while the daemon runs, ends it; what it has not committed is not acknowledged', async () => {
     await daemon.restart()
-    // After a foreign commit it reads its pages anew.
+    // After a commit of another connection, the daemon reads its pages again.
     const other = new DatabaseSync(daemon.storeFile)
     other.exec("INSERT INTO counters (name, value) VALUES ('foreign', 1)")
     overwrite(1)

@@ -1,4 +1,4 @@
-// The queries of the shipped dashboards and of the documentation, answered by a real Prometheus that scrapes a daemon at work.
+// The queries of the shipped dashboards and of the documentation, answered by a real Prometheus that scrapes a busy daemon.
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -10,7 +10,7 @@ import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
-/** Rows of the dashboard of pipelines that have data wherever pipelines ran, and one runs now. */
+/** Rows of the dashboard of pipelines that have data if pipelines have run, and one is running now. */
 const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 
 it.skipIf(!hasPrometheus)(
@@ -41,7 +41,7 @@ it.skipIf(!hasPrometheus)(
     }
     for (const promql of documented()) {
       const count = await prometheus.count(promql)
-      // Nothing is broken, and nothing waits for ten minutes.
+      // These queries have no result, because nothing is broken, and nothing waits for ten minutes.
       if (!/(== 1|> 600)$/.test(promql)) expect(count, promql).toBeGreaterThan(0)
     }
     const [, pipelines] = dashboards.find(([name]) => name === 'pipelines.json')!
@@ -52,7 +52,7 @@ it.skipIf(!hasPrometheus)(
       if (!filled.includes(row)) continue
       for (const { expr = '' } of targets) {
         checked += 1
-        // Nothing fails for sure.
+        // It is not certain that anything fails.
         if (!/errors|failing/i.test(title)) expect(await prometheus.count(promqlOf(expr)), title).toBeGreaterThan(0)
       }
     }
@@ -61,7 +61,7 @@ it.skipIf(!hasPrometheus)(
   30_000,
 )
 
-/** The deliveries of a pipeline that runs, until its last job waits for a runner. */
+/** The deliveries of a running pipeline, up to the moment when its last job waits for a runner. */
 function unfinished(): readonly Delivery[] {
   const firstIds = { pipeline: 900_000, job: 9_000_000 }
   const start = Date.now() - 60_000
@@ -71,7 +71,7 @@ function unfinished(): readonly Delivery[] {
   return deliveries.slice(0, waits + 1)
 }
 
-/** The queries of the page about numbers. */
+/** The queries on the documentation's page about numbers. */
 function documented(): string[] {
   const text = readFileSync(new URL('../../docs/numbers.md', import.meta.url), 'utf8')
   return [...text.matchAll(/```promql\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n\n'))

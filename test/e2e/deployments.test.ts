@@ -1,5 +1,5 @@
-// Deployments on the shipped daemon: reported by events of two hooks beside their jobs, repeated in another order. Each record is of
-// the span of its job.
+// Deployments on the shipped daemon: the events of two hooks report them beside their jobs, repeated and in another order. Each record has the trace and
+// span of its job.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
@@ -15,7 +15,7 @@ it('exports every event of a deployment once, with the trace and span of the job
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
     PIPESPAN_SETTLE: '100ms',
-    // The snapshot of a job's pipeline comes sooner, however slow the machine is.
+    // The snapshot of a job's pipeline is taken before this, however slow the machine is.
     PIPESPAN_ENRICH_DEADLINE: '10m',
   })
   const sent: Delivery[] = []
@@ -25,7 +25,7 @@ it('exports every event of a deployment once, with the trace and span of the job
     onSent: delivery => void sent.push(delivery),
   })
   await platform.finished()
-  // All of it once more, and through a second hook, in another order.
+  // Everything is sent again, and through a second hook, in another order.
   const bySecondHook = sent.map(one => ({ ...one, key: `${one.key} of another hook` }))
   await resend(new Random(3).shuffle([...sent, ...bySecondHook]), { url: daemon.webhooks, token: webhookToken })
   const deployed = [...platform.state.pipelines.values()]
@@ -35,7 +35,7 @@ it('exports every event of a deployment once, with the trace and span of the job
 
   const records = () => receiver.logs.filter(({ eventName }) => eventName === 'platform.deployment')
   const ended = () => records().filter(({ attributes }) => attributes['deployment.status'] !== undefined)
-  // Spans and log records have requests of their own: either may come first.
+  // Spans and log records are sent in separate requests, so either may arrive first.
   const isOfSpan = ({ spanId }: { readonly spanId?: string | undefined }) =>
     receiver.spans.some(span => span.spanId === spanId)
   await receiver.until(() => ended().length >= deployed.length && records().every(isOfSpan))

@@ -1,4 +1,4 @@
-// A disk that does not take what was written, on the shipped daemon: nothing that was accepted is lost.
+// A disk that fails to store what was written, on the shipped daemon: no accepted data is lost.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,8 +9,8 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
 /**
- * While there is the file `sign`, syncing of files whose names have `part` fails. SQLite calls the system by itself, so a library in front of the system's has to
- * fail.
+ * While the file `sign` exists, syncing files whose names contain `part` fails. SQLite makes its own system calls, so the failing code must be in a
+ * library that is loaded before the system's.
  */
 const failing = (sign: string, part: string): string => `
   #define _GNU_SOURCE
@@ -39,7 +39,7 @@ const syncs = `
   SYNC(fsync)
   SYNC(fdatasync)
 `
-/** What is to be loaded before the daemon. */
+/** Compiles the library that is to be loaded before the daemon. */
 function library(source: string): string {
   const file = path.join(temporaryFolder(), 'failing.so')
   const made = spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-o', file, '-', '-ldl'], { input: source })

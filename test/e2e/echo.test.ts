@@ -1,4 +1,4 @@
-// A backend and a platform that repeat what they were sent, encoded: no secret comes back out in the log, on a page, of a command, in the store.
+// A backend and a platform that repeat what they were sent, encoded: no secret appears in the log, on a page, in a command's output or in the store.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -18,7 +18,7 @@ const secrets = {
 const fixtures = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
 const fixture = readFileSync(path.join(fixtures, 'pipeline-failed.json'), 'utf8')
 
-/** How it is repeated, and what of that a person with the usual tools needs to read it again. */
+/** `said`: the encoded text. `core`: the part of it from which a person with the usual tools can decode the text; default: all of it. */
 const encodings: Readonly<Record<string, (text: string) => { said: string; core?: string }>> = {
   plain: text => ({ said: text }),
   percent: text => ({ said: encodeURIComponent(text) }),
@@ -30,7 +30,7 @@ const encodings: Readonly<Record<string, (text: string) => { said: string; core?
   'base64 behind two': text => base64('xy', text),
 }
 
-/** What stands before and behind changes the first and the last characters. */
+/** The text before and after it changes the first and the last characters of the encoding. */
 function base64(before: string, text: string): { said: string; core: string } {
   const said = Buffer.from(`${before}${text}`).toString('base64')
   return { said, core: said.slice(4, -4) }
@@ -88,9 +88,9 @@ it('never shows secrets that a backend or a platform repeats, in any encoding', 
     await daemon.post(fixture.replaceAll('23904', String(id)), { 'x-service-event': 'Pipeline Hook' })
   }
   await post(1)
-  // The daemon's own spans go there too.
+  // The daemon's own spans are sent there, too.
   await refusing.until(spans => spans.some(({ name }) => name.startsWith('pipeline: ')))
-  // Only a backend that accepted something is believed when it refuses.
+  // The daemon does not believe the refusals of a backend that has accepted nothing yet.
   refusing.misbehave(repeats(400))
   await post(2)
   await daemon.process.logged('a dead letter')

@@ -1,5 +1,5 @@
-// Events around pipelines on the shipped daemon: sent by a project's hook and a group's hook at once, resent, shuffled, through kills and
-// under a clock that is set: each is exported once, and what carries no time of its own in its order.
+// Events other than those of pipelines on the shipped daemon, sent by a project's hook and a group's hook at once, resent, shuffled, through kills and
+// while the clock is set. Each event is exported once, and events without a time of their own are exported in order.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { writeFileSync } from 'node:fs'
@@ -15,21 +15,21 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
-/** `stories`: objects whose events carry no version; `rounds`: how often each token is announced. */
+/** `stories`: number of objects whose events have no version; `rounds`: number of announcements of each token. */
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
   : { events: 150, stories: 15, tokens: 3, rounds: 3, kills: 2 }
 const timeoutMs = isFull ? 3_600_000 : 900_000
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 7
 const minute = 60_000
-/** Bytes that no life of the daemon may need, however many events there are. */
+/** Maximum memory of each life of the daemon, bytes, however many events there are. */
 const maxMemory = 512 * 1024 * 1024
 
 interface Sent extends EventBody {
   readonly key: string
 }
 
-/** Sends until it is acknowledged: a daemon that was killed takes it in its next life. */
+/** Sends it until it is acknowledged: if the daemon was killed, its next life accepts it. */
 async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   for (;;) {
     const headers = {
@@ -49,7 +49,7 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   }
 }
 
-/** What distinguishes a record from all others: a record that is sent again has the same time. */
+/** What distinguishes a record from all others. A record that is sent again has the same time. */
 function nameOf(record: ReceivedLogRecord): string {
   return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }
@@ -60,7 +60,7 @@ describe('events', () => {
     async () => {
       const random = new Random(seed)
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
-      /** The names of the records of each mark, and of each the body by its time. */
+      /** For each mark the bodies of its records, by their times. */
       const arrived = new Map<string, Map<number, string>>()
       const names = new Set<string>()
       let records = 0
@@ -87,7 +87,7 @@ describe('events', () => {
           OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
           SERVICE_OBSERVABILITY_EXPORT: 'logs',
           PIPESPAN_EVENTS: 'all',
-          // No job of them is known: what waits for one in vain goes after that.
+          // No job of these events is known, so an event that waits for its job in vain is exported after this time.
           PIPESPAN_ENRICH_DEADLINE: '1s',
         },
         ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
@@ -110,7 +110,7 @@ describe('events', () => {
         for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
       }
       const stories = Array.from({ length: size.stories }, (_, n) => n)
-      /** The stories of a round one after the other, and its announcements. */
+      /** Sends the announcements of a round, and its stories one after the other. */
       const tellRound = async (round: number): Promise<void> => {
         for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
         for (const n of stories.filter(one => one % size.rounds === round)) {
@@ -126,7 +126,7 @@ describe('events', () => {
         while (sent < due) await sleep(5)
         const at = Math.floor((kill * size.rounds) / (size.kills + 1))
         const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
-        // The next announcements come later than ten minutes; within a round the clock is set back and forth by less.
+        // The next announcements must come more than ten minutes later. Within a round the clock is set back and forth by less.
         if (isNext) await round
         peak = Math.max(peak, daemon.memory().peak)
         await daemon.kill()
@@ -151,7 +151,7 @@ describe('events', () => {
       for (let n = 0; n < versioned; n += 1) expect([n, inOrder(markOf(n)).length]).toEqual([n, 1])
       for (const n of stories) expect([n, inOrder(story(n).mark)]).toEqual([n, story(n).bodies])
       for (let n = 0; n < size.tokens; n += 1) expect([n, inOrder(`t${n}`).length]).toEqual([n, size.rounds])
-      // A send that a kill cut off is repeated: nothing else.
+      // Only a send that a kill cut off is repeated.
       const repeated = records - size.events
       expect(repeated).toBeLessThanOrEqual(size.kills * 1_000)
       expect(peak).toBeLessThan(maxMemory)

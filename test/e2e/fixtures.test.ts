@@ -1,4 +1,4 @@
-// Real input first: every payload file posted to the running daemon, and shown by `pipespan map`.
+// Every file of a real payload is posted to the running daemon, and shown by `pipespan map`.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ const bodyOf = (file: string): Buffer => readFileSync(path.join(folder, file))
 const payloadOf = (file: string): Payload => JSON.parse(bodyOf(file).toString()) as Payload
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 
-/** The event header that the platform sends with it. */
+/** The event header with which the platform sends the file. */
 function eventOf(file: string): string {
   const [kind = ''] = file.split(/[-.]/)
   return kind === 'system' ? 'System Hook' : `${kind.charAt(0).toUpperCase()}${kind.slice(1)} Hook`
@@ -44,7 +44,7 @@ describe('every documented webhook', () => {
   it('is answered 2xx; finished pipelines become traces with all their jobs, others wait; repetitions in another order change nothing', async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-    /** What comes after all others, with an id of its own. */
+    /** Posts a pipeline with an ID of its own, and waits until it arrives after all others. */
     const postLast = async (id: number): Promise<void> => {
       const body = bodyOf('pipeline-no-jobs.json').toString().replaceAll('24103', String(id))
       await daemon.post(body)
@@ -58,7 +58,7 @@ describe('every documented webhook', () => {
     }
     await postLast(90_001)
     await receiver.until(allEnded)
-    // On a busy machine a pipeline may have ended twice by then: what is pending of it comes first.
+    // On a busy machine a pipeline may have ended twice by then, so the test waits until nothing of it is pending.
     const pending = /^pipespan_export_queue_size\{.*signal="traces".*\} (\d+)/m
     const metrics = async (): Promise<string> => (await fetch(`${daemon.adminUrl}/metrics`)).text()
     await expect.poll(async () => pending.exec(await metrics())?.[1]).toBe('0')

@@ -1,4 +1,4 @@
-// What is pending when a name gets another endpoint: held for the one that it was meant for, until somebody confirms or drops it.
+// If a destination's name gets another endpoint, its pending data is held for the former endpoint, until somebody confirms or drops it.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const away = { fault: { kind: 'status', status: 503, message: 'away' } } as cons
 
 const wasRefused = (one: OtlpReceiver) => (): boolean => one.requests.some(({ status }) => status === 503)
 
-/** A finished pipeline of a project whose path is `group/app`. */
+/** A finished pipeline of the project with the path `group/app`. */
 function of(group: string, id: number): string {
   const event = JSON.parse(pipelineEvent({ id })) as { project: object }
   const project = { ...event.project, id: group.charCodeAt(0), path_with_namespace: `${group}/app` }
@@ -66,11 +66,11 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
       await post('beta', 3)
       await a.until(() => pipelinesAt(a).includes(2))
       await b.until(() => pipelinesAt(b).includes(3))
-      // Confirmed by mistake: the entry does not take that tenant's project.
+      // The data is confirmed by mistake: the entry does not take that tenant's project.
       expect((await daemon.command('held', 'confirm', 'two')).stdout).toMatch(/^1 pending again/)
       await daemon.process.logged(({ reason }) => String(reason).includes('no longer takes this project'))
       expect([pipelinesAt(a), pipelinesAt(b)]).toEqual([[2], [3]])
-      // The dead letter goes where it belongs once its entry does again.
+      // The dead letter is sent to the right tenant once its entry takes the project again.
       write(entry('one', a, 'alpha'), entry('two', b, 'beta'))
       await apply()
       expect((await daemon.command('dead-letters', 'retry', '--all')).stdout).toMatch(/^1 pending again/)

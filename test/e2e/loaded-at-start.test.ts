@@ -1,4 +1,4 @@
-// What the shipped daemon loads by the time it is ready: it keeps the text and the objects of it in memory.
+// What the shipped daemon has loaded when it is ready, because it keeps the text and the objects of all loaded code in memory.
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { Daemon } from './daemon.ts'
 import { noteIntl, noteModules } from './loaded-modules.ts'
 import { shippedModules } from '../shipped.ts'
 
-/** The files of the bundle that a daemon has loaded once it is ready. */
+/** The files of the bundle that a daemon has loaded when it is ready. */
 async function loadedFiles(): Promise<string[]> {
   const loaded = noteModules(temporaryFolder())
   await Daemon.start({}, loaded.nodeArgs)
@@ -16,7 +16,7 @@ async function loadedFiles(): Promise<string[]> {
     .map(name => path.join(shippedModules, name))
 }
 
-/** The packages whose code is in a file: each of their modules begins with its path. */
+/** The packages whose code is in a file: each of their modules begins with a comment that has its path. */
 function packagesIn(file: string): string[] {
   const modules = readFileSync(file, 'utf8').matchAll(
     /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\n]+\/)?[^/\n]+)\//gm,

@@ -1,16 +1,16 @@
-// Which modules a shipped daemon loads, and what else costs it memory: noted by the process itself, from before its program is there.
+// Records which modules a shipped daemon loads, and what else takes its memory. The process itself records them, from before the program is loaded.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { shipped } from '../shipped.ts'
 
 export interface LoadedModules {
-  /** For the process that is to note them. */
+  /** Arguments for the process that records them. */
   readonly nodeArgs: readonly string[]
-  /** Names of what it has loaded so far. */
+  /** The names of what has been loaded so far. */
   names(): readonly string[]
 }
 
-/** `folder`: where they are noted. */
+/** `folder`: where they are recorded. */
 export function noteModules(folder: string): LoadedModules {
   const file = path.join(folder, 'loaded-modules')
   const preload = `
@@ -33,7 +33,7 @@ export function noteModules(folder: string): LoadedModules {
   }
 }
 
-/** Names of the formatters and other parts of `Intl` that a process has made, on each of its threads, noted by itself as modules are. */
+/** The names of the formatters and other parts of `Intl` that a process has made, on each of its threads. The process records them as it records modules. */
 export function noteIntl(folder: string): LoadedModules {
   const file = path.join(folder, 'made-of-intl')
   const preload = `
@@ -52,7 +52,7 @@ export function noteIntl(folder: string): LoadedModules {
   }
 }
 
-/** The file of the bundle in which there is this text. */
+/** The file of the bundle that contains this text. */
 export function moduleWith(text: string): string {
   const folder = path.join(path.dirname(shipped), 'modules')
   const found = readdirSync(folder).filter(

@@ -1,5 +1,5 @@
-// Metrics and logs from end to end: a backend that takes no metrics, a real Prometheus, and the daemon's own telemetry. Totals over restarts and
-// replicas are in `totals.test.ts`.
+// Metrics and logs from end to end: a backend that accepts no metrics, a real Prometheus, and the daemon's own telemetry. `totals.test.ts` has the totals
+// over restarts and replicas.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ describe('one daemon', () => {
   let receiver: OtlpReceiver
   let daemon: Daemon
   let loaded: LoadedModules
-  /** Pipelines of acme/shop so far: their ids begin at 1. And all deliveries. */
+  /** Number of pipelines of acme/shop so far, whose IDs begin at 1, and number of all accepted deliveries. */
   let [posted, accepted] = [0, 0]
   const postMore = async (count: number): Promise<void> => {
     await post(daemon, posted + 1, posted + count)
@@ -72,7 +72,7 @@ describe('one daemon', () => {
 
     const spanOf = (name: string) => receiver.spans.find(span => span.name === name)!
     const pipeline = receiver.spans.find(({ parentSpanId }) => parentSpanId === undefined)!
-    // Half a minute at 0.5, twice, and twice a quarter of a minute at 0.1.
+    // Half a minute at 0.5 twice, and a quarter of a minute at 0.1 twice.
     expect(pipeline.attributes).toMatchObject({
       'platform.cicd.pipeline.run.feedback_time': 119_000,
       'platform.cicd.pipeline.run.compute_time': 60_000,
@@ -108,7 +108,7 @@ describe('one daemon', () => {
     await expect.poll(scraped).toMatch(count)
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
     expect(new Set(types).size).toBe(types.length)
-    // The daemon's own come from several looks, each at its moment.
+    // The daemon's own metrics are read in several scrapes, because each changes at its own moment.
     for (const own of [
       new RegExp(`^pipespan_webhook_deliveries_total\\{outcome="accepted"\\} ${accepted}$`, 'm'),
       /^pipespan_store_operation_duration_count\{operation="runs.takeIn"\} [1-9]/m,
@@ -123,19 +123,19 @@ describe('one daemon', () => {
     async () => {
       const prometheus = await startPrometheus(daemon.adminUrl)
       const total = 'sum(pipeline_status_total{project_path="acme/shop"})'
-      // One at least, and not in the middle of a count: that is the first sample.
+      // There must be a pipeline, and its count must be complete: that is the first sample.
       if (posted === 0) await postMore(1)
       const first = posted
       await prometheus.until(total, first)
       await postMore(32)
       await prometheus.until(total, posted)
       await prometheus.until('up', 1)
-      // A counter's increase between two of its samples, without the extrapolation of rate() to the window's ends.
+      // The increase of a counter between two of its samples, without rate()'s extrapolation to the ends of the window.
       await prometheus.until(
         'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
         32,
       )
-      // rate() extrapolates to the ends of its window: the increase is 32, and more the rarer the scrapes came through.
+      // rate() extrapolates to the ends of its window: the increase is 32, and more if the scrapes were rarer.
       const increase = async (): Promise<number> =>
         (await prometheus.query('sum(rate(pipeline_status_total[5m])) * 300')) ?? 0
       await expect.poll(increase).toBeGreaterThanOrEqual(32)
@@ -151,7 +151,7 @@ describe('one daemon', () => {
       const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
       const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
       const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
-      // Names of the contract that end in total and are gauges.
+      // Documented names of gauges that end in total.
       const known = ['pipeline_jobs_total', 'cicd_pipeline_task_total'].map(
         name => `${name} non-counter metrics should not have "_total" suffix`,
       )
@@ -176,7 +176,7 @@ describe('one daemon', () => {
   })
 })
 
-/** Stands in the module that sends the daemon's own telemetry. */
+/** A text in the module that sends the daemon's own telemetry. */
 const sdk = 'var NodeSDK = class'
 
 const refusingMetrics: Misbehaviour = {
@@ -207,7 +207,7 @@ describe('delta metrics', () => {
     await post(daemon, 21, 30)
     await receiver.until(spans => pipelines(spans) === 30 && pipelines(receiver.logs) === 30)
     await daemon.process.logged('an export was refused; it is now a dead letter')
-    // A stop sends whatever is pending still.
+    // A stop sends everything that is still pending.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(counted()).toBe(20)
     expect(new Set(counts().map(metric => metric.kind === 'sum' && metric.temporality))).toEqual(new Set(['delta']))

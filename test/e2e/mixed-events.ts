@@ -1,5 +1,5 @@
-// Events of every shape as hooks send them, made one at a time: those that are known again by what they say, in any order, and those that carry no
-// version of their own, in the order in which they happen. Each carries a mark by which its record is reported from all others.
+// Events of every shape as hooks send them, made one at a time: events whose content identifies them, in any order, and events without a version of their
+// own, in the order in which they happen. Each event has a mark by which its record is distinguished from all others.
 import { eventFile } from '../fixtures/event-files.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
@@ -8,7 +8,7 @@ export interface EventBody {
   readonly body: string
 }
 
-/** The fixture with other fields: `object_attributes.id`. */
+/** The fixture with other values in these fields, such as `object_attributes.id`. */
 export function payload(name: string, changes: Readonly<Record<string, unknown>>): EventBody {
   const { event, text } = eventFile(name)
   const json = JSON.parse(text) as Record<string, unknown>
@@ -42,16 +42,16 @@ const keyed: readonly (readonly [string, Changes])[] = [
   ['emoji', ofObject],
 ]
 
-/** One that is known again by what it says, whatever order it comes in. */
+/** An event whose content identifies it, so that its order does not matter. */
 export function mixed(n: number): EventBody {
   const [name, changes] = keyed[n % keyed.length] ?? ['deployment', ofObject]
   return payload(name, changes(n, new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()))
 }
 
-/** The mark of what `mixed` makes of it. */
+/** The mark of the event that `mixed` makes. */
 export const markOf = (n: number): string => `u${n}`
 
-/** What happens to one object, in this order; the platform gives none of it a time or a version. */
+/** What happens to one object, in this order. The platform gives none of these events a time or a version. */
 export interface Story {
   readonly mark: string
   readonly reported: readonly EventBody[]
@@ -59,7 +59,7 @@ export interface Story {
   readonly bodies: readonly string[]
 }
 
-/** An object that is changed, changed back and forth: its first event and its third say the same. */
+/** An object that is changed back and forth: its first event and its third one are equal. */
 export function story(n: number): Story {
   const mark = `s${n}`
   const alternating = (
@@ -101,12 +101,12 @@ export function story(n: number): Story {
   }
 }
 
-/** A token that is announced to expire: in the same words each time. */
+/** The event that announces that a token will expire: its text is the same each time. */
 export function announced(n: number): EventBody {
   return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
 }
 
-/** The mark that the record carries. */
+/** The mark of a record. */
 export function markOfRecord({ attributes }: ReceivedLogRecord): string {
   const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
   return carried.map(key => attributes[key]).find(value => typeof value === 'string') ?? ''

@@ -1,4 +1,4 @@
-// What an operator does beside a running daemon: looks at what could not be decoded, and puts it behind a reverse proxy.
+// What an operator does beside a running daemon: inspects deliveries that could not be decoded, and puts the daemon behind a reverse proxy.
 import { createServer, request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest, listen } from '../support/after-test.ts'
@@ -36,7 +36,7 @@ describe('pipespan inbox', () => {
       code: 0,
       stdout: expect.stringMatching(/^1 to be decoded again/) as string,
     })
-    // It is no clearer the second time, and quarantined again.
+    // A retry cannot decode it either, so it is quarantined again.
     const timesNotDecoded = (): number =>
       daemon.process.log.filter(({ msg }) => msg.includes('a delivery is quarantined')).length
     await daemon.process.logged(() => timesNotDecoded() === 2)
@@ -72,12 +72,12 @@ describe('behind a reverse proxy', () => {
   })
 })
 
-/** Passes everything on, as if it came from 203.0.113.7. */
+/** A proxy that passes everything on, as if it came from 203.0.113.7. */
 async function startProxy(port: string): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming
     const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
-    // On a connection of its own: a kept one could be closed by the daemon meanwhile.
+    // Each request has its own connection, because the daemon might close a kept one meanwhile.
     const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: false }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(outgoing)

@@ -1,4 +1,4 @@
-// What another user of the same machine may prepare or look at: folders that everybody may write to.
+// What another user of the same machine may prepare or read in folders that everybody may write to.
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -16,7 +16,7 @@ it('serve uses no shared temporary folder; other users can neither read nor lock
   const modeOf = (name: string): number => unlessErased(() => statSync(path.join(folder, name)).mode) ?? 0
   expect(files.filter(name => (modeOf(name) & 0o077) !== 0)).toEqual([])
   await daemon.stop()
-  // No compiled code is kept where others could replace it.
+  // No compiled code is stored where others could replace it.
   expect(readdirSync(TMPDIR)).toEqual([])
 })
 

@@ -1,5 +1,5 @@
-// A backend that is away for long, one that is slow, and a flood of webhooks, on the shipped daemon: what is taken is bounded
-// and reported, what was taken arrives, and neither side ever waits for the other.
+// A long outage of a backend, a slow backend, and a flood of webhooks, on the shipped daemon: the accepted amount is bounded and reported, what was
+// accepted arrives, and neither side ever waits for the other.
 import { EventEmitter, once } from 'node:events'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -16,14 +16,14 @@ async function start(env: NodeJS.ProcessEnv = {}): Promise<{ daemon: Daemon; rec
   return { receiver, daemon: await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...env }) }
 }
 
-/** Posts one pipeline that is over. */
+/** Posts one finished pipeline. */
 async function post(daemon: Daemon, body: string): Promise<{ status: number; retryAfter: string | null }> {
   const answer = await daemon.post(body)
   await answer.body?.cancel()
   return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
 }
 
-/** Ids of pipelines in the order of their arrival, each as often as it came. */
+/** The IDs of pipelines in the order of their arrival, each as often as it arrived. */
 function pipelines(spans: readonly ReceivedSpan[]): number[] {
   return spans
     .filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined)
@@ -66,10 +66,10 @@ describe('a backend that is away', () => {
       expect(status).toBe(503)
       expect(Number(retryAfter)).toBeGreaterThan(0)
     }
-    // What the store holds is not in memory.
+    // The content of the store is not in memory.
     expect(after - before).toBeLessThan(120 * mebibyte)
 
-    // A flood can end before its first batch is refused: what the daemon says of itself comes after it.
+    // A flood can end before its first batch is refused, so the daemon reports these values only after the flood.
     await expect.poll(async () => metric(daemon, /^pipespan_store_fullness (\S+)/m)).toBeGreaterThanOrEqual(0.9)
     const full = /^pipespan_webhook_deliveries_total{.*reason="full".*} (\d+)/m
     await expect.poll(async () => metric(daemon, full)).toBe(refused.length)
@@ -83,7 +83,7 @@ describe('a backend that is away', () => {
     const all = new Set(taken)
     await receiver.until(() => receiver.counts.spans >= all.size * 3)
     expect(pipelines(receiver.spans).toSorted((a, b) => a - b)).toEqual([...all].sort((a, b) => a - b))
-    // Once delivered, it makes room for what is new.
+    // Delivered data makes room for new data.
     await expect.poll(async () => (await post(daemon, body(100_000))).status, { interval: 200 }).toBe(202)
     await receiver.until(spans => pipelines(spans).includes(100_000))
   })
@@ -93,7 +93,7 @@ describe('a backlog', () => {
   it('is sent from both ends when the backend is back, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
-    // The first request after the outage is answered, those after it only when what is fresh is there, too, however slow the machine is.
+    // The first request after the outage is answered. Later ones are answered only when the new pipelines are there, too, however slow the machine is.
     const held = new EventEmitter()
     receiver.misbehave({ fault: { kind: 'slow' }, delay: once(held, 'release'), when: () => receiver.counts.spans > 0 })
     const count = isFull ? 1_500 : 600
@@ -119,7 +119,7 @@ describe('a backlog', () => {
     expect(new Set(order).size).toBe(order.length)
     const places = fresh.map(id => order.indexOf(id))
     for (const place of places) expect(place).toBeLessThan(order.length * 0.9)
-    // Four requests are under way at a time, and arrive in any order. What was refused in the outage is put off, and comes last.
+    // Four requests are sent concurrently, and arrive in any order. What was refused in the outage is postponed, and arrives last.
     const early = order.slice(0, count / 4).filter(id => id < 900_000)
     expect(early.filter(id => id < count / 3).length).toBeGreaterThan(count / 15)
     expect(early.filter(id => id > (count * 2) / 3).length).toBeGreaterThan(count / 15)
@@ -137,14 +137,14 @@ describe('a flood of webhooks', () => {
       await receiver.close()
     }
   })
-  // Each has waited for all that it sent.
+  // Each test has waited for everything that it sent.
   beforeEach(() => {
     receiver.behave()
     receiver.clear()
   })
 
   it('does not stop the export', async () => {
-    // As long as it lasts only what is exported beside it can end it.
+    // During the flood, only the export can end it.
     const wanted = isFull ? 20_000 : 300
     const most = 50_000
     let posted = 0

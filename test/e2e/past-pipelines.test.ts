@@ -37,7 +37,7 @@ describe('thousands of past pipelines that the poller found', () => {
       PIPESPAN_POLL_PROJECTS: 'brightwater/data/reports',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     })
-    // All are in the queue: their requests take more than half an hour.
+    // All of them are in the queue: their requests take more than half an hour.
     const lists = () =>
       api.asked.filter(({ path, query }) => path.endsWith('/pipelines') && !query.has('source')).length
     while (lists() < count / 100) await new Promise(resolve => setTimeout(resolve, 50))
@@ -52,10 +52,10 @@ describe('thousands of past pipelines that the poller found', () => {
     const ids = new Set(fresh.map(({ id }) => id))
     const sent = () => pipelines().filter(({ attributes }) => ids.has(attributes['pipeline.id'] as number))
     await receiver.until(() => sent().length === ids.size)
-    // With all their details, and before nearly all that is only history.
+    // The new pipelines arrive with all their details, and before nearly all past ones.
     expect(sent().some(({ attributes }) => 'platform.cicd.pipeline.run.incomplete' in attributes)).toBe(false)
     expect(pipelines().length).toBeLessThan(count / 10)
-    // History goes on meanwhile.
+    // The past pipelines continue meanwhile.
     await receiver.until(() => pipelines().length > ids.size)
     expect((await daemon.stop()).code).toBe(0)
   })

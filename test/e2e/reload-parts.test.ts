@@ -1,4 +1,4 @@
-// A reload reads from the new configuration all that a start reads from it, and nothing of the one before stays in use.
+// A reload reads all options from the new configuration that a start reads, and none of the previous configuration remains in use.
 import { expect, it, vi } from 'vitest'
 import path from 'node:path'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
@@ -11,7 +11,10 @@ import { silentLog } from '../../src/lib/log.ts'
 import { features } from '../../src/features.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
 
-/** Used before the parts, or beside them; and secrets, which are read at each use. In the spelling of the configuration: `store.maxSize`. */
+/**
+ * Options that are used before the reloadable parts start, or beside them, and secrets, which are read at each use. Spelled as in the configuration:
+ * `store.maxSize`.
+ */
 const others = rowsOf(allOptions(profiles, features)).flatMap(({ path: place, option }) =>
   option.spec.restart === undefined && !option.kind.secret
     ? []
@@ -69,7 +72,7 @@ it.each([
     place => !atReload.has(place) && !others.some(one => place === one || place.startsWith(`${one}.`)),
   )
   expect(missing).toEqual([])
-  // Whoever still has the configuration before would read it each time. What was being sent at the reload may end a moment later.
+  // Code that still had the previous configuration would read it each time. A request that was being sent at the reload may end a moment later.
   await vi.waitFor(async () => {
     reads = new Set()
     const headers = { authorization: 'Bearer an-admin-token-of-tests' }

@@ -1,4 +1,4 @@
-// A reload of the configuration: what changes, what does not, and that nothing is lost or sent twice meanwhile.
+// A reload of the configuration: what changes, what does not, and that no data is lost or sent twice meanwhile.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { appendFileSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ interface Live {
 const live = async ({ adminUrl }: Daemon): Promise<Live> =>
   fetch(`${adminUrl}/api/config`).then(
     async answer => (await answer.json()) as Live,
-    // The pages are started anew.
+    // The pages are being restarted.
     () => ({ digest: '', since: 0, restart: [], reloads: { applied: -1, refused: -1 } }),
   )
 
@@ -67,7 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     await reloaded(daemon, 1)
     const takenBySecond = id
     await second.until(() => pipelinesAt(second).length > 20)
-    // What is pending for a destination that is removed is not sent.
+    // Pending data of a removed destination is not sent.
     await first.until(() => posted.every(one => one > takenBySecond || pipelinesAt(first).includes(one)))
     write('destinations:', to('second', second), 'refs: { exclude: [none] }')
     await reloaded(daemon, 2)
@@ -75,7 +75,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine =>
     await second.until(() => pipelinesAt(second).length > seen + 20)
     ended.abort()
     await posting
-    // Several requests are under way at a time: the last pipeline may arrive before others.
+    // Several requests are sent concurrently, so the last pipeline may arrive before others.
     const missing = (): number[] => {
       const [atFirst, atSecond] = [new Set(pipelinesAt(first)), new Set(pipelinesAt(second))]
       return posted.filter(one => !atSecond.has(one) && (one > takenBySecond || !atFirst.has(one)))
@@ -105,7 +105,7 @@ it('changes nothing if the file is wrong, or if the daemon cannot start with it,
   expect([after.digest, after.since]).toEqual([before.digest, before.since])
   expect(after.refused?.faults.join(' ')).toMatch(/settle.*unknown/s)
   expect(await (await fetch(daemon.adminUrl)).text()).toContain('The changed configuration was not applied')
-  // Its file is read when the exporter starts.
+  // The file of the certificate is read when the exporter starts.
   writeFileSync(file, `${good}\notlp: { certificate: ${file} }\nadmin: { listen: '${new URL(daemon.url).host}' }`)
   daemon.signal('SIGHUP')
   await expect.poll(async () => (await live(daemon)).reloads.refused).toBe(2)

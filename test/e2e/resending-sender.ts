@@ -1,4 +1,4 @@
-// A sender for daemons that do not die: what is not acknowledged, as by a store that could not write in time on a busy machine, is sent
+// A sender for daemons that do not die. A delivery that is not acknowledged, perhaps because the store could not write in time on a busy machine, is sent
 // again with its key, as by the platform's resend button.
 import { expect } from 'vitest'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/simulator/platform/sender.ts'
@@ -23,12 +23,12 @@ export class ResendingSender {
     })
   }
 
-  /** How often anything was sent. */
+  /** Number of sends, repeated ones included. */
   get sent(): number {
     return this.#sender.counts.sent
   }
 
-  /** Resolves when all of them are acknowledged; rejects when one is refused for another reason than that the store cannot take it now. */
+  /** Resolves when all deliveries are acknowledged. Rejects if one is refused for another reason than that the store cannot accept it now. */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     await this.#sender.sendAll(deliveries)
     expect([200, 202, 503]).toEqual(expect.arrayContaining([...this.#statuses]))
@@ -40,7 +40,7 @@ export class ResendingSender {
   }
 }
 
-/** What another sender sent, and was not acknowledged. */
+/** Sends the deliveries that another sender has sent and that were not acknowledged. */
 export async function resend(missed: Iterable<Delivery>, options: SendOptions): Promise<void> {
   const sender = new ResendingSender(options)
   await sender.sendAll(missed)

@@ -1,4 +1,4 @@
-// Destinations that each take some projects: what goes where, what goes nowhere, and what is pending when destinations change.
+// Several destinations that each take some projects: what is sent where, what is sent nowhere, and what is pending when destinations change.
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { writeFileSync } from 'node:fs'
@@ -7,13 +7,13 @@ import { Daemon } from './daemon.ts'
 import { type OtlpReceiver, pipelinesAt, startReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
-/** A finished pipeline of a project whose id is its group's. */
+/** A finished pipeline of a project whose ID belongs to its group. */
 function ofProject(id: number, projectPath: string, projectId: number): string {
   const event = JSON.parse(pipelineEvent({ id })) as { project: object }
   return JSON.stringify({ ...event, project: { ...event.project, id: projectId, path_with_namespace: projectPath } })
 }
 
-/** Metrics of before may be refused, too. */
+/** Earlier metrics may be refused, too. */
 const refusedTrace = (_: unknown, { requests }: OtlpReceiver): boolean =>
   requests.some(({ signal, status }) => signal === 'traces' && status === 503)
 
@@ -57,7 +57,7 @@ ${others}`
     const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
     expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
   }
-  // What is pending for a destination that is removed waits for it, and the page says so.
+  // Pending data of a removed destination waits for it, and the page says so.
   rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   await post(5, 'web/shop', 2)
   await rest.until(refusedTrace)
@@ -97,7 +97,7 @@ destinations:
   )
   const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
   const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
-  // Everything is pending together, so that one lease has all tenants.
+  // Everything is pending at the same time, so that one lease has the entries of all tenants.
   backend.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
   const projects = ['payments/api', 'web/shop', 'payments/api', 'web/cart', 'other/tool', 'web/shop']
   for (const [index, project] of projects.entries()) {

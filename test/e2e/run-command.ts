@@ -1,16 +1,16 @@
-// A command of the program, run in the test's own process, which is quicker than a process of its own.
+// Runs a command of the program in the test's own process, which is faster than a separate process.
 import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/commands/program.ts'
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Command {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** To its end; nothing that would configure it is inherited. */
+/** Runs the command to its end. It inherits no variables that would configure it. */
 export async function runCommand(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},

@@ -1,4 +1,4 @@
-// Secrets planted wherever one may come in: none of them comes out in a log, an answer, an export, a command, or the store.
+// Secrets are planted in every input that may contain one: none of them appears in a log, an answer, an export, a command's output, or the store.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -43,7 +43,7 @@ it('shows a planted secret nowhere, even at log level trace, in any answer, comm
     file,
     `destinations:\n  - { name: second, endpoint: "${second.url}", headers: ${headers}, token: ${secrets.secondBearer} }\n`,
   )
-  // Backends that give back what they were sent, and refuse.
+  // Backends that return what they were sent, and refuse it.
   const echo = {
     message: `${secrets.bearer} ${secrets.header}`,
     headers: { 'retry-after': '1', 'x-key': secrets.header },

@@ -1,5 +1,5 @@
-// The time of day of a process, set from outside while it runs: a file says by how many ms it is off. Loaded before the program, in
-// each of its threads (`node --import`). What measures durations stays as it is, as where an operator sets a clock.
+// Sets the time of day of a process from outside while it runs: a file says by how many ms it is off. It is loaded before the program, in each of its
+// threads (`node --import`). Clocks that measure durations do not change, as when an operator sets the clock.
 import { readFileSync } from 'node:fs'
 
 const file = process.env.CLOCK_OFF_BY ?? ''

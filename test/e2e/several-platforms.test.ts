@@ -18,7 +18,7 @@ import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const minute = 60_000
 
-/** A platform whose pipelines end before they are seen. Both of the test give their pipelines the same ids. */
+/** A platform whose pipelines have ended before the daemon sees them. Both platforms of the test give their pipelines the same IDs. */
 async function openPlatform(headerPrefix: string) {
   const state = new PlatformState()
   const api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), pushesAreActivity: true }))
@@ -41,7 +41,7 @@ async function openPlatform(headerPrefix: string) {
       timeline.runUntil(now)
       return id
     },
-    /** Sends the last webhook about a pipeline; answers the status. */
+    /** Sends the last webhook about a pipeline. Resolves to the status. */
     post: async (webhooks: string, id: number, token: string): Promise<number> => {
       const delivery = deliveries.findLast(({ pipelineId }) => pipelineId === id)!
       const headers = headersOf(delivery, { headerPrefix, instance: api.url, token }, Date.now(), random)
@@ -50,7 +50,7 @@ async function openPlatform(headerPrefix: string) {
         await fetch(webhooks, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
       ).status
     },
-    /** The tokens of all requests about pipelines of a project. */
+    /** The tokens of all requests about a project's pipelines. */
     tokensFor: ({ id }: SimProject): Set<string> =>
       new Set(api.asked.filter(one => one.path.startsWith(`/projects/${id}/pipelines/`)).map(tokenOf)),
   }
@@ -106,7 +106,7 @@ enrich_deadline: 2s
       return pipelineSpans().find(isIt)!
     }
 
-    // Polled, each project with its own token.
+    // Each project is polled with its own token.
     const [shop, infra] = [cloud.run(projects.storefront), cloud.run(projects.infra)]
     const other = onprem.run(projects.storefront)
     expect(other).toBe(shop)
@@ -120,7 +120,7 @@ enrich_deadline: 2s
     expect(cloud.tokensFor(projects.storefront)).toEqual(new Set(['pat-shop']))
     expect(cloud.tokensFor(projects.infra)).toEqual(new Set(['pat-rest']))
 
-    // A secret is good for its own platform only.
+    // A secret is valid for its own platform only.
     expect(await onprem.post(daemon.webhooks, other, 'secret-of-cloud')).toBe(202)
     expect(await onprem.post(daemon.webhooks, other, 'guessed')).toBe(401)
     expect(await onprem.post(daemon.webhooks, other, 'secret-of-onprem')).toBe(202)
@@ -139,7 +139,7 @@ enrich_deadline: 2s
       onprem.run(projects.storefront),
     ]
     expect(await cloud.post(daemon.webhooks, late, 'secret-of-cloud')).toBe(202)
-    // The webhook's own content is exported at the deadline; the pipelines of other tokens are found and completed as before.
+    // What the webhook contains is exported at the deadline. The pipelines of other tokens are found and completed as before.
     await Promise.all([exported(late, cloud), exported(next, cloud), exported(third, onprem)])
     const problems = daemon.process.log.filter(({ level, kind }) => level >= 40 && kind === 'unauthorized')
     for (const { msg } of problems) expect(msg).toContain('Check `token` and `token_type`:')

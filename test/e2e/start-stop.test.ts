@@ -1,4 +1,4 @@
-// What the daemon promises when it starts, stops, and is reported to read its secrets again.
+// What the daemon promises when it starts, when it stops, and when a signal makes it read its secrets again.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -21,7 +21,7 @@ const tls = (name: string): string => path.join(import.meta.dirname, '..', 'fixt
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 
 describe('serve', () => {
-  /** One that stays while others come and go. */
+  /** A daemon that continues to run while others start and stop. */
   let first: Daemon
   beforeAll(async () => {
     first = await Daemon.startForAll({ PIPESPAN_WEBHOOK_TOKEN: '' })
@@ -81,7 +81,7 @@ describe('SIGHUP', () => {
       PIPESPAN_TLS_KEY_FILE: files.key,
     })
     expect(daemon.url).toMatch(/^https:/)
-    /** On a connection of its own to whom this certificate proves. */
+    /** Sends a request on a new connection to a server that proves its identity by this certificate. */
     const ask = async (name: string, url: string, options: Parameters<typeof request>[1] = {}): Promise<number> => {
       const ca = readFileSync(tls(`${name}.cert.pem`))
       const dispatcher = new Agent({ connect: { ca, checkServerIdentity: () => undefined } })
@@ -185,7 +185,7 @@ describe('a stop', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(receiver.spans).toEqual([])
     writeFileSync(clock, String(2 * 3_600_000))
-    // What is merged at the very end is due by then, too.
+    // Runs that are merged at the very end are due by then, too.
     await daemon.restart({ PIPESPAN_SETTLE: '0s' })
     await post(deliveries.filter(one => !isEarly(one)))
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
@@ -210,7 +210,7 @@ describe('a stop', () => {
       )
     await expect.poll(answers).toBe(false)
     daemon.signal('SIGHUP')
-    // Half a second after the first one at the earliest: one that comes sooner is the same signal, passed on by npm.
+    // The second signal must come at least half a second after the first. An earlier one counts as the same signal, passed on by npm.
     let ended: { code: number | null; signal: string | null } | undefined
     void daemon.process.ended.then(how => (ended = how))
     const signalled = (): unknown => {

@@ -1,5 +1,5 @@
-// The store's file taken away from the shipped daemon, and given back: it is not ready meanwhile, refuses webhooks, says what to do, and exports what it
-// has. What it acknowledged arrives.
+// The store's file is removed while the shipped daemon runs, and put back. Meanwhile the daemon is not ready, refuses webhooks, says what to do, and
+// exports what it has. What it acknowledged arrives.
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -33,11 +33,11 @@ it('is not ready and refuses webhooks while its file is not in its place, and lo
     const { msg, level } = await daemon.process.logged(`${name} was removed, replaced or emptied`)
     expect(level).toBe(50)
     expect(msg).toContain('restart the daemon')
-    // Another file in its place is not the same.
+    // Another file in its place is not the store's file.
     copyFileSync(`${name}-elsewhere`, name)
     expect(await both()).toEqual([503, 503])
     expect(await post()).toBe(503)
-    // What is pending is still exported.
+    // Pending data is still exported.
     await expect.poll(() => [...acknowledged].filter(one => !arrived().has(one)), { timeout: 60_000 }).toEqual([])
     renameSync(`${name}-elsewhere`, name)
     await expect.poll(both, { timeout: 60_000 }).toEqual([200, 200])

@@ -1,4 +1,4 @@
-// Messages that an earlier process stored, perhaps of another version, with another configuration, go out as they are, byte for byte.
+// Messages that an earlier process stored, perhaps of another version or with another configuration, are sent unchanged, byte for byte.
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -7,10 +7,10 @@ import { listen } from '../support/after-test.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-/** A field that no version knows yet: number 1000, with three bytes. */
+/** A field that no version knows yet: its number is 1000, and it has three bytes. */
 const ofTomorrow = Buffer.from([0xc2, 0x3e, 3, 1, 2, 3])
 
-/** The requests that it gets, by path, unpacked; each is answered with `status`. */
+/** The requests that the backend gets, by path, unpacked. Each is answered with `status`. */
 async function startBackend(): Promise<{
   status: number
   readonly bodies: Map<string, Buffer[]>

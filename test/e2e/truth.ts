@@ -1,4 +1,4 @@
-// What arrived at the backend held against what really happened on the simulated platform.
+// Compares what arrived at the backend with what really happened on the simulated platform.
 import type { PipelineTruth } from '../support/truth.ts'
 import type { ReceivedSpan } from '../support/otlp-decode.ts'
 
@@ -16,7 +16,7 @@ function arrived(spans: readonly ReceivedSpan[]): Arrived {
   }
 }
 
-/** Webhooks cut times to the second. */
+/** Webhooks truncate times to the second. */
 export function cut(at: number): number {
   return Math.floor(at / 1000) * 1000
 }
@@ -34,8 +34,8 @@ function isLastRun({ attributes, start, end }: ReceivedSpan, job: PipelineTruth[
 }
 
 /**
- * Everything that is wrong, one sentence each: every pipeline has one span for each attempt that has a snapshot, the last as
- * it ended; every job's last run has one span; no run of any job has two; nothing is there that never was.
+ * All differences, one sentence each. Every pipeline has one span for each attempt that has a snapshot, and the last of these has the
+ * pipeline's final status. The last run of every job has one span, and no run of a job has two. There is no span of anything that never happened.
  */
 export function differences(truths: readonly PipelineTruth[], spans: readonly ReceivedSpan[]): string[] {
   const wrong: string[] = []
@@ -91,8 +91,8 @@ function isRun(status: unknown): boolean {
 }
 
 /**
- * For `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has come. A job that was observed late comes by
- * itself, after its pipeline: who stops the daemon before that leaves it in the store. Looks at each span once.
+ * For `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has arrived. A job that was observed late arrives by itself, after
+ * its pipeline, so a test that stops the daemon before that leaves the job in the store. Examines each span once.
  */
 export function complete(truths: readonly PipelineTruth[]): (spans: readonly ReceivedSpan[]) => boolean {
   const ended = truths.filter(({ ends }) => ends.length > 0)

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { Daemon } from './daemon.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
-/** Throws where nobody can catch it when a file appears. */
+/** Code that throws, when a file appears, where no other code can catch it. */
 function failing(sign: string): string[] {
   const preload = `
     import { existsSync } from 'node:fs'

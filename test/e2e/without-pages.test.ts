@@ -1,4 +1,4 @@
-// A daemon without pages (PIPESPAN_PAGES=false): it exports as ever, and neither loads nor computes what only pages show.
+// A daemon without pages (PIPESPAN_PAGES=false): it exports as usual, and neither loads nor computes what only pages show.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -13,7 +13,7 @@ import { until } from '../console/house.ts'
 
 interface Noted {
   readonly daemon: Daemon
-  /** Modules of the console in the files that it has loaded, but for those that guard the admin listener. */
+  /** The loaded modules of the console, except those that guard the admin listener. */
   readonly console: () => readonly string[]
 }
 

@@ -125,7 +125,7 @@ describe('a pipeline that continues after its export', () => {
   const failed = job(2, 'test', 'failed', { started: 51, finished: 59 })
   const skipped = job(3, 'deploy', 'skipped')
   const firstFailure = event('failed', { finishedAt: at(60) }, [built, failed, skipped])
-  /** The first attempt is exported. */
+  /** Exports the first attempt. */
   async function fail(): Promise<void> {
     await world.observe(firstFailure)
     await world.pass(minute)

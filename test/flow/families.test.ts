@@ -1,5 +1,5 @@
-// Families of three generations without the platform's API: in whatever order they are observed, they look the same, and no span names
-// one that is not exported.
+// Families of three generations without the platform's API. The result does not depend on the order in which they are observed, and no span refers to a
+// span that is not exported.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, day, event, hour, job, minute, openWorld, second } from './world.ts'
@@ -16,7 +16,7 @@ import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'
 
-/** The root, what its job 70 triggered, and what that one's job 80 triggered. */
+/** The root, the pipeline that its job 70 triggered, and the pipeline that the child's job 80 triggered. */
 const [root, child, grandchild] = [7, 8, 9] as const
 const members = [root, child, grandchild]
 
@@ -38,7 +38,7 @@ const sameProject: Kind['facts'] = {
     sourcePipeline: { ...fromChild, bridgesAreListed: true },
   },
 }
-/** The child is another project's: it names itself as its root, and so does its own child. */
+/** The child belongs to another project: it names itself as its root, and so does its own child. */
 const otherProject: Kind['facts'] = {
   [root]: { rootPipelineId: root },
   [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, bridgesAreListed: true } },
@@ -91,7 +91,7 @@ function traces(chunks: readonly Chunk[]): string[] {
   return placed.sort()
 }
 
-/** Spans that others name, and that nobody exports. */
+/** Spans that other spans refer to, and that are not exported. */
 function missing(chunks: readonly Chunk[]): string[] {
   const spans = new Set<string>()
   for (const chunk of chunks) {

@@ -1,4 +1,4 @@
-// A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
+// A store on real SQLite under a clock that the test sets, with the code that is between an observation and an export.
 import { counting } from '../support/counted-figures.ts'
 import { mergeObservations } from '../../src/core/take-in/merge-observations.ts'
 import { createSelection } from '../../src/core/take-in/selection.ts'
@@ -29,7 +29,7 @@ export const minute = 60 * second
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** When the stories begin: a round instant. */
+/** The time when the stories begin: a round instant. */
 export const t0 = Date.UTC(2026, 5, 1, 12, 0, 0)
 
 /** No project, ref or source is left out. */
@@ -43,7 +43,7 @@ export const rules = {
   chunkSize: 500,
 }
 
-/** Takes the snapshots of everything by `rules`, and exports traces to the default destination, where nothing else is said. */
+/** Unless `options` says otherwise, takes all snapshots by `rules`, and exports traces to the default destination. */
 export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snapshotter {
   return createSnapshotter({
     ...{
@@ -58,7 +58,7 @@ export function snapshotterWith(options: Partial<SnapshotterOptions> = {}): Snap
   })
 }
 
-/** Takes deliveries in by `rules`, and the settle loop takes the snapshots later, where nothing else is said. */
+/** Unless `options` says otherwise, takes deliveries in by `rules`, and leaves the snapshots to the settle loop. */
 export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInOptions> = {}): TakeIn {
   return createTakeIn({
     ...{ store, rules, selection: everything, snapshotter: snapshotterWith({ to: [] }) },
@@ -69,7 +69,7 @@ export function takeInOf(store: TakeInOptions['store'], options: Partial<TakeInO
   })
 }
 
-/** Has the snapshots taken of the runs that are due. */
+/** Takes the snapshots of the runs that are due. */
 export function settlerOf(
   { runs, runsPerTransaction: perTransaction }: Pick<Store, 'runs' | 'runsPerTransaction'>,
   options: Partial<SettleLoopOptions> = {},
@@ -79,9 +79,9 @@ export function settlerOf(
 }
 
 export interface World {
-  /** Feeds observations to the intake; no time passes. */
+  /** Passes observations to the intake. No time passes. */
   observe(...observations: Observation[]): Promise<void>
-  /** Lets time pass and whatever is due happen, second by second where something is due. */
+  /** Lets time pass. Everything that is due happens, second by second while something is due. */
   pass(ms: number): Promise<void>
   /** The chunks of all snapshots since the last call. */
   sent(): Promise<Chunk[]>
@@ -119,7 +119,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
   }
 }
 
-/** A pipeline event of pipeline 7. */
+/** A pipeline event about pipeline 7. */
 export function event(
   status: string,
   times: PipelineTimes,
@@ -144,7 +144,7 @@ export function rest(observation: Observation): Observation {
   return { ...observation, origin: 'rest' }
 }
 
-/** A job event of pipeline 7. */
+/** A job event about pipeline 7. */
 export function jobEvent(...jobs: ObservedJob[]): Observation {
   return { key: { instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs }
 }
@@ -171,7 +171,7 @@ export function at(seconds: number): number {
   return t0 + seconds * second
 }
 
-/** The chunks, short enough to read in an assertion. */
+/** The chunks in a form that is short enough for an assertion. */
 export function reported(chunks: readonly Chunk[]): string[] {
   return chunks.map(({ attempt, kind, pipeline, jobs }) => {
     const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)
